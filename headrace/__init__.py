@@ -1,0 +1,57 @@
+"""Headrace: the Kafka Streams programming model for Python, executed by Apache Spark."""
+
+from headrace import serdes
+from headrace.branched import BranchedKStream
+from headrace.builder import StreamsBuilder
+from headrace.change import Change
+from headrace.config import StreamsConfig
+from headrace.errors import (
+    ConfigError,
+    ProcessingError,
+    SerdeError,
+    StateError,
+    StreamsError,
+    TopicError,
+    TopologyError,
+)
+from headrace.grouped import KGroupedStream
+from headrace.kstream import KStream
+from headrace.ktable import KTable
+from headrace.record import Record
+from headrace.streams import Streams
+from headrace.timestamps import (
+    ConsumerRecord,
+    fail_on_invalid_timestamp,
+    log_and_skip_on_invalid_timestamp,
+    use_partition_time_on_invalid_timestamp,
+)
+from headrace.topics.local import LocalTopics
+from headrace.topology import Topology
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "BranchedKStream",
+    "Change",
+    "ConfigError",
+    "ConsumerRecord",
+    "KGroupedStream",
+    "KStream",
+    "KTable",
+    "LocalTopics",
+    "ProcessingError",
+    "Record",
+    "SerdeError",
+    "StateError",
+    "Streams",
+    "StreamsBuilder",
+    "StreamsConfig",
+    "StreamsError",
+    "TopicError",
+    "Topology",
+    "TopologyError",
+    "fail_on_invalid_timestamp",
+    "log_and_skip_on_invalid_timestamp",
+    "serdes",
+    "use_partition_time_on_invalid_timestamp",
+]

@@ -1,0 +1,64 @@
+"""Input of a task: chunks of records of one topic, loaded when their turn comes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from headrace._core.order import Order, concatenated, sorted_rows
+from headrace.record import Headers
+
+
+class Columns(NamedTuple):
+    """Undecoded records, column by column; `headers` is `None` when no record has any."""
+
+    keys: Sequence[bytes | None]
+    values: Sequence[bytes | None]
+    timestamps: Sequence[int]
+    headers: Sequence[Headers] | None
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Consecutive records on one way into a task. `load` reads them; `order` is known before."""
+
+    topic: str
+    order: Order
+    load: Callable[[], Columns]
+
+    @property
+    def rows(self) -> int:
+        return len(self.order.time_ms)
+
+
+class Run(NamedTuple):
+    """Rows `start` to `stop` of one chunk, to be processed one after another."""
+
+    chunk: int
+    start: int
+    stop: int
+
+
+def merged(chunks: Sequence[Chunk]) -> tuple[Order, Iterator[Run]]:
+    """All rows of the chunks in processing order. Rows with equal places go in the order of their chunks."""
+    order = concatenated([chunk.order for chunk in chunks])
+    rows = sorted_rows(order)
+    if rows is None:
+        return order, (Run(index, 0, chunk.rows) for index, chunk in enumerate(chunks) if chunk.rows)
+    sizes = [chunk.rows for chunk in chunks]
+    chunk_of = np.repeat(np.arange(len(chunks)), sizes)
+    row_of = np.concatenate([np.arange(size) for size in sizes])
+    return order.take(rows), _runs(chunk_of[rows], row_of[rows])
+
+
+def _runs(chunk_of: np.ndarray, row_of: np.ndarray) -> Iterator[Run]:
+    breaks = np.flatnonzero((np.diff(chunk_of) != 0) | (np.diff(row_of) != 1)) + 1
+    starts = np.concatenate(([0], breaks))
+    lengths = np.diff(np.concatenate((starts, [len(row_of)])))
+    for chunk, start, length in zip(
+        chunk_of[starts].tolist(), row_of[starts].tolist(), lengths.tolist(), strict=True
+    ):
+        yield Run(chunk, start, start + length)

@@ -1,0 +1,64 @@
+"""Event time from a user's extractor, with the partition time it is told kept over batches and restarts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from headrace._core.chunk import Chunk, Columns
+from headrace._core.context import RecordMetadata, TaskContext
+from headrace._core.failure import processing_error
+from headrace._core.order import Order
+from headrace._state.api import ByteStore
+from headrace.timestamps import ConsumerRecord, Extractor
+
+
+def extracted(
+    chunk: Chunk,
+    columns: Columns,
+    keys: Sequence[Any],
+    values: Sequence[Any],
+    place: tuple[str, int],
+    extractor: Extractor,
+    partition_times: ByteStore,
+    operator: str,
+    context: TaskContext,
+) -> Chunk:
+    """The chunk with extracted timestamps, without the records whose extracted timestamp is negative."""
+    topic, partition = place
+    stored_under = f"{topic}-{partition}".encode()
+    stored = partition_times.get(stored_under)
+    partition_time_ms = int(stored) if stored else -1
+    offsets = chunk.order.offset.tolist()
+    kept: list[int] = []
+    timestamps: list[int] = []
+    reached: list[int] = []
+    for row, offset in enumerate(offsets):
+        headers = columns.headers[row] if columns.headers else ()
+        record = ConsumerRecord(topic, partition, offset, keys[row], values[row], columns.timestamps[row], headers)
+        try:
+            timestamp_ms = int(extractor(record, partition_time_ms))
+        except Exception as error:
+            metadata = RecordMetadata(topic, partition, offset)
+            raise processing_error(error, context.task_id, metadata, key=keys[row], operator=operator) from error
+        if timestamp_ms < 0:
+            context.drop(operator, "negative timestamp")
+            continue
+        partition_time_ms = max(partition_time_ms, timestamp_ms)
+        kept.append(row)
+        timestamps.append(timestamp_ms)
+        reached.append(partition_time_ms)
+    partition_times.put(stored_under, str(partition_time_ms).encode())
+    order = Order(np.array(reached, np.int64), chunk.order.source[kept], chunk.order.offset[kept])
+    return Chunk(chunk.topic, order, lambda: _selected(columns, kept, timestamps))
+
+
+def _selected(columns: Columns, rows: Sequence[int], timestamps: Sequence[int]) -> Columns:
+    return Columns(
+        [columns.keys[row] for row in rows],
+        [columns.values[row] for row in rows],
+        timestamps,
+        None if columns.headers is None else [columns.headers[row] for row in rows],
+    )

@@ -1,0 +1,58 @@
+"""A failure told so that a user can act on it: operator, input record, the user's own line."""
+
+from __future__ import annotations
+
+import linecache
+import site
+import sysconfig
+import traceback
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from headrace._core.context import RecordMetadata
+from headrace._core.operator import Operator
+from headrace.errors import ProcessingError, StreamsError
+from headrace.serdes.base import shortened
+
+_PACKAGE = str(Path(__file__).resolve().parents[1])
+_LIBRARIES = (_PACKAGE, sysconfig.get_paths()["stdlib"], *site.getsitepackages())
+
+
+def processing_error(
+    error: BaseException,
+    task_id: str,
+    metadata: RecordMetadata,
+    *,
+    key: Any = None,
+    timestamp_ms: int | None = None,
+    operator: str | None = None,
+) -> ProcessingError:
+    """The error to raise `from` the given one."""
+    if operator is None:
+        operator = _innermost_operator(error.__traceback__)
+    problem = str(error) if isinstance(error, StreamsError) else f"{type(error).__name__}: {error}"
+    place = f"{metadata.topic}-{metadata.partition}@{metadata.offset}"
+    at = "" if timestamp_ms is None else f", timestamp {timestamp_ms}"
+    line = _users_line(error.__traceback__)
+    message = f"{operator} failed on record {place} (key {shortened(key)}{at}), task {task_id}: {problem}"
+    return ProcessingError(f"{message}\n  at {line}" if line else message)
+
+
+def _innermost_operator(trace: TracebackType | None) -> str:
+    name = "A task"
+    for frame, _ in traceback.walk_tb(trace):
+        owner = frame.f_locals.get("self")
+        if isinstance(owner, Operator):
+            name = owner.name
+    return name
+
+
+def _users_line(trace: TracebackType | None) -> str | None:
+    found = None
+    for frame, number in traceback.walk_tb(trace):
+        path = frame.f_code.co_filename
+        if not path.startswith(_LIBRARIES) and not path.startswith("<frozen"):
+            source = linecache.getline(path, number).strip()
+            found = f"{path}:{number} in {frame.f_code.co_name}" + (f": {source}" if source else "")
+    return found

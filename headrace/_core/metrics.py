@@ -1,0 +1,57 @@
+"""Counters by operator. They add up: over batches, over tasks, over restarts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+Counts = dict[str, dict[str, int]]
+
+_DROPPED = "dropped: "
+
+
+class Metrics:
+    """Counts what happened to records: `records_in`, `records_out`, and drops by their reason."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[tuple[str, str]] = Counter()
+
+    def add(self, operator: str, name: str, amount: int = 1) -> None:
+        self._counts[operator, name] += amount
+
+    def dropped(self, operator: str, reason: str) -> None:
+        self._counts[operator, _DROPPED + reason] += 1
+
+    def drain(self) -> Counts:
+        """All counts since the last drain, as plain data."""
+        counts: Counts = {}
+        for (operator, name), amount in self._counts.items():
+            counts.setdefault(operator, {})[name] = amount
+        self._counts.clear()
+        return counts
+
+
+def total(parts: Iterable[Mapping[str, Mapping[str, int]]]) -> Counts:
+    """The sum of several counts."""
+    summed: Counts = {}
+    for part in parts:
+        for operator, counters in part.items():
+            mine = summed.setdefault(operator, {})
+            for name, amount in counters.items():
+                mine[name] = mine.get(name, 0) + amount
+    return summed
+
+
+def readable(counts: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, Any]]:
+    """Counts as users see them: drops collected under `dropped`, by reason."""
+    result: dict[str, dict[str, Any]] = {}
+    for operator, counters in sorted(counts.items()):
+        shown: dict[str, Any] = {}
+        for name, amount in sorted(counters.items()):
+            if name.startswith(_DROPPED):
+                shown.setdefault("dropped", {})[name.removeprefix(_DROPPED)] = amount
+            else:
+                shown[name] = amount
+        result[operator] = shown
+    return result

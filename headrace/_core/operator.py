@@ -1,0 +1,44 @@
+"""What an operator is: it receives a record, may use its stores, and forwards records to its children."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from headrace._core.context import TaskContext
+from headrace.record import Record
+
+AnyRecord = Record[Any, Any]
+
+
+class Operator(ABC):
+    """One node of a running task. Children see a forwarded record depth first, in the order they were added."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.children: tuple[Operator, ...] = ()
+        self.forward: Callable[[AnyRecord], None] = _ignore
+
+    def connect(self, children: Sequence[Operator]) -> None:
+        self.children = tuple(children)
+        if len(self.children) == 1:
+            self.forward = self.children[0].process
+        elif self.children:
+            self.forward = self._forward_to_all
+
+    def init(self, context: TaskContext) -> None:
+        """Called once per task, before its first record."""
+        self.context = context
+
+    @abstractmethod
+    def process(self, record: AnyRecord) -> None:
+        """Handles one record completely; what it forwards has been handled by all children on return."""
+
+    def _forward_to_all(self, record: AnyRecord) -> None:
+        for child in self.children:
+            child.process(record)
+
+
+def _ignore(record: AnyRecord) -> None:
+    """Where a node has no children, its records end."""

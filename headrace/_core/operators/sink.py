@@ -1,0 +1,33 @@
+"""Where records leave a task, towards a topic or the next sub-topology."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace._core.context import TaskContext
+from headrace._core.operator import AnyRecord, Operator
+from headrace.serdes import Serde
+
+
+class Sink(Operator):
+    """Encodes records at once, so that a value changed later by user code is written as it was."""
+
+    def __init__(self, name: str, topic: str, key_serde: Serde[Any], value_serde: Serde[Any]) -> None:
+        super().__init__(name)
+        self._topic = topic
+        self._key_to_bytes = key_serde.serialize
+        self._value_to_bytes = value_serde.serialize
+
+    def init(self, context: TaskContext) -> None:
+        super().init(context)
+        self._send = context.collector.send
+
+    def process(self, record: AnyRecord) -> None:
+        assert record.timestamp_ms is not None
+        self._send(
+            self._topic,
+            self._key_to_bytes(record.key),
+            self._value_to_bytes(record.value),
+            record.timestamp_ms,
+            record.headers,
+        )

@@ -1,0 +1,43 @@
+"""count and aggregate on a grouped stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from headrace._core.context import TaskContext
+from headrace._core.operator import AnyRecord, Operator
+from headrace._core.operators.grouped_stream import accepts
+from headrace._core.timestamps import latest
+from headrace.change import Change
+from headrace.record import Record
+
+
+class StreamAggregate(Operator):
+    """Folds each record into its key's aggregate and forwards the change; an aggregate of `None` deletes the row."""
+
+    def __init__(
+        self, name: str, store: str, initializer: Callable[[], Any], aggregator: Callable[[Any, Any, Any], Any]
+    ) -> None:
+        super().__init__(name)
+        self._store_name = store
+        self._initializer = initializer
+        self._aggregator = aggregator
+
+    def init(self, context: TaskContext) -> None:
+        super().init(context)
+        self._store = context.store(self._store_name)
+
+    def process(self, record: AnyRecord) -> None:
+        if not accepts(record, self):
+            return
+        key, timestamp_ms = record.key, record.timestamp_ms
+        row = self._store.get(key)
+        if row is None:
+            base = self._initializer()
+        else:
+            base = row[0]
+            timestamp_ms = latest(timestamp_ms, row[1])
+        new = self._aggregator(key, record.value, base)
+        self._store.put(key, new, timestamp_ms)
+        self.forward(Record(key, Change(new, None), timestamp_ms, record.headers))

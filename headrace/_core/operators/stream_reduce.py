@@ -1,0 +1,37 @@
+"""reduce on a grouped stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from headrace._core.context import TaskContext
+from headrace._core.operator import AnyRecord, Operator
+from headrace._core.operators.grouped_stream import accepts
+from headrace._core.timestamps import latest
+from headrace.change import Change
+from headrace.record import Record
+
+
+class StreamReduce(Operator):
+    """The first value of a key starts its aggregate; `None` from the reducer deletes the row."""
+
+    def __init__(self, name: str, store: str, reducer: Callable[[Any, Any], Any]) -> None:
+        super().__init__(name)
+        self._store_name = store
+        self._reducer = reducer
+
+    def init(self, context: TaskContext) -> None:
+        super().init(context)
+        self._store = context.store(self._store_name)
+
+    def process(self, record: AnyRecord) -> None:
+        if not accepts(record, self):
+            return
+        key, new, timestamp_ms = record.key, record.value, record.timestamp_ms
+        row = self._store.get(key)
+        if row is not None:
+            new = self._reducer(row[0], new)
+            timestamp_ms = latest(timestamp_ms, row[1])
+        self._store.put(key, new, timestamp_ms)
+        self.forward(Record(key, Change(new, None), timestamp_ms, record.headers))

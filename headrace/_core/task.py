@@ -1,0 +1,136 @@
+"""A task: the operators of one sub-topology for one partition, run over its records in their one order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from headrace._core.chunk import Chunk, Columns, merged
+from headrace._core.context import RecordMetadata, TaskContext
+from headrace._core.extraction import extracted
+from headrace._core.failure import processing_error
+from headrace._core.operator import Operator
+from headrace._core.operators.source import Source
+from headrace._core.order import Order
+from headrace._state.api import ByteStore
+from headrace.record import Record
+from headrace.timestamps import Extractor
+
+
+_HAND_OUT_ROWS = 20_000
+
+_Decoded = tuple[Sequence[Any], Sequence[Any], Columns]
+
+
+class Task:
+    """Runs batches of chunks through the operators.
+
+    Args:
+        context: what the operators share.
+        operators: all operators of the sub-topology, connected.
+        sources: the source of each topic.
+        extractors: for topics whose event time is not the record's own timestamp.
+        partition_times: where the time each input partition has reached is kept, for the extractors.
+        places: topic and partition by `Order.source`.
+    """
+
+    def __init__(
+        self,
+        context: TaskContext,
+        operators: Sequence[Operator],
+        sources: Mapping[str, Source],
+        extractors: Mapping[str, Extractor],
+        partition_times: ByteStore | None,
+        places: Sequence[tuple[str, int]],
+    ) -> None:
+        self.context = context
+        self._sources = sources
+        self._extractors = extractors
+        self._partition_times = partition_times
+        self._places = places
+        for operator in operators:
+            operator.init(context)
+
+    def process(self, chunks: Sequence[Chunk]) -> Iterator[None]:
+        """Processes all records of a batch; stops now and then, for what was written so far to be taken away.
+
+        The order of the records is then in the context, where `position` counts through it.
+        """
+        chunks = [self._with_extracted_times(chunk) for chunk in chunks if chunk.rows]
+        if not chunks:
+            return
+        self.context.order, runs = merged(chunks)
+        loaded: dict[int, _Decoded] = {}
+        first = handed_out = 0
+        for index, start, stop in runs:
+            chunk = chunks[index]
+            source = self._sources[chunk.topic]
+            if index not in loaded:
+                loaded[index] = self._decoded(source, chunk)
+            self._forward(source, loaded[index], start, stop, first)
+            first += stop - start
+            if stop == chunk.rows:
+                del loaded[index]
+            if first - handed_out >= _HAND_OUT_ROWS:
+                handed_out = first
+                yield
+
+    def _forward(
+        self,
+        source: Source,
+        records: _Decoded,
+        start: int,
+        stop: int,
+        first: int,
+    ) -> None:
+        keys, values, columns = records
+        context, forward = self.context, source.forward
+        timestamps, headers = columns.timestamps, columns.headers
+        context.metrics.add(source.name, "records_in", stop - start)
+        row = start
+        try:
+            for row in range(start, stop):
+                context.position = first + row - start
+                forward(Record(keys[row], values[row], timestamps[row], headers[row] if headers else ()))
+        except Exception as error:
+            metadata = self._metadata(context.order, context.position)
+            raise processing_error(
+                error, context.task_id, metadata, key=keys[row], timestamp_ms=timestamps[row]
+            ) from error
+
+    def _decoded(self, source: Source, chunk: Chunk) -> _Decoded:
+        columns = chunk.load()
+        try:
+            keys, values = source.decode(columns.keys, columns.values)
+        except Exception:
+            self._raise_undecodable(source, chunk, columns)
+            raise
+        return keys, values, columns
+
+    def _raise_undecodable(self, source: Source, chunk: Chunk, columns: Columns) -> None:
+        for row, (key, value) in enumerate(zip(columns.keys, columns.values, strict=True)):
+            try:
+                source.decode([key], [value])
+            except Exception as error:
+                raise processing_error(
+                    error,
+                    self.context.task_id,
+                    self._metadata(chunk.order, row),
+                    key=key,
+                    timestamp_ms=columns.timestamps[row],
+                    operator=source.name,
+                ) from error
+
+    def _with_extracted_times(self, chunk: Chunk) -> Chunk:
+        extractor = self._extractors.get(chunk.topic)
+        if extractor is None:
+            return chunk
+        source = self._sources[chunk.topic]
+        keys, values, columns = self._decoded(source, chunk)
+        place = self._places[int(chunk.order.source[0])]
+        assert self._partition_times is not None
+        return extracted(chunk, columns, keys, values, place, extractor, self._partition_times, source.name, self.context)
+
+    def _metadata(self, order: Order, position: int) -> RecordMetadata:
+        topic, partition = self._places[int(order.source[position])]
+        return RecordMetadata(topic, partition, int(order.offset[position]))

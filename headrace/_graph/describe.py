@@ -1,0 +1,43 @@
+"""A graph as text, as Kafka Streams' `describe()` prints it."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from headrace._graph.graph import Graph, SubTopology
+from headrace._graph.nodes import Node, Sink, Source
+
+
+def describe(graph: Graph) -> str:
+    blocks = [_block(graph, sub) for sub in graph.sub_topologies]
+    return "Topologies:\n " + "".join(blocks)
+
+
+def _block(graph: Graph, sub: SubTopology) -> str:
+    @cache
+    def size(name: str) -> int:
+        return 1 + sum(size(child) for child in graph.children[name])
+
+    def rank(name: str) -> tuple[int, str]:
+        return (-size(name), name)
+
+    lines = [f"  Sub-topology: {sub.number}"]
+    for node in sorted(sub.nodes, key=lambda node: rank(node.name)):
+        lines.append(f"    {_title(node)}")
+        if not isinstance(node, Sink):
+            lines.append(f"      --> {_listed(sorted(graph.children[node.name], key=rank))}")
+        if not isinstance(node, Source):
+            lines.append(f"      <-- {_listed(list(node.parents))}")
+    return "\n".join(lines) + "\n\n"
+
+
+def _title(node: Node) -> str:
+    if isinstance(node, Source):
+        return f"Source: {node.name} (topics: [{', '.join(node.topics)}])"
+    if isinstance(node, Sink):
+        return f"Sink: {node.name} (topic: {node.topic})"
+    return f"Processor: {node.name} (stores: [{', '.join(node.stores)}])"
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names) if names else "none"

@@ -1,0 +1,164 @@
+"""The finished processor graph: nodes, stores, and the sub-topologies it falls into."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+from headrace._graph.names import NameGenerator
+from headrace._graph.nodes import Node, Sink, Source, Store
+from headrace.errors import TopologyError, known_names
+
+N = TypeVar("N", bound=Node)
+
+
+@dataclass(frozen=True)
+class SubTopology:
+    """A connected part of the graph: what one task runs. `number` counts as Kafka Streams counts."""
+
+    number: int
+    nodes: tuple[Node, ...]
+
+    def of_type(self, kind: type[N]) -> tuple[N, ...]:
+        return tuple(node for node in self.nodes if isinstance(node, kind))
+
+    @cached_property
+    def sources(self) -> tuple[Source, ...]:
+        return self.of_type(Source)
+
+    @cached_property
+    def sinks(self) -> tuple[Sink, ...]:
+        return self.of_type(Sink)
+
+    @cached_property
+    def source_topics(self) -> tuple[str, ...]:
+        """All topics read, user topics and internal ones, without repetition, in order of declaration."""
+        return tuple(dict.fromkeys(topic for source in self.sources for topic in source.topics))
+
+    @cached_property
+    def internal_topics(self) -> frozenset[str]:
+        return frozenset(topic for source in self.sources if source.internal for topic in source.topics)
+
+    @cached_property
+    def stores(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(store for node in self.nodes for store in node.stores))
+
+
+@dataclass(frozen=True)
+class Graph:
+    """All nodes in the order they were added, and all stores by name."""
+
+    nodes: tuple[Node, ...]
+    stores: Mapping[str, Store]
+
+    @cached_property
+    def by_name(self) -> dict[str, Node]:
+        return {node.name: node for node in self.nodes}
+
+    @cached_property
+    def children(self) -> dict[str, tuple[str, ...]]:
+        found: dict[str, list[str]] = {node.name: [] for node in self.nodes}
+        for node in self.nodes:
+            for parent in node.parents:
+                found[parent].append(node.name)
+        return {name: tuple(names) for name, names in found.items()}
+
+    @cached_property
+    def sub_topologies(self) -> tuple[SubTopology, ...]:
+        """Connected components over edges and shared stores, numbered by their first node."""
+        group: dict[str, int] = {}
+        owner: dict[str, int] = {}
+        members: dict[int, list[Node]] = {}
+        for index, node in enumerate(self.nodes):
+            touching = {group[parent] for parent in node.parents} | {owner[s] for s in node.stores if s in owner}
+            home = min(touching, default=index)
+            members.setdefault(home, []).append(node)
+            for other in touching - {home}:
+                members[home] += members.pop(other)
+            for moved in members[home]:
+                group[moved.name] = home
+                owner.update(dict.fromkeys(moved.stores, home))
+        position = {node.name: index for index, node in enumerate(self.nodes)}
+        return tuple(
+            SubTopology(number, tuple(sorted(members[home], key=lambda node: position[node.name])))
+            for number, home in enumerate(sorted(members))
+        )
+
+    @cached_property
+    def source_topics(self) -> tuple[str, ...]:
+        """User topics read by the topology."""
+        return _topics(s for s in self.nodes if isinstance(s, Source) and not s.internal)
+
+    @cached_property
+    def sink_topics(self) -> tuple[str, ...]:
+        """User topics written by the topology."""
+        return tuple(dict.fromkeys(s.topic for s in self.nodes if isinstance(s, Sink) and not s.internal))
+
+    @cached_property
+    def stages(self) -> tuple[SubTopology, ...]:
+        """Sub-topologies so that each comes after all whose repartitions feed it; ties by number."""
+        writers = {sink.topic: sub.number for sub in self.sub_topologies for sink in sub.sinks if sink.internal}
+        feeding = {
+            sub.number: {writers[topic] for topic in sub.internal_topics} - {sub.number} for sub in self.sub_topologies
+        }
+        ordered: list[SubTopology] = []
+        waiting = list(self.sub_topologies)
+        while waiting:
+            done = {sub.number for sub in ordered}
+            ready = next((sub for sub in waiting if feeding[sub.number] <= done), None)
+            if ready is None:
+                message = f"Repartitions form a cycle through sub-topologies {[sub.number for sub in waiting]}."
+                raise TopologyError(message)
+            ordered.append(ready)
+            waiting.remove(ready)
+        return tuple(ordered)
+
+
+def _topics(sources: Iterable[Source]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(topic for source in sources for topic in source.topics))
+
+
+class GraphBuilder:
+    """Accumulates nodes and stores; the only mutable thing while a topology is built."""
+
+    def __init__(self) -> None:
+        self.names = NameGenerator()
+        self._nodes: dict[str, Node] = {}
+        self._stores: dict[str, Store] = {}
+
+    def add(self, node: N) -> N:
+        if node.name in self._nodes:
+            message = f"There is already a node named {node.name!r}; every name must be used once. Choose another name=."
+            raise TopologyError(message)
+        for parent in node.parents:
+            if parent not in self._nodes:
+                message = f"Node {node.name!r} names the unknown parent {parent!r}. Known nodes: {known_names(self._nodes)}."
+                raise TopologyError(message)
+        self._nodes[node.name] = node
+        return node
+
+    def add_store(self, store: Store) -> Store:
+        if store.name in self._stores:
+            message = f"There is already a store named {store.name!r}; give this operator another store= name."
+            raise TopologyError(message)
+        self._stores[store.name] = store
+        return store
+
+    def source_of(self, topics: tuple[str, ...]) -> Source | None:
+        """The source that already reads exactly these topics; topics shared with another source are refused."""
+        for node in self._nodes.values():
+            if isinstance(node, Source) and set(node.topics) & set(topics):
+                if node.topics == topics:
+                    return node
+                shared = sorted(set(node.topics) & set(topics))
+                message = (
+                    f"Topic {shared[0]!r} is already read by source {node.name!r} together with other topics "
+                    f"({known_names(node.topics)}). Read each topic once and reuse the stream."
+                )
+                raise TopologyError(message)
+        return None
+
+    def build(self) -> Graph:
+        return Graph(tuple(self._nodes.values()), dict(self._stores))

@@ -1,0 +1,45 @@
+"""Names of nodes, stores and topics: Kafka Streams' generated names, and the check of those a user gives."""
+
+from __future__ import annotations
+
+import re
+
+from headrace.errors import TopologyError
+
+_ALLOWED = re.compile(r"[A-Za-z0-9._-]{1,249}")
+_GENERATED = re.compile(r"[A-Z]+(-[A-Z]+)*-\d{10}$")
+
+
+class NameGenerator:
+    """Counts through the names of one builder; a given name still uses up the index it stands for."""
+
+    def __init__(self) -> None:
+        self._next = 0
+
+    def generate(self, prefix: str) -> str:
+        index = self._next
+        self._next += 1
+        return f"{prefix}{index:010d}"
+
+    def node(self, given: str | None, prefix: str) -> str:
+        generated = self.generate(prefix)
+        return generated if given is None else checked_name(given, "node")
+
+    def store(self, given: str | None, prefix: str) -> str:
+        return self.generate(f"{prefix}STATE-STORE-") if given is None else checked_name(given, "store")
+
+
+def checked_name(name: str, what: str) -> str:
+    """The name, if it is one Kafka allows for topics."""
+    if not isinstance(name, str) or not _ALLOWED.fullmatch(name) or name in (".", ".."):
+        message = (
+            f"{name!r} cannot name a {what}: allowed are 1-249 ASCII letters, digits, '.', '_' and '-', "
+            "but not '.' or '..' alone."
+        )
+        raise TopologyError(message)
+    return name
+
+
+def is_generated(name: str) -> bool:
+    """Whether a name came from the generator rather than from the user."""
+    return _GENERATED.fullmatch(name) is not None

@@ -1,0 +1,168 @@
+"""The immutable nodes of a processor graph: what was asked for, without behaviour. Operators give them meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.serdes import Serde
+from headrace.timestamps import Extractor
+
+
+@dataclass(frozen=True, kw_only=True)
+class Node:
+    """A named vertex; `parents` are the names of the nodes whose records it receives."""
+
+    name: str
+    parents: tuple[str, ...] = ()
+    stores: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source(Node):
+    """Reads topics. An internal one reads what a repartition sink of the same topology wrote."""
+
+    topics: tuple[str, ...]
+    key_serde: Serde[Any] | None
+    value_serde: Serde[Any] | None
+    timestamp_extractor: Extractor | None = None
+    internal: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sink(Node):
+    """Writes a topic; an internal one is the writing half of a repartition."""
+
+    topic: str
+    key_serde: Serde[Any] | None
+    value_serde: Serde[Any] | None
+    internal: bool = False
+    partitions: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Filter(Node):
+    """Keeps the records whose predicate answer equals `keep`."""
+
+    predicate: Callable[[Any, Any], object]
+    keep: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class NullKeyFilter(Node):
+    """Drops records without a key in front of a repartition."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Map(Node):
+    """One record into one record."""
+
+    mapper: Callable[[Any, Any], tuple[Any, Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MapValues(Node):
+    """One value into one value."""
+
+    mapper: Callable[[Any], Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MapValuesWithKey(Node):
+    """One value into one value, seeing the key."""
+
+    mapper: Callable[[Any, Any], Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlatMap(Node):
+    """One record into any number of records."""
+
+    mapper: Callable[[Any, Any], Iterable[tuple[Any, Any]]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlatMapValues(Node):
+    """One value into any number of values."""
+
+    mapper: Callable[[Any], Iterable[Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectKey(Node):
+    """Gives each record a new key."""
+
+    selector: Callable[[Any, Any], Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Peek(Node):
+    """Calls a function for each record and passes the record on."""
+
+    action: Callable[[Any, Any], object]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForEach(Node):
+    """Calls a function for each record; the end of a stream."""
+
+    action: Callable[[Any, Any], object]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Print(Node):
+    """Prints each record; the end of a stream."""
+
+    label: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Branch(Node):
+    """Sends each record to the first child whose predicate holds; a predicate of `None` always holds."""
+
+    predicates: tuple[Callable[[Any, Any], object] | None, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PassThrough(Node):
+    """Passes records on unchanged: a merge, or the head of a branch."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamAggregate(Node):
+    """Folds the records of a key into an aggregate. Count is an aggregate too."""
+
+    initializer: Callable[[], Any]
+    aggregator: Callable[[Any, Any, Any], Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamReduce(Node):
+    """Folds the values of a key into one value; the first value is the start."""
+
+    reducer: Callable[[Any, Any], Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableToStream(Node):
+    """A table's changes as records."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Store:
+    """A state store: values with their timestamps by key."""
+
+    name: str
+    key_serde: Serde[Any] | None
+    value_serde: Serde[Any] | None
+
+
+def zero() -> int:
+    """Where every count starts."""
+    return 0
+
+
+def count_one(key: Any, value: Any, aggregate: int) -> int:  # noqa: ARG001
+    """The aggregator of a count."""
+    return aggregate + 1

@@ -1,0 +1,146 @@
+"""From nodes to running tasks: the only place that knows which operator gives a node its meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headrace._core import operators as ops
+from headrace._core.context import Collector, TaskContext
+from headrace._core.metrics import Metrics
+from headrace._core.operator import Operator
+from headrace._core.operators.source import Source
+from headrace._core.task import Task
+from headrace._graph import nodes
+from headrace._graph.graph import Graph, SubTopology
+from headrace._state.api import ByteReader, ByteStore
+from headrace._state.readonly import ReadOnlyTimestampedStore
+from headrace._state.stores import TimestampedKeyValueStore
+from headrace.config import StreamsConfig
+from headrace.errors import StateError, TopologyError, known_names, nearest
+from headrace.serdes import Json, Serde, String
+from headrace.timestamps import Extractor, fail_on_invalid_timestamp
+
+PARTITION_TIMES = "$partition-times"
+
+
+def known_store(graph: Graph, name: str) -> nodes.Store:
+    """The store of that name, or an error that lists those there are."""
+    store = graph.stores.get(name)
+    if store is None:
+        known = graph.stores
+        message = f"There is no store {name!r}.{nearest(name, known)} Known stores: {known_names(known)}."
+        raise StateError(message)
+    return store
+
+
+@dataclass(frozen=True)
+class Defaults:
+    """Serdes and extractor for nodes that name none."""
+
+    key_serde: Serde[Any]
+    value_serde: Serde[Any]
+    extractor: Extractor
+
+    @classmethod
+    def of(cls, config: StreamsConfig) -> Defaults:
+        return cls(
+            config.default_key_serde or String(),
+            config.default_value_serde or Json(),
+            config.default_timestamp_extractor,
+        )
+
+    def serdes(self, node: nodes.Source | nodes.Sink | nodes.Store) -> tuple[Serde[Any], Serde[Any]]:
+        return node.key_serde or self.key_serde, node.value_serde or self.value_serde
+
+    def view(self, graph: Graph, name: str, contents: ByteReader) -> ReadOnlyTimestampedStore[Any, Any]:
+        """What a query sees of a store with these contents."""
+        store = known_store(graph, name)
+        return ReadOnlyTimestampedStore(TimestampedKeyValueStore(contents, *self.serdes(store), name=name))
+
+
+@dataclass(frozen=True)
+class TaskBlueprint:
+    """Everything needed to make the tasks of one sub-topology, on any machine."""
+
+    graph: Graph
+    sub: SubTopology
+    defaults: Defaults
+
+    @property
+    def extractors(self) -> dict[str, Extractor]:
+        """Extractors that are more than the record's own timestamp, by topic."""
+        found: dict[str, Extractor] = {}
+        for source in self.sub.sources:
+            extractor = source.timestamp_extractor or self.defaults.extractor
+            if not source.internal and extractor is not fail_on_invalid_timestamp:
+                found.update(dict.fromkeys(source.topics, extractor))
+        return found
+
+    @property
+    def stores(self) -> tuple[str, ...]:
+        """Names of all byte stores a task of this sub-topology needs."""
+        return (*self.sub.stores, *((PARTITION_TIMES,) if self.extractors else ()))
+
+    def make_task(
+        self,
+        partition: int,
+        stores: Mapping[str, ByteStore],
+        collector: Collector,
+        metrics: Metrics,
+        places: Sequence[tuple[str, int]],
+    ) -> Task:
+        typed = {name: self._typed_store(name, stores[name]) for name in self.sub.stores}
+        context = TaskContext(f"{self.sub.number}_{partition}", collector, typed, metrics)
+        built = {node.name: self._operator(node) for node in self.sub.nodes}
+        for name, operator in built.items():
+            operator.connect([built[child] for child in self.graph.children[name]])
+        sources: dict[str, Source] = {}
+        for node in self.sub.sources:
+            operator = built[node.name]
+            assert isinstance(operator, Source)
+            sources.update(dict.fromkeys(node.topics, operator))
+        times = stores.get(PARTITION_TIMES)
+        return Task(context, list(built.values()), sources, self.extractors, times, places)
+
+    def _typed_store(self, name: str, store: ByteStore) -> TimestampedKeyValueStore[Any, Any]:
+        return TimestampedKeyValueStore(store, *self.defaults.serdes(self.graph.stores[name]), name=name)
+
+    def _operator(self, node: nodes.Node) -> Operator:
+        try:
+            make = _OPERATORS[type(node)]
+        except KeyError:
+            message = f"Node {node.name!r} of kind {type(node).__name__} has no operator."
+            raise TopologyError(message) from None
+        return make(node, self.defaults)
+
+
+_OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
+    nodes.Source: lambda node, defaults: ops.Source(node.name, *defaults.serdes(node)),
+    nodes.Sink: lambda node, defaults: ops.Sink(node.name, node.topic, *defaults.serdes(node)),
+    nodes.Filter: lambda node, _: ops.StreamFilter(node.name, node.predicate, keep=node.keep),
+    nodes.NullKeyFilter: lambda node, _: ops.NullKeyFilter(node.name),
+    nodes.Map: lambda node, _: ops.StreamMap(node.name, node.mapper),
+    nodes.MapValues: lambda node, _: ops.StreamMapValues(node.name, node.mapper),
+    nodes.MapValuesWithKey: lambda node, _: ops.StreamMapValuesWithKey(node.name, node.mapper),
+    nodes.FlatMap: lambda node, _: ops.StreamFlatMap(node.name, node.mapper),
+    nodes.FlatMapValues: lambda node, _: ops.StreamFlatMapValues(node.name, node.mapper),
+    nodes.SelectKey: lambda node, _: ops.StreamSelectKey(node.name, node.selector),
+    nodes.Peek: lambda node, _: ops.StreamPeek(node.name, node.action),
+    nodes.ForEach: lambda node, _: ops.StreamForEach(node.name, node.action),
+    nodes.Print: lambda node, _: ops.StreamPrint(node.name, node.label),
+    nodes.Branch: lambda node, _: ops.StreamBranch(node.name, node.predicates),
+    nodes.PassThrough: lambda node, _: ops.PassThrough(node.name),
+    nodes.StreamAggregate: lambda node, _: ops.StreamAggregate(
+        node.name, node.stores[0], node.initializer, node.aggregator
+    ),
+    nodes.StreamReduce: lambda node, _: ops.StreamReduce(node.name, node.stores[0], node.reducer),
+    nodes.TableToStream: lambda node, _: ops.TableToStream(node.name),
+}
+
+
+def blueprints(graph: Graph, config: StreamsConfig) -> tuple[TaskBlueprint, ...]:
+    """One per sub-topology, each after all that feed it."""
+    defaults = Defaults.of(config)
+    return tuple(TaskBlueprint(graph, sub, defaults) for sub in graph.stages)

@@ -1,0 +1,147 @@
+"""Drives tasks in this process, one input record at a time: as Spark does with batches of one record."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import NamedTuple
+
+import numpy as np
+
+from headrace._core.chunk import Chunk, Columns
+from headrace._core.metrics import Counts, Metrics, total
+from headrace._core.order import Order
+from headrace._core.task import Task
+from headrace._graph.graph import Graph
+from headrace._runtime.assemble import TaskBlueprint, blueprints
+from headrace._state.memory import MemoryStore
+from headrace._state.overlay import OverlayStore
+from headrace.config import StreamsConfig
+from headrace.record import Headers
+
+
+class Message(NamedTuple):
+    """A record as topics hold it."""
+
+    key: bytes | None
+    value: bytes | None
+    timestamp_ms: int
+    headers: Headers
+
+
+class LocalRuntime:
+    """Tasks of all sub-topologies, created when a partition first gets a record. Repartitions have one partition."""
+
+    def __init__(self, graph: Graph, config: StreamsConfig) -> None:
+        self._graph = graph
+        self._blueprints = blueprints(graph, config)
+        self._internal = {sink.topic for print_ in self._blueprints for sink in print_.sub.sinks if sink.internal}
+        self._durable: dict[tuple[int, int, str], MemoryStore] = {}
+        self._offsets: dict[tuple[str, int], int] = {}
+        self._ranks: dict[tuple[str, int], int] = {}
+        self._counts: Counts = {}
+        self.places: list[tuple[str, int]] = []
+        self.outputs: dict[str, list[Message]] = {}
+        self.restart()
+
+    def restart(self) -> None:
+        """Forgets everything but what was committed."""
+        self._tasks: dict[tuple[int, int], _LocalTask] = {}
+
+    def metrics(self) -> Counts:
+        return self._counts
+
+    def stores_named(self, name: str) -> list[MemoryStore]:
+        """The committed contents of a store, one per task."""
+        return [store for (_, _, store_name), store in self._durable.items() if store_name == name]
+
+    def pipe(self, topic: str, partition: int, message: Message) -> None:
+        """Processes one record and all that follows from it; on an error nothing of it remains."""
+        waiting = deque([(topic, partition, message)])
+        while waiting:
+            inputs = waiting.popleft()
+            try:
+                produced = self._process(*inputs)
+            except Exception:
+                self.restart()
+                raise
+            for task in self._tasks.values():
+                self._counts = total([self._counts, task.commit()])
+            for sink_topic, written in produced:
+                self.outputs.setdefault(sink_topic, []).append(written)
+                if sink_topic in self._graph.source_topics:
+                    waiting.append((sink_topic, partition, written))
+
+    def _process(self, topic: str, partition: int, message: Message) -> list[tuple[str, Message]]:
+        place = (topic, partition)
+        offset = self._offsets[place] = self._offsets.get(place, -1) + 1
+        order = Order.of_partition(self._rank(place), offset, np.array([message.timestamp_ms], np.int64))
+        pending: dict[str, list[tuple[Order, Message]]] = {topic: [(order, message)]}
+        outputs: list[tuple[str, Message]] = []
+        for blueprint in self._blueprints:
+            topics = [name for name in blueprint.sub.source_topics if name in pending]
+            if not topics:
+                continue
+            task = self._task(blueprint, 0 if blueprint.sub.internal_topics.issuperset(topics) else partition)
+            for sink_topic, written_order, written in task.run({name: pending[name] for name in topics}):
+                if sink_topic in self._internal:
+                    pending.setdefault(sink_topic, []).append((written_order, written))
+                else:
+                    outputs.append((sink_topic, written))
+        return outputs
+
+    def _rank(self, place: tuple[str, int]) -> int:
+        if place not in self._ranks:
+            self._ranks[place] = len(self.places)
+            self.places.append(place)
+        return self._ranks[place]
+
+    def _task(self, blueprint: TaskBlueprint, partition: int) -> _LocalTask:
+        identity = (blueprint.sub.number, partition)
+        if identity not in self._tasks:
+            durable = {
+                name: self._durable.setdefault((*identity, name), MemoryStore()) for name in blueprint.stores
+            }
+            self._tasks[identity] = _LocalTask(blueprint, partition, durable, self)
+        return self._tasks[identity]
+
+
+class _LocalTask:
+    """A task with its uncommitted changes."""
+
+    def __init__(
+        self, blueprint: TaskBlueprint, partition: int, durable: dict[str, MemoryStore], runtime: LocalRuntime
+    ) -> None:
+        self._durable = durable
+        self._stores = {name: OverlayStore(store) for name, store in durable.items()}
+        self._metrics = Metrics()
+        self._written: list[tuple[str, int, Message]] = []
+        self._task: Task = blueprint.make_task(partition, self._stores, self, self._metrics, runtime.places)
+
+    def send(self, topic: str, key: bytes | None, value: bytes | None, timestamp_ms: int, headers: Headers) -> None:
+        self._written.append((topic, self._task.context.position, Message(key, value, timestamp_ms, headers)))
+
+    def run(self, inputs: dict[str, list[tuple[Order, Message]]]) -> list[tuple[str, Order, Message]]:
+        chunks = [_chunk(topic, records) for topic, records in inputs.items()]
+        for _ in self._task.process(chunks):
+            pass
+        written, self._written = self._written, []
+        return [(topic, self._task.context.order.take([position]), message) for topic, position, message in written]
+
+    def commit(self) -> Counts:
+        for name, store in self._stores.items():
+            self._durable[name].put_many(store.changes.items())
+            store.forget()
+        return self._metrics.drain()
+
+
+def _chunk(topic: str, records: list[tuple[Order, Message]]) -> Chunk:
+    orders = Order(*(np.concatenate(columns) for columns in zip(*(order for order, _ in records), strict=True)))
+    messages = [message for _, message in records]
+    headers = [message.headers for message in messages]
+    columns = Columns(
+        [message.key for message in messages],
+        [message.value for message in messages],
+        [message.timestamp_ms for message in messages],
+        headers if any(headers) else None,
+    )
+    return Chunk(topic, orders, lambda: columns)

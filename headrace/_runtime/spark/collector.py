@@ -1,0 +1,112 @@
+"""Takes what the sinks of a task write and packs it into frames for the next stages and the output topics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from headrace._core.context import TaskContext
+from headrace._core.order import Order
+from headrace._core.partitioning import partitions_for
+from headrace._runtime.spark import frames
+from headrace._runtime.spark.frames import TO_SINK, Frame
+from headrace._runtime.spark.plan import Plan
+from headrace.record import Headers
+
+_MAX_ROWS = 50_000
+_MAX_BYTES = 4 << 20
+
+
+class FrameCollector:
+    """One per task and batch. `hop` is the stage that writes, `origin` tells its tasks apart."""
+
+    def __init__(self, plan: Plan, hop: int, origin: int, partition: int) -> None:
+        self._plan = plan
+        self._hop = hop
+        self._origin = origin
+        self._partition = partition
+        self._seq = 0
+        self._outputs: dict[str, _Output] = {}
+        self._ready: list[Frame] = []
+        self.context: TaskContext
+
+    def send(self, topic: str, key: bytes | None, value: bytes | None, timestamp_ms: int, headers: Headers) -> None:
+        output = self._outputs.get(topic)
+        if output is None:
+            output = self._outputs[topic] = _Output()
+        output.keys.append(key)
+        output.values.append(value)
+        output.timestamps.append(timestamp_ms)
+        output.headers.append(headers)
+        output.positions.append(self.context.position)
+        if headers:
+            output.has_headers = True
+        if value is not None:
+            output.bytes += len(value)
+        if len(output.keys) >= _MAX_ROWS or output.bytes >= _MAX_BYTES:
+            self._pack(topic, output)
+
+    def drain(self) -> Iterator[Frame]:
+        """Frames that are complete."""
+        ready, self._ready = self._ready, []
+        return iter(ready)
+
+    def finish(self) -> Iterator[Frame]:
+        """All frames that are left."""
+        for topic, output in self._outputs.items():
+            if output.keys:
+                self._pack(topic, output)
+        return self.drain()
+
+    def _pack(self, topic: str, output: _Output) -> None:
+        records = frames.from_columns(
+            output.keys, output.values, output.timestamps, output.headers if output.has_headers else None
+        )
+        order = self.context.order.take(np.array(output.positions, np.intp))
+        self._outputs[topic] = _Output()
+        self.add(topic, records, order, self._targets(records, self._plan.partitions[topic]))
+
+    def add(self, topic: str, records: pa.RecordBatch, order: Order, targets: np.ndarray) -> None:
+        """Packs records for a topic; `targets` are their partitions."""
+        by_target = np.argsort(targets, kind="stable")
+        found, starts = np.unique(targets[by_target], return_index=True)
+        bounds = [*starts.tolist(), len(targets)]
+        whole = len(found) == 1
+        for target, start, stop in zip(found.tolist(), bounds, bounds[1:], strict=False):
+            chosen = by_target[start:stop]
+            part, part_order = (records, order) if whole else (records.take(pa.array(chosen)), order.take(chosen))
+            self._ready.append(self._frame(topic, target, frames.encode(part, part_order)))
+            self._seq += part.num_rows
+
+    def _targets(self, records: pa.RecordBatch, count: int) -> np.ndarray:
+        if count == 1:
+            return np.zeros(records.num_rows, np.int64)
+        targets = partitions_for(records.column("key"), count)
+        # a record without a key has no partition of its own: it stays beside its task, the same after every restart
+        return np.where(targets < 0, self._partition % count, targets)
+
+    def _frame(self, topic: str, partition: int, payload: bytes) -> Frame:
+        plan = self._plan
+        if topic in plan.internal_topics:
+            stage = plan.reader_of[topic]
+            destination, target = stage.index, plan.routes[stage.index][0][partition]
+        else:
+            destination, target = TO_SINK, partition
+        return Frame(destination, target, self._hop, self._origin, self._seq, plan.channels[topic], payload)
+
+
+class _Output:
+    """Records for one topic, not yet packed."""
+
+    __slots__ = ("bytes", "has_headers", "headers", "keys", "positions", "timestamps", "values")
+
+    def __init__(self) -> None:
+        self.keys: list[bytes | None] = []
+        self.values: list[bytes | None] = []
+        self.timestamps: list[int] = []
+        self.headers: list[Headers] = []
+        self.positions: list[int] = []
+        self.has_headers = False
+        self.bytes = 0

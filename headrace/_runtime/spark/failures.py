@@ -1,0 +1,43 @@
+"""Errors on their way from a worker through Spark back to the application, without losing what they say."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import msgspec
+
+from headrace import errors
+from headrace.errors import StreamsError
+
+_MARK = re.compile(r"headrace-error<([A-Za-z0-9+/=]+)>")
+
+
+class WorkerError(Exception):
+    """Carries a `StreamsError` through Spark's own error messages."""
+
+
+@contextmanager
+def reported() -> Iterator[None]:
+    """Makes the library's errors raised inside survive the way through Spark."""
+    try:
+        yield
+    except StreamsError as error:
+        packed = base64.b64encode(msgspec.json.encode([type(error).__name__, str(error)])).decode()
+        message = f"{error}\nheadrace-error<{packed}>"
+        raise WorkerError(message) from error
+
+
+def recovered(failure: BaseException) -> StreamsError:
+    """The error a failed query stands for; whatever is not ours is told in one line, the whole trace chained beneath."""
+    found = _MARK.search(str(failure))
+    if found is None:
+        lines = [line.strip() for line in str(failure).splitlines() if line.strip()]
+        message = f"The Spark query failed: {lines[0] if lines else type(failure).__name__}"
+        return StreamsError(message)
+    name, text = msgspec.json.decode(base64.b64decode(found[1]))
+    kind = getattr(errors, name, StreamsError)
+    error: StreamsError = kind(text)
+    return error

@@ -1,0 +1,131 @@
+"""Frames: many records as one row, so that shuffles and hops cost per frame and not per record."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from headrace._core.chunk import Columns
+from headrace._core.order import Order
+from headrace.record import Headers
+from headrace.topics.log import RECORD_SCHEMA
+
+TO_SINK = -1
+METRICS = -2
+
+SCHEMA = pa.schema(
+    [
+        ("stage", pa.int32()),
+        ("target", pa.int32()),
+        ("hop", pa.int32()),
+        ("origin", pa.int32()),
+        ("seq", pa.int64()),
+        ("channel", pa.int32()),
+        ("payload", pa.binary()),
+    ]
+)
+DDL = "stage int, target int, hop int, origin int, seq long, channel int, payload binary"
+
+_ORDER_FIELDS = [pa.field("time_ms", pa.int64()), pa.field("source", pa.int32()), pa.field("offset", pa.int64())]
+_BARE = pa.schema([field for field in RECORD_SCHEMA if field.name != "headers"] + _ORDER_FIELDS)
+_FULL = pa.schema([*RECORD_SCHEMA, *_ORDER_FIELDS])
+_WRITE = pa.ipc.IpcWriteOptions(compression="lz4")
+
+
+class Frame(NamedTuple):
+    """One row between stages.
+
+    `stage` and `target` say where it goes: the index of a stage and the route of a task, or `TO_SINK` and a partition.
+    `hop` and `origin` say who made it, `seq` counts the records that one made before, `channel` is the topic's index.
+    """
+
+    stage: int
+    target: int
+    hop: int
+    origin: int
+    seq: int
+    channel: int
+    payload: bytes
+
+
+def rows(frames: list[Frame]) -> pa.RecordBatch:
+    columns = zip(*frames, strict=True) if frames else ([] for _ in SCHEMA)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+
+
+def encode(records: pa.RecordBatch, order: Order) -> bytes:
+    """Records (the columns of a topic) with their order as a payload."""
+    headers = records.column("headers") if "headers" in records.schema.names else None
+    with_headers = headers is not None and headers.null_count < len(headers)
+    schema = _FULL if with_headers else _BARE
+    arrays = [
+        *(records.column(field.name) for field in RECORD_SCHEMA if with_headers or field.name != "headers"),
+        *(pa.array(column) for column in order),
+    ]
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, schema, options=_WRITE) as writer:
+        writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=schema))
+    return sink.getvalue().to_pybytes()
+
+
+def decode(payload: bytes) -> pa.RecordBatch:
+    return pa.ipc.open_stream(payload).read_next_batch()
+
+
+def decode_order(payload: bytes) -> Order:
+    """Only the order of a payload's records."""
+    reader = pa.ipc.open_stream(payload)
+    first = reader.schema.get_field_index("time_ms")
+    only = pa.ipc.IpcReadOptions(included_fields=[first, first + 1, first + 2])
+    return order_of(pa.ipc.open_stream(payload, options=only).read_next_batch())
+
+
+def order_of(batch: pa.RecordBatch) -> Order:
+    return Order(*(batch.column(field.name).to_numpy() for field in _ORDER_FIELDS))
+
+
+def to_columns(batch: pa.RecordBatch) -> Columns:
+    headers = batch.column("headers").to_pylist() if "headers" in batch.schema.names else None
+    return Columns(
+        batch.column("key").to_pylist(),
+        batch.column("value").to_pylist(),
+        batch.column("timestamp").to_pylist(),
+        None if headers is None else [_as_headers(entry) for entry in headers],
+    )
+
+
+def from_columns(
+    keys: list[bytes | None],
+    values: list[bytes | None],
+    timestamps: list[int],
+    headers: list[Headers] | None,
+) -> pa.RecordBatch:
+    arrays = [pa.array(keys, pa.binary()), pa.array(values, pa.binary()), pa.array(timestamps, pa.int64())]
+    if headers is None:
+        return pa.RecordBatch.from_arrays(arrays, names=["key", "value", "timestamp"])
+    listed = [[{"key": key, "value": value} for key, value in entry] or None for entry in headers]
+    arrays.append(pa.array(listed, RECORD_SCHEMA.field("headers").type))
+    return pa.RecordBatch.from_arrays(arrays, names=["key", "value", "timestamp", "headers"])
+
+
+def with_log_order(batch: pa.RecordBatch, hop: int, origin: int, seq: int) -> pa.RecordBatch:
+    """A sink frame's records as the topic log orders them: by input place, then by who made them."""
+    count = batch.num_rows
+    columns: dict[str, Any] = {field.name: batch.column(field.name) for field in RECORD_SCHEMA if field.name in batch.schema.names}
+    order = order_of(batch)
+    first = (origin << 40) + seq
+    columns |= {
+        "order_ms": pa.array(order.time_ms),
+        "source": pa.array(order.source),
+        "position": pa.array(order.offset),
+        "hop": pa.array(np.full(count, hop, np.int32)),
+        "seq": pa.array(np.arange(first, first + count, dtype=np.int64)),
+    }
+    return pa.RecordBatch.from_pydict(columns)
+
+
+def _as_headers(entry: list[dict[str, Any]] | None) -> Headers:
+    return tuple((header["key"], header["value"]) for header in entry) if entry else ()

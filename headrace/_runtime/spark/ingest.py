@@ -1,0 +1,81 @@
+"""From topics into the plan: raw frames for stages with state, and the work of stages that need none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+
+from headrace._core.chunk import Chunk
+from headrace._core.metrics import Metrics
+from headrace._core.order import Order
+from headrace._runtime.spark import frames
+from headrace._runtime.spark.collector import FrameCollector
+from headrace._runtime.spark.frames import METRICS, Frame
+from headrace._runtime.spark.plan import Plan, Stage
+from headrace.errors import StreamsError
+
+_MAX_ROWS = 50_000
+
+
+def ingest(
+    plan: Plan, topic: str, partition: int, first_offset: int, batches: Iterable[pa.RecordBatch]
+) -> Iterator[Frame]:
+    """Frames made of consecutive records of one topic-partition."""
+    stage = plan.reader_of[topic]
+    chunks = _with_order(plan, topic, partition, first_offset, batches)
+    if stage.inline:
+        yield from _processed(plan, stage, topic, partition, chunks)
+    else:
+        yield from _raw(plan, stage, topic, partition, chunks)
+
+
+def metrics_frame(metrics: Metrics) -> Frame:
+    return Frame(METRICS, 0, 0, 0, 0, 0, msgspec.json.encode(metrics.drain()))
+
+
+def _with_order(
+    plan: Plan, topic: str, partition: int, first_offset: int, batches: Iterable[pa.RecordBatch]
+) -> Iterator[tuple[pa.RecordBatch, Order]]:
+    rank, reached_ms, offset = plan.ranks[topic, partition], -1, first_offset
+    for whole in batches:
+        for start in range(0, whole.num_rows, _MAX_ROWS):
+            batch = whole.slice(start, _MAX_ROWS)
+            timestamps = batch.column("timestamp").to_numpy()
+            _refuse_negative(timestamps, topic, partition, offset)
+            order = Order.of_partition(rank, offset, timestamps, reached_ms)
+            reached_ms, offset = int(order.time_ms[-1]), offset + batch.num_rows
+            yield batch, order
+
+
+def _raw(
+    plan: Plan, stage: Stage, topic: str, partition: int, chunks: Iterable[tuple[pa.RecordBatch, Order]]
+) -> Iterator[Frame]:
+    target, rank, seq = plan.routes[stage.index][0][partition], plan.ranks[topic, partition], 0
+    for batch, order in chunks:
+        payload = frames.encode(batch, order)
+        yield Frame(stage.index, target, -1, rank, seq, plan.channels[topic], payload)
+        seq += batch.num_rows
+
+
+def _processed(
+    plan: Plan, stage: Stage, topic: str, partition: int, chunks: Iterable[tuple[pa.RecordBatch, Order]]
+) -> Iterator[Frame]:
+    metrics = Metrics()
+    collector = FrameCollector(plan, stage.index, plan.ranks[topic, partition], partition)
+    task = stage.blueprint.make_task(partition, {}, collector, metrics, plan.places)
+    collector.context = task.context
+    for batch, order in chunks:
+        for _ in task.process([Chunk(topic, order, lambda batch=batch: frames.to_columns(batch))]):  # type: ignore[misc]
+            yield from collector.drain()
+        yield from collector.finish()
+    yield metrics_frame(metrics)
+
+
+def _refuse_negative(timestamps: np.ndarray, topic: str, partition: int, offset: int) -> None:
+    if timestamps.min() < 0:
+        row = int(np.argmax(timestamps < 0))
+        message = f"Record {topic}-{partition}@{offset + row} has the invalid timestamp {timestamps[row]}."
+        raise StreamsError(message)

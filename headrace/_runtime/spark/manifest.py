@@ -1,0 +1,137 @@
+"""What a state directory belongs to: application, topology and layout, saved at the first start and compared at every other."""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+
+import msgspec
+
+from headrace._graph.graph import Graph
+from headrace._runtime.assemble import Defaults
+from headrace._runtime.spark.plan import Plan
+from headrace.config import StreamsConfig
+from headrace.errors import StateError
+
+_FILE = "headrace.json"
+_FORMAT = 1
+
+
+class SavedStage(msgspec.Struct, frozen=True):
+    """A stage as far as its checkpoint depends on it."""
+
+    sub_topology: int
+    tasks: int
+    repartitions: tuple[str, ...]
+    stores: dict[str, tuple[str, str]]
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """The owner and the layout of a state directory."""
+
+    application_id: str
+    instance: str
+    spark_partitions: int
+    stages: tuple[SavedStage, ...] = ()
+    format: int = _FORMAT
+
+
+def load(config: StreamsConfig) -> Manifest | None:
+    """The saved manifest, `None` before the first start.
+
+    Raises:
+        StateError: if the directory belongs to another application, or cannot be understood.
+    """
+    path = config.state_dir / _FILE
+    try:
+        manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)
+    except FileNotFoundError:
+        if config.state_dir.is_dir() and any(config.state_dir.iterdir()):
+            message = (
+                f"state_dir {str(config.state_dir)!r} is not empty and holds no {_FILE}: it is not a state directory of "
+                f"application {config.application_id!r}. Give it an empty or new directory."
+            )
+            raise StateError(message) from None
+        return None
+    except (NotADirectoryError, msgspec.MsgspecError) as error:
+        message = f"state_dir {str(config.state_dir)!r} cannot be used: {path.name} is not readable ({error})."
+        raise StateError(message) from error
+    if manifest.format != _FORMAT:
+        message = f"{path} has format {manifest.format}; this version of Headrace reads format {_FORMAT}. Upgrade it."
+        raise StateError(message)
+    if manifest.application_id != config.application_id:
+        message = (
+            f"state_dir {str(config.state_dir)!r} belongs to application {manifest.application_id!r}, not to "
+            f"{config.application_id!r}. Give each application a state_dir of its own."
+        )
+        raise StateError(message)
+    return manifest
+
+
+def new(config: StreamsConfig, spark_partitions: int) -> Manifest:
+    return Manifest(config.application_id, uuid.uuid4().hex, spark_partitions)
+
+
+def with_stages(manifest: Manifest, stages: tuple[SavedStage, ...]) -> Manifest:
+    return msgspec.structs.replace(manifest, stages=stages)
+
+
+def save(config: StreamsConfig, manifest: Manifest) -> None:
+    config.state_dir.mkdir(parents=True, exist_ok=True)
+    path = config.state_dir / _FILE
+    replacement: Path = path.with_suffix(".new")
+    replacement.write_bytes(msgspec.json.format(msgspec.json.encode(manifest)))
+    replacement.replace(path)
+
+
+def layout(graph: Graph, plan: Plan, config: StreamsConfig) -> tuple[SavedStage, ...]:
+    defaults = Defaults.of(config)
+    return tuple(
+        SavedStage(
+            stage.blueprint.sub.number,
+            stage.tasks,
+            tuple(sorted(stage.blueprint.sub.internal_topics)),
+            {
+                name: (repr(serdes[0]), repr(serdes[1]))
+                for name in stage.blueprint.sub.stores
+                for serdes in [defaults.serdes(graph.stores[name])]
+            },
+        )
+        for stage in plan.chain
+    )
+
+
+def refuse_incompatible(manifest: Manifest, current: tuple[SavedStage, ...], config: StreamsConfig) -> None:
+    """Raises a `StateError` that says what changed, if the checkpoint cannot be continued by this topology."""
+    changes = _changes(manifest.stages, current)
+    if changes:
+        listed = "\n  - ".join(changes)
+        message = (
+            f"The topology of application {config.application_id!r} changed since its checkpoint in "
+            f"{str(config.state_dir)!r} in a way that its state does not fit:\n  - {listed}\n"
+            "Run the old topology, or start anew with another application_id and state_dir. "
+            "Stores given a name with store= keep it when other operators come and go."
+        )
+        raise StateError(message)
+
+
+def _changes(before: tuple[SavedStage, ...], now: tuple[SavedStage, ...]) -> list[str]:
+    old = {name: (index, serdes) for index, stage in enumerate(before) for name, serdes in stage.stores.items()}
+    new = {name: (index, serdes) for index, stage in enumerate(now) for name, serdes in stage.stores.items()}
+    changes = [f"store {name!r} is gone" for name in old if name not in new]
+    if len(before) != len(now):
+        changes += [f"store {name!r} is new" for name in new if name not in old]
+        were, are = ({topic for stage in stages for topic in stage.repartitions} for stages in (before, now))
+        changes += [f"repartition {topic!r} is gone" for topic in sorted(were - are)]
+        changes += [f"repartition {topic!r} is new" for topic in sorted(are - were)]
+        changes.append(f"there are {len(now)} stages, there were {len(before)}")
+        return changes
+    for name in old.keys() & new.keys():
+        if old[name][0] != new[name][0]:
+            changes.append(f"store {name!r} moved from stage {old[name][0]} to stage {new[name][0]}")
+        if old[name][1] != new[name][1]:
+            changes.append(f"store {name!r} has the serdes {new[name][1]}, it had {old[name][1]}")
+    for index, (stage_before, stage_now) in enumerate(zip(before, now, strict=True)):
+        if stage_before.tasks != stage_now.tasks:
+            changes.append(f"stage {index} has {stage_now.tasks} tasks, it had {stage_before.tasks} (partitions changed)")
+    return changes

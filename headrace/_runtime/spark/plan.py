@@ -1,0 +1,131 @@
+"""The plan of a query: which stages there are, how many tasks each has, and how a record finds its task.
+
+It is plain data, pickled once and read by every worker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from headrace._graph.graph import Graph
+from headrace._runtime.assemble import TaskBlueprint, blueprints
+from headrace._runtime.spark.routing import routes
+from headrace.config import StreamsConfig
+from headrace.errors import TopicError, known_names, nearest
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One sub-topology on Spark. `inline` ones have no state and read only user topics: they run while ingesting."""
+
+    index: int
+    blueprint: TaskBlueprint
+    tasks: int
+    inline: bool
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything a worker must know."""
+
+    application_id: str
+    topics_dir: str
+    state_dir: str
+    local_dir: str | None
+    instance: str
+    stages: tuple[Stage, ...]
+    partitions: Mapping[str, int]
+    sink_topics: tuple[str, ...]
+    spark_partitions: int
+
+    @cached_property
+    def chain(self) -> tuple[Stage, ...]:
+        """The stages that are Spark operators, in order."""
+        return tuple(stage for stage in self.stages if not stage.inline)
+
+    @cached_property
+    def topics(self) -> tuple[str, ...]:
+        """All topics, user and internal; a frame's channel is an index into this."""
+        return tuple(sorted(self.partitions))
+
+    @cached_property
+    def channels(self) -> dict[str, int]:
+        return {topic: index for index, topic in enumerate(self.topics)}
+
+    @cached_property
+    def internal_topics(self) -> frozenset[str]:
+        return frozenset(topic for stage in self.stages for topic in stage.blueprint.sub.internal_topics)
+
+    @cached_property
+    def source_topics(self) -> tuple[str, ...]:
+        """User topics read, sorted."""
+        read = {topic for stage in self.stages for topic in stage.blueprint.sub.source_topics}
+        return tuple(sorted(read - self.internal_topics))
+
+    @cached_property
+    def places(self) -> tuple[tuple[str, int], ...]:
+        """Topic and partition by their rank: ties in the order of records go by this."""
+        return tuple((topic, p) for topic in self.source_topics for p in range(self.partitions[topic]))
+
+    @cached_property
+    def ranks(self) -> dict[tuple[str, int], int]:
+        return {place: rank for rank, place in enumerate(self.places)}
+
+    @cached_property
+    def reader_of(self) -> dict[str, Stage]:
+        """The stage that reads each topic."""
+        return {topic: stage for stage in self.stages for topic in stage.blueprint.sub.source_topics}
+
+    @cached_property
+    def routes(self) -> tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]:
+        """For each stage, the grouping keys of its tasks and of frames that pass through."""
+        return tuple(routes(stage.tasks, self.spark_partitions) for stage in self.stages)
+
+
+def partition_counts(graph: Graph, user_topics: Mapping[str, int]) -> tuple[dict[str, int], list[int]]:
+    """Partitions of every topic and tasks of every stage. An internal topic has as many as its writers have tasks.
+
+    Output topics that do not exist yet get as many partitions as the stage that writes them has tasks.
+    """
+    for topic in graph.source_topics:
+        if topic not in user_topics:
+            message = (
+                f"The topology reads topic {topic!r}, which does not exist.{nearest(topic, user_topics)} "
+                f"Known topics: {known_names(user_topics)}. Create it with LocalTopics(...).create({topic!r}) or "
+                f"`headrace topics create {topic}`."
+            )
+            raise TopicError(message)
+    counts = {topic: user_topics[topic] for topic in graph.source_topics}
+    tasks: list[int] = []
+    for sub in graph.stages:
+        number = max(counts[topic] for topic in sub.source_topics)
+        tasks.append(number)
+        for sink in sub.sinks:
+            if sink.internal:
+                counts[sink.topic] = max(counts.get(sink.topic, 0), sink.partitions or number)
+            else:
+                counts[sink.topic] = user_topics.get(sink.topic, max(counts.get(sink.topic, 0), number))
+    return counts, tasks
+
+
+def make_plan(
+    graph: Graph, config: StreamsConfig, user_topics: Mapping[str, int], *, spark_partitions: int, instance: str
+) -> Plan:
+    counts, tasks = partition_counts(graph, user_topics)
+    stages = []
+    for index, (blueprint, number) in enumerate(zip(blueprints(graph, config), tasks, strict=True)):
+        inline = not blueprint.stores and not blueprint.sub.internal_topics
+        stages.append(Stage(index, blueprint, number, inline))
+    return Plan(
+        application_id=config.application_id,
+        topics_dir=str(config.topics_dir.absolute()) if config.topics_dir else "",
+        state_dir=str(config.state_dir.absolute()),
+        local_dir=str(config.local_dir.absolute()) if config.local_dir else None,
+        instance=instance,
+        stages=tuple(stages),
+        partitions=counts,
+        sink_topics=graph.sink_topics,
+        spark_partitions=spark_partitions,
+    )

@@ -1,0 +1,96 @@
+"""A stage on Spark: one `transformWithState`, its groups the tasks of a sub-topology."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
+
+from headrace._core.chunk import Chunk
+from headrace._core.metrics import Metrics
+from headrace._runtime.spark import frames, program
+from headrace._runtime.spark.collector import FrameCollector
+from headrace._runtime.spark.failures import reported
+from headrace._runtime.spark.frames import Frame
+from headrace._runtime.spark.ingest import metrics_frame
+from headrace._runtime.spark.plan import Plan, Stage
+from headrace._runtime.spark.state_bridge import SparkDurableTask
+from headrace._state.changelog import TaskState
+from headrace._state.replica import Replica
+
+_COLUMNS = list(Frame._fields)
+
+
+class StageProcessor(StatefulProcessor):
+    """Runs a task when its grouping key is a task's route; lets frames for later stages pass."""
+
+    def __init__(self, packed: bytes, index: int) -> None:
+        self._packed = packed
+        self._index = index
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self._durable = SparkDurableTask(handle)
+
+    def handleInputRows(  # noqa: N802
+        self, key: Any, rows: Iterator[pd.DataFrame], timerValues: Any  # noqa: ARG002, N803
+    ) -> Iterator[pd.DataFrame]:
+        plan = program.load(self._packed)
+        stage = plan.stages[self._index]
+        task_routes, _ = plan.routes[self._index]
+        route = int(key[0])
+        if route not in task_routes:
+            for chunk in rows:
+                yield chunk[_COLUMNS]
+            return
+        received = [
+            Frame(*values)
+            for chunk in rows
+            for values in zip(*(chunk[name].tolist() for name in _COLUMNS), strict=True)
+        ]
+        with reported():
+            for frame in self._run(plan, stage, task_routes.index(route), received):
+                yield pd.DataFrame([frame], columns=_COLUMNS)
+
+    def close(self) -> None:
+        """Nothing outlives a batch."""
+
+    def _run(self, plan: Plan, stage: Stage, partition: int, received: Iterable[Frame]) -> Iterator[Frame]:
+        state = self._open_state(plan, stage, partition)
+        metrics = Metrics()
+        collector = FrameCollector(plan, stage.index, partition, partition)
+        try:
+            stores = {name: state.store(name) for name in stage.blueprint.stores}
+            task = stage.blueprint.make_task(partition, stores, collector, metrics, plan.places)
+            collector.context = task.context
+            for _ in task.process([_chunk(plan, frame) for frame in sorted(received, key=_made)]):
+                yield from collector.drain()
+            yield from collector.finish()
+            state.commit()
+        finally:
+            state.close()
+        yield metrics_frame(metrics)
+
+    def _open_state(self, plan: Plan, stage: Stage, partition: int) -> TaskState:
+        name = f"{stage.index}-{partition}"
+        local = Path(plan.local_dir or tempfile.gettempdir()) / "headrace-replicas" / plan.instance / name
+        describe = f"application {plan.application_id!r}, task {stage.blueprint.sub.number}_{partition}"
+        state = TaskState(self._durable, Replica(local), describe)
+        state.open()
+        return state
+
+
+def _made(frame: Frame) -> tuple[int, int, int]:
+    return frame.hop, frame.origin, frame.seq
+
+
+def _chunk(plan: Plan, frame: Frame) -> Chunk:
+    payload = frame.payload
+    return Chunk(
+        plan.topics[frame.channel],
+        frames.decode_order(payload),
+        lambda: frames.to_columns(frames.decode(payload)),
+    )

@@ -1,0 +1,57 @@
+"""The byte-level interface that every typed store stands on, and that memory, overlay and replica implement.
+
+Keys order as unsigned byte strings. Iterators are live: each step yields the smallest key beyond the last one that is
+in the store at that moment, with its value of that moment. Writes during an iteration are therefore allowed and seen
+exactly when they lie ahead, whatever part of the store comes from an earlier batch. A snapshot never changes, so
+there the two agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
+
+
+class ByteReader(Protocol):
+    """Reads of one store."""
+
+    def get(self, key: bytes) -> bytes | None: ...
+
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """`get` for every key, in the order given."""
+        ...
+
+    def range(self, start: bytes | None, end: bytes | None) -> Iterator[tuple[bytes, bytes]]:
+        """Entries from `start` (inclusive) to `end` (exclusive) in key order, lazily; `None` leaves a side open."""
+        ...
+
+    def prefix(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Entries whose key starts with `prefix`, in key order, lazily."""
+        ...
+
+    def approximate_len(self) -> int:
+        """How many entries there are; exact unless keys are longer than 510 bytes."""
+        ...
+
+
+class ByteStore(ByteReader, Protocol):
+    """Reads and writes of one store. A value is never `None`; `b""` is a value and a key like any other."""
+
+    def put(self, key: bytes, value: bytes) -> None: ...
+
+    def delete(self, key: bytes) -> None: ...
+
+    def put_many(self, items: Iterable[tuple[bytes, bytes | None]]) -> None:
+        """Writes every item in order; a value of `None` deletes."""
+        ...
+
+
+def after(key: bytes) -> bytes:
+    """The smallest key greater than `key`: as an exclusive end it makes a range include `key`."""
+    return key + b"\x00"
+
+
+def prefix_end(prefix: bytes) -> bytes | None:
+    """The exclusive end of the range of all keys that start with `prefix`; `None` when no key lies beyond it."""
+    stem = prefix.rstrip(b"\xff")
+    return stem[:-1] + bytes((stem[-1] + 1,)) if stem else None

@@ -1,0 +1,71 @@
+"""Where a task's state is kept for good: a head, deltas by version and slices by number, opaque blobs all of them."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class DurableTask(Protocol):
+    """The durable state of one task. All calls of one batch take effect together as it commits, or not at all.
+
+    Only blobs that were put and not removed since are asked for. A removed or replaced blob may be forgotten at once.
+    """
+
+    def get_head(self) -> bytes | None: ...
+
+    def put_head(self, blob: bytes) -> None: ...
+
+    def get_delta(self, version: int) -> bytes: ...
+
+    def put_delta(self, version: int, blob: bytes) -> None: ...
+
+    def remove_delta(self, version: int) -> None: ...
+
+    def get_slice(self, slice_id: int) -> bytes: ...
+
+    def put_slice(self, slice_id: int, blob: bytes) -> None: ...
+
+    def remove_slice(self, slice_id: int) -> None: ...
+
+
+class MemoryDurable:
+    """A `DurableTask` in memory, with the commit and rollback that a batch needs; for tests and the test driver."""
+
+    def __init__(self) -> None:
+        self.head: bytes | None = None
+        self.deltas: dict[int, bytes] = {}
+        self.slices: dict[int, bytes] = {}
+        self.commit()
+
+    def commit(self) -> None:
+        """Makes what was put and removed since the last commit last."""
+        self._committed = (self.head, dict(self.deltas), dict(self.slices))
+
+    def rollback(self) -> None:
+        """Undoes what was put and removed since the last commit."""
+        self.head, deltas, slices = self._committed
+        self.deltas, self.slices = dict(deltas), dict(slices)
+
+    def get_head(self) -> bytes | None:
+        return self.head
+
+    def put_head(self, blob: bytes) -> None:
+        self.head = blob
+
+    def get_delta(self, version: int) -> bytes:
+        return self.deltas[version]
+
+    def put_delta(self, version: int, blob: bytes) -> None:
+        self.deltas[version] = blob
+
+    def remove_delta(self, version: int) -> None:
+        del self.deltas[version]
+
+    def get_slice(self, slice_id: int) -> bytes:
+        return self.slices[slice_id]
+
+    def put_slice(self, slice_id: int, blob: bytes) -> None:
+        self.slices[slice_id] = blob
+
+    def remove_slice(self, slice_id: int) -> None:
+        del self.slices[slice_id]

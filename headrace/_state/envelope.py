@@ -1,0 +1,43 @@
+"""What surrounds every blob in durable state: a format version and a checksum, checked before it is believed."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+
+from headrace.errors import StateError
+
+FORMAT = 1
+_HEADER = struct.Struct(">BI")
+
+
+def seal(payload: bytes | memoryview) -> bytes:
+    """The payload with its format version and checksum in front."""
+    return b"".join((_HEADER.pack(FORMAT, zlib.crc32(payload)), payload))
+
+
+def unseal(blob: bytes, describe: str) -> memoryview:
+    """The payload of a blob.
+
+    Raises:
+        StateError: if the blob is cut, altered, or of another format; the message starts with `describe`.
+    """
+    if len(blob) < _HEADER.size:
+        message = f"{describe}: the stored blob has {len(blob)} bytes, too few to be one. {_ADVICE}"
+        raise StateError(message)
+    form, checksum = _HEADER.unpack_from(blob)
+    if form != FORMAT:
+        message = (
+            f"{describe}: stored in format {form}, while this version of Headrace reads format {FORMAT}. "
+            "Run it with the version that wrote it, or a later one."
+        )
+        raise StateError(message)
+    payload = memoryview(blob)[_HEADER.size :]
+    actual = zlib.crc32(payload)
+    if actual != checksum:
+        message = f"{describe}: the checksum is {actual:08x} where {checksum:08x} was stored. {_ADVICE}"
+        raise StateError(message)
+    return payload
+
+
+_ADVICE = "The checkpoint is damaged: restore it from a copy, or start again with an empty state_dir."

@@ -1,0 +1,31 @@
+"""Where state stands: a version that counts changing batches, and the random nonce of the attempt that wrote it."""
+
+from __future__ import annotations
+
+import os
+import struct
+from typing import NamedTuple
+
+_FORM = struct.Struct(">Q8s")
+_NONCE_BYTES = 8
+
+
+class Position(NamedTuple):
+    """Equal positions mean equal content: two attempts at one version differ in their nonce."""
+
+    version: int
+    nonce: bytes
+
+    def next(self) -> Position:
+        """The position a new attempt at the next version ends at."""
+        return Position(self.version + 1, os.urandom(_NONCE_BYTES))
+
+    def to_bytes(self) -> bytes:
+        return _FORM.pack(*self)
+
+    @classmethod
+    def from_bytes(cls, raw: bytes) -> Position:
+        return cls(*_FORM.unpack(raw))
+
+
+ORIGIN = Position(0, bytes(_NONCE_BYTES))

@@ -1,0 +1,54 @@
+"""Distinct byte strings in order, held in blocks so that an insert moves one block and not the whole list."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Collection
+from itertools import chain
+
+_BLOCK = 512
+
+
+class SortedKeys:
+    """A growing ordered set of keys."""
+
+    __slots__ = ("_blocks", "_tops", "size")
+
+    def __init__(self, keys: Collection[bytes] = ()) -> None:
+        self._fill(keys)
+
+    def add(self, keys: Collection[bytes]) -> None:
+        """Adds keys; ones already present change nothing."""
+        # Beyond this ratio one sort of nearly sorted data is cheaper than placing keys one by one.
+        if len(keys) * 8 > self.size:
+            self._fill([*chain.from_iterable(self._blocks), *keys])
+        else:
+            for key in keys:
+                self._insert(key)
+
+    def at_or_after(self, key: bytes) -> bytes | None:
+        """The smallest key that is not less than `key`."""
+        index = bisect_left(self._tops, key)
+        if index == len(self._tops):
+            return None
+        block = self._blocks[index]
+        return block[bisect_left(block, key)]
+
+    def _fill(self, keys: Collection[bytes]) -> None:
+        ordered = list(dict.fromkeys(sorted(keys)))
+        self.size = len(ordered)
+        self._blocks = [ordered[i : i + _BLOCK] for i in range(0, len(ordered), _BLOCK)]
+        self._tops = [block[-1] for block in self._blocks]
+
+    def _insert(self, key: bytes) -> None:
+        index = min(bisect_left(self._tops, key), len(self._tops) - 1)
+        block = self._blocks[index]
+        place = bisect_left(block, key)
+        if place < len(block) and block[place] == key:
+            return
+        block.insert(place, key)
+        self.size += 1
+        self._tops[index] = block[-1]
+        if len(block) > 2 * _BLOCK:
+            self._blocks[index : index + 1] = [block[:_BLOCK], block[_BLOCK:]]
+            self._tops[index : index + 1] = [block[_BLOCK - 1], block[-1]]

@@ -1,0 +1,178 @@
+"""Typed key-value stores over a byte store.
+
+A value is turned into bytes when it is put and back when it is read, so no two readers ever share a mutable value.
+Ranges take keys, both ends inclusive, and order entries by their serialized keys; iterators are live, as `api` defines.
+"""
+
+from __future__ import annotations
+
+import logging
+import struct
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Generic, TypeAlias, TypeVar, cast
+
+from headrace._state.api import ByteStore, after
+from headrace.errors import StateError
+from headrace.serdes import Serde
+
+K = TypeVar("K")
+V = TypeVar("V")
+S = TypeVar("S")
+
+Timestamped: TypeAlias = tuple[V, int]
+
+_TIMESTAMP = struct.Struct(">q")
+_log = logging.getLogger(__name__)
+
+
+class _TypedStore(Generic[K, S]):
+    """What both kinds share; `S` is what a read shows of an entry."""
+
+    def __init__(self, store: ByteStore, key_serde: Serde[K], value_serde: Serde[Any], *, name: str = "") -> None:
+        self.name = name
+        self._store = store
+        self._key_serde = key_serde
+        self._value_serde = value_serde
+        # A serde reads None from None only, and what is stored is bytes.
+        self._read_key = cast("Callable[[bytes], K]", key_serde.deserialize)
+        self._read_value = cast("Callable[[bytes], Any]", value_serde.deserialize)
+
+    def get(self, key: K) -> S | None:
+        """What is stored under a key, or `None`."""
+        raw = self._store.get(self._key_bytes(key))
+        return None if raw is None else self._shown(raw)
+
+    def delete(self, key: K) -> S | None:
+        """Removes a key; returns what was stored under it, or `None`."""
+        key_bytes = self._key_bytes(key)
+        raw = self._store.get(key_bytes)
+        if raw is None:
+            return None
+        self._store.delete(key_bytes)
+        return self._shown(raw)
+
+    def range(self, from_key: K | None = None, to_key: K | None = None) -> Iterator[tuple[K, S]]:
+        """Entries from one key to another, both inclusive, ordered by their serialized keys; `None` is an open end."""
+        start = None if from_key is None else self._key_bytes(from_key)
+        last = None if to_key is None else self._key_bytes(to_key)
+        if start is not None and last is not None and start > last:
+            _log.warning(
+                "Store %r: the range from %r to %r is empty, as the serialized first key is greater than the last; "
+                "with numbers, negative keys order after positive ones.",
+                self.name,
+                from_key,
+                to_key,
+            )
+            return iter(())
+        return self._entries(self._store.range(start, None if last is None else after(last)))
+
+    def prefix_scan(self, prefix: Any, prefix_serde: Serde[Any] | None = None) -> Iterator[tuple[K, S]]:
+        """Entries whose serialized key starts with the serialized prefix; by default the key's own serde writes it."""
+        raw = (prefix_serde or self._key_serde).serialize(prefix)
+        return self._entries(self._store.prefix(raw or b""))
+
+    def all(self) -> Iterator[tuple[K, S]]:
+        """All entries, in the order of the serialized keys."""
+        return self._entries(self._store.range(None, None))
+
+    def approximate_num_entries(self) -> int:
+        """How many entries there are; an estimate if keys are longer than 510 bytes."""
+        return self._store.approximate_len()
+
+    def _shown(self, raw: bytes) -> S:
+        raise NotImplementedError
+
+    def _entries(self, entries: Iterator[tuple[bytes, bytes]]) -> Iterator[tuple[K, S]]:
+        return ((self._read_key(key), self._shown(raw)) for key, raw in entries)
+
+    def _key_bytes(self, key: K) -> bytes:
+        raw = self._key_serde.serialize(key)
+        if raw is None:
+            message = f"Store {self.name!r}: the key is None; every key of a store must have a value."
+            raise StateError(message)
+        return raw
+
+
+class KeyValueStore(_TypedStore[K, V]):
+    """Values by key.
+
+    Example:
+        >>> from headrace import serdes
+        >>> from headrace._state.memory import MemoryStore
+        >>> store = KeyValueStore(MemoryStore(), serdes.String(), serdes.Long(), name="visits")
+        >>> store.put("bern", 3), store.put("basel", 1), store.put_if_absent("bern", 9)
+        (None, None, 3)
+        >>> list(store.range("basel", "bern"))
+        [('basel', 1), ('bern', 3)]
+        >>> store.delete("bern"), store.get("bern")
+        (3, None)
+    """
+
+    def put(self, key: K, value: V | None) -> None:
+        """Stores a value; `None` removes the key."""
+        key_bytes, raw = self._key_bytes(key), self._value_serde.serialize(value)
+        if raw is None:
+            self._store.delete(key_bytes)
+        else:
+            self._store.put(key_bytes, raw)
+
+    def put_if_absent(self, key: K, value: V | None) -> V | None:
+        """Stores a value unless there is one; returns the one there was, or `None`."""
+        present = self.get(key)
+        if present is None:
+            self.put(key, value)
+        return present
+
+    def put_all(self, entries: Iterable[tuple[K, V | None]]) -> None:
+        """`put` for each entry, in order."""
+        for key, value in entries:
+            self.put(key, value)
+
+    def _shown(self, raw: bytes) -> V:
+        value: V = self._read_value(raw)
+        return value
+
+
+class TimestampedKeyValueStore(_TypedStore[K, Timestamped[V]], Generic[K, V]):
+    """Values by key, each with the timestamp in epoch milliseconds at which it was put; reads show the pair.
+
+    Example:
+        >>> from headrace import serdes
+        >>> from headrace._state.memory import MemoryStore
+        >>> store = TimestampedKeyValueStore(MemoryStore(), serdes.String(), serdes.Json(), name="users")
+        >>> store.put("alice", {"city": "Bern"}, 12)
+        >>> store.get("alice")
+        ({'city': 'Bern'}, 12)
+        >>> list(store.all())
+        [('alice', ({'city': 'Bern'}, 12))]
+    """
+
+    def put(self, key: K, value: V | None, timestamp_ms: int) -> None:
+        """Stores a value with its timestamp; a value of `None` removes the key."""
+        key_bytes, raw = self._key_bytes(key), self._value_serde.serialize(value)
+        if raw is None:
+            self._store.delete(key_bytes)
+        else:
+            self._store.put(key_bytes, with_timestamp(raw, timestamp_ms))
+
+    def put_if_absent(self, key: K, value: V | None, timestamp_ms: int) -> Timestamped[V] | None:
+        """Stores a value unless there is one; returns the pair there was, or `None`."""
+        present = self.get(key)
+        if present is None:
+            self.put(key, value, timestamp_ms)
+        return present
+
+    def _shown(self, raw: bytes) -> Timestamped[V]:
+        value: V = self._read_value(raw[_TIMESTAMP.size :])
+        return value, timestamp_of(raw)
+
+
+def with_timestamp(raw: bytes, timestamp_ms: int) -> bytes:
+    """The stored form of a timestamped value: 8 bytes big-endian, then the value's own bytes."""
+    return _TIMESTAMP.pack(timestamp_ms) + raw
+
+
+def timestamp_of(stored: bytes) -> int:
+    """The timestamp in the stored form; the value's own bytes follow from index 8 on."""
+    timestamp_ms: int = _TIMESTAMP.unpack_from(stored)[0]
+    return timestamp_ms

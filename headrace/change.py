@@ -1,0 +1,16 @@
+"""A change of a table's row."""
+
+from __future__ import annotations
+
+from typing import Generic, TypeVar
+
+import msgspec
+
+V = TypeVar("V")
+
+
+class Change(msgspec.Struct, Generic[V], frozen=True):
+    """The new value of a row and, where someone downstream needs it, the value it replaces."""
+
+    new: V | None
+    old: V | None

@@ -1,0 +1,143 @@
+"""Settings of an application: Kafka's names in snake_case, plus a few of our own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from headrace.errors import ConfigError, known_names, nearest
+from headrace.serdes import Serde
+from headrace.timestamps import Extractor, fail_on_invalid_timestamp
+
+_APPLICATION_ID = re.compile(r"[A-Za-z0-9._-]{1,200}")
+
+# Settings whose meaning arrives with a later capability: accepted only at their neutral value.
+_NOT_YET: dict[str, tuple[Any, str]] = {
+    "bootstrap_servers": (None, "topics on a Kafka broker"),
+    "upgrade_from": (None, "table aggregations"),
+    "allow_stream_time_key_tracking": (False, "windows with a clock per key"),
+    "statestore_cache_max_bytes": (0, "the record cache"),
+    "deserialization_exception_handler": ("fail", "error handlers"),
+    "processing_exception_handler": ("fail", "error handlers"),
+    "production_exception_handler": ("fail", "error handlers"),
+    "dead_letter_topic": (None, "error handlers"),
+}
+
+
+class StreamsConfig:
+    """The settings of one application; immutable.
+
+    Args:
+        application_id: names the application; its state belongs to it.
+        topics_dir: directory of the embedded topics.
+        state_dir: where checkpoint and state live, one directory per application; default `headrace-state/<application_id>`.
+        commit_interval: time between the starts of two micro-batches while running on; 0 runs them back to back.
+        max_records_per_batch: upper bound of records admitted to one micro-batch.
+        default_key_serde: serde of keys where an operator names none; without it `serdes.String()`.
+        default_value_serde: serde of values where an operator names none; without it `serdes.Json()`.
+        default_timestamp_extractor: where event time comes from; by default the record's own timestamp.
+        spark: settings for the Spark session and query.
+        local_dir: fast local directory on every executor for replicas of the state; default: the temporary directory.
+
+    Raises:
+        ConfigError: for an unknown setting (with the nearest known one), or a value that is not allowed.
+
+    Example:
+        >>> StreamsConfig(application_id="clicks").state_dir.as_posix()
+        'headrace-state/clicks'
+        >>> StreamsConfig.from_mapping({"application.id": "clicks", "max.records.per.batch": 10}).max_records_per_batch
+        10
+    """
+
+    def __init__(
+        self,
+        *,
+        application_id: str = "",
+        bootstrap_servers: str | None = None,
+        topics_dir: str | Path | None = None,
+        state_dir: str | Path | None = None,
+        local_dir: str | Path | None = None,
+        commit_interval: timedelta = timedelta(0),
+        max_records_per_batch: int = 1_000_000,
+        default_key_serde: Serde[Any] | None = None,
+        default_value_serde: Serde[Any] | None = None,
+        default_timestamp_extractor: Extractor = fail_on_invalid_timestamp,
+        upgrade_from: str | None = None,
+        allow_stream_time_key_tracking: bool = False,
+        statestore_cache_max_bytes: int = 0,
+        processing_guarantee: str = "exactly_once_v2",
+        deserialization_exception_handler: str = "fail",
+        processing_exception_handler: str = "fail",
+        production_exception_handler: str = "fail",
+        dead_letter_topic: str | None = None,
+        spark: Mapping[str, str] | None = None,
+        **unknown: Any,
+    ) -> None:
+        given = {name: value for name, value in locals().items() if name not in ("self", "unknown")}
+        for name in unknown:
+            message = f"Unknown setting {name!r}.{nearest(name, given)} Known settings: {known_names(given)}."
+            raise ConfigError(message)
+        _check(given)
+        given["topics_dir"] = Path(topics_dir) if topics_dir is not None else None
+        given["state_dir"] = Path(state_dir) if state_dir is not None else Path("headrace-state") / application_id
+        given["local_dir"] = Path(local_dir) if local_dir is not None else None
+        given["spark"] = {str(key): str(value) for key, value in (spark or {}).items()}
+        vars(self).update(given)
+
+    application_id: str
+    topics_dir: Path | None
+    state_dir: Path
+    local_dir: Path | None
+    commit_interval: timedelta
+    max_records_per_batch: int
+    default_key_serde: Serde[Any] | None
+    default_value_serde: Serde[Any] | None
+    default_timestamp_extractor: Extractor
+    processing_guarantee: str
+    spark: dict[str, str]
+
+    @classmethod
+    def from_mapping(cls, settings: Mapping[str, Any]) -> StreamsConfig:
+        """The same from Kafka's dotted names, e.g. `{"application.id": "clicks"}`; `...ms` settings take numbers."""
+        converted: dict[str, Any] = {}
+        for dotted, value in settings.items():
+            name = dotted.replace(".", "_")
+            if name == "commit_interval_ms":
+                name, value = "commit_interval", timedelta(milliseconds=float(value))  # noqa: PLW2901
+            converted[name] = value
+        return cls(**converted)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        message = f"StreamsConfig is immutable; make a new one with {name}={value!r}."
+        raise ConfigError(message)
+
+    def __repr__(self) -> str:
+        return f"StreamsConfig({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
+
+
+def _check(given: Mapping[str, Any]) -> None:
+    application_id = given["application_id"]
+    if not isinstance(application_id, str) or not _APPLICATION_ID.fullmatch(application_id):
+        message = f"application_id is {application_id!r}; it must be 1-200 letters, digits, '.', '_' or '-'."
+        raise ConfigError(message)
+    for name, (neutral, capability) in _NOT_YET.items():
+        if given[name] != neutral:
+            message = f"{name}={given[name]!r} needs {capability}, which this version does not have; leave it at {neutral!r}."
+            raise ConfigError(message)
+    if given["processing_guarantee"] not in ("exactly_once_v2", "exactly_once"):
+        message = f"processing_guarantee is {given['processing_guarantee']!r}; allowed: 'exactly_once_v2'."
+        raise ConfigError(message)
+    if not isinstance(given["commit_interval"], timedelta) or given["commit_interval"] < timedelta(0):
+        message = f"commit_interval is {given['commit_interval']!r}; it must be a timedelta of 0 or more."
+        raise ConfigError(message)
+    batch = given["max_records_per_batch"]
+    if not isinstance(batch, int) or batch < 1:
+        message = f"max_records_per_batch is {batch!r}; it must be a whole number of 1 or more."
+        raise ConfigError(message)
+    for name in ("default_key_serde", "default_value_serde"):
+        if given[name] is not None and not hasattr(given[name], "deserialize"):
+            message = f"{name} is {given[name]!r}; it must be a serde such as serdes.String() or serdes.Json()."
+            raise ConfigError(message)

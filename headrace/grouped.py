@@ -1,0 +1,162 @@
+"""`KGroupedStream`: records grouped by key, waiting to be aggregated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+from headrace._graph.checks import checked_callable
+from headrace._graph.graph import GraphBuilder
+from headrace._graph.nodes import Node, Store, StreamAggregate, StreamReduce, count_one, zero
+from headrace._graph.repartition import add_repartition
+from headrace.ktable import KTable
+from headrace.serdes import Long, Serde
+
+K = TypeVar("K")
+V = TypeVar("V")
+A = TypeVar("A")
+
+
+class KGroupedStream(Generic[K, V]):
+    """A stream grouped by key. Records without a key or without a value are dropped and counted.
+
+    Results carry the highest timestamp of all records folded in since the aggregate last became non-null.
+    Records are folded in arrival order; there is no lateness here.
+    """
+
+    def __init__(
+        self,
+        graph: GraphBuilder,
+        node: str,
+        key_serde: Serde[Any] | None,
+        value_serde: Serde[Any] | None,
+        *,
+        repartition_required: bool,
+        name: str | None,
+    ) -> None:
+        self._graph = graph
+        self._node = node
+        self._key_serde = key_serde
+        self._value_serde = value_serde
+        self._repartition_required = repartition_required
+        self._name = name
+        self._repartitioned: str | None = None
+
+    def count(self, *, store: str | None = None, name: str | None = None) -> KTable[K, int]:
+        """How many records each key has had; every record gives an update.
+
+        Args:
+            store: name of the state store; name it to query it and to keep it stable when the topology changes.
+            name: name of the operator.
+
+        Example:
+            >>> import headrace as hr
+            >>> from headrace.testing import TopologyTestDriver
+            >>> builder = hr.StreamsBuilder()
+            >>> builder.stream("in").group_by_key().count(store="counts").to_stream().to("out")
+            >>> with TopologyTestDriver(builder.build()) as driver:
+            ...     driver.input_topic("in").pipe("a", "x", timestamp_ms=7)
+            ...     driver.output_topic("out").read_all(), driver.store("counts").get("a")
+            ([Record(key='a', value=1, timestamp_ms=7)], 1)
+        """
+        prefix = "KSTREAM-AGGREGATE-"
+        return self._aggregated(
+            prefix, store, name, Long(), lambda node: StreamAggregate(**node, initializer=zero, aggregator=count_one)
+        )
+
+    def reduce(
+        self,
+        reducer: Callable[[V, V], V],
+        *,
+        store: str | None = None,
+        value_serde: Serde[Any] | None = None,
+        name: str | None = None,
+    ) -> KTable[K, V]:
+        """One value per key: the first value, then `reducer(aggregate, value)`.
+
+        A reducer that answers `None` deletes the row; the next record starts anew.
+
+        Example:
+            >>> import headrace as hr
+            >>> from headrace.testing import TopologyTestDriver
+            >>> builder = hr.StreamsBuilder()
+            >>> builder.stream("in").group_by_key().reduce(max).to_stream().to("out")
+            >>> with TopologyTestDriver(builder.build()) as driver:
+            ...     for value, timestamp_ms in [(3, 1), (9, 2), (4, 3)]:
+            ...         driver.input_topic("in").pipe("a", value, timestamp_ms=timestamp_ms)
+            ...     [(record.value, record.timestamp_ms) for record in driver.output_topic("out").read_all()]
+            [(3, 1), (9, 2), (9, 3)]
+        """
+        checked_callable(reducer, "reduce", "reducer(aggregate, value)")
+        serde = value_serde or self._value_serde
+        return self._aggregated(
+            "KSTREAM-REDUCE-", store, name, serde, lambda node: StreamReduce(**node, reducer=reducer)
+        )
+
+    def aggregate(
+        self,
+        initializer: Callable[[], A],
+        aggregator: Callable[[K, V, A], A],
+        *,
+        store: str | None = None,
+        value_serde: Serde[Any] | None = None,
+        name: str | None = None,
+    ) -> KTable[K, A]:
+        """One aggregate per key: `aggregator(key, value, aggregate)`, starting from `initializer()`.
+
+        An aggregator that answers `None` deletes the row; the next record starts from `initializer()` again, with its
+        own timestamp. The aggregate may be changed in place: it is read afresh for every record.
+
+        Example:
+            >>> import headrace as hr
+            >>> from headrace.testing import TopologyTestDriver
+            >>> builder = hr.StreamsBuilder()
+            >>> builder.stream("in").group_by_key().aggregate(list, lambda key, value, all: [*all, value]).to_stream().to("out")
+            >>> with TopologyTestDriver(builder.build()) as driver:
+            ...     driver.input_topic("in").pipe("a", 1, timestamp_ms=0)
+            ...     driver.input_topic("in").pipe("a", 2, timestamp_ms=0)
+            ...     [record.value for record in driver.output_topic("out").read_all()]
+            [[1], [1, 2]]
+        """
+        checked_callable(initializer, "aggregate", "initializer()")
+        checked_callable(aggregator, "aggregate", "aggregator(key, value, aggregate)")
+        return self._aggregated(
+            "KSTREAM-AGGREGATE-",
+            store,
+            name,
+            value_serde,
+            lambda node: StreamAggregate(**node, initializer=initializer, aggregator=aggregator),
+        )
+
+    def _aggregated(
+        self,
+        prefix: str,
+        store: str | None,
+        name: str | None,
+        value_serde: Serde[Any] | None,
+        make: Callable[[dict[str, Any]], Node],
+    ) -> KTable[K, Any]:
+        store_name = self._graph.names.store(store, prefix)
+        node_name = self._graph.names.node(name, prefix)
+        parent = self._input(store_name)
+        self._graph.add_store(Store(name=store_name, key_serde=self._key_serde, value_serde=value_serde))
+        self._graph.add(make({"name": node_name, "parents": (parent,), "stores": (store_name,)}))
+        return KTable(self._graph, node_name, self._key_serde, value_serde, store=store_name)
+
+    def _input(self, store_name: str) -> str:
+        """The node to aggregate from: behind a repartition when the key may have changed. A named one is shared."""
+        if not self._repartition_required:
+            return self._node
+        if self._name is not None and self._repartitioned is not None:
+            return self._repartitioned
+        self._repartitioned = add_repartition(
+            self._graph,
+            self._node,
+            self._name or store_name,
+            key_serde=self._key_serde,
+            value_serde=self._value_serde,
+        )
+        return self._repartitioned
+
+    def __repr__(self) -> str:
+        return f"<KGroupedStream {self._node}>"

@@ -1,0 +1,347 @@
+"""`KStream`: an unbounded stream of records. Methods check their arguments, add a node, and return a new handle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Generic, TypeVar
+
+from headrace._graph.checks import checked_callable
+from headrace._graph.graph import GraphBuilder
+from headrace._graph.names import checked_name
+from headrace._graph.nodes import (
+    Filter,
+    FlatMap,
+    FlatMapValues,
+    ForEach,
+    Map,
+    MapValues,
+    MapValuesWithKey,
+    Node,
+    PassThrough,
+    Peek,
+    Print,
+    SelectKey,
+    Sink,
+)
+from headrace._graph.repartition import add_repartition
+from headrace.errors import TopologyError
+from headrace.serdes import Serde
+
+K = TypeVar("K")
+V = TypeVar("V")
+K2 = TypeVar("K2")
+V2 = TypeVar("V2")
+
+
+class KStream(Generic[K, V]):
+    """A stream of records. Every operator keeps the input record's timestamp and headers on each of its outputs.
+
+    Operators that may change the key mark the stream: where the key next decides (an aggregation), records are
+    repartitioned by it, exactly when Kafka Streams does so.
+    """
+
+    def __init__(
+        self,
+        graph: GraphBuilder,
+        node: str,
+        key_serde: Serde[Any] | None,
+        value_serde: Serde[Any] | None,
+        *,
+        repartition_required: bool,
+    ) -> None:
+        self._graph = graph
+        self._node = node
+        self._key_serde = key_serde
+        self._value_serde = value_serde
+        self._repartition_required = repartition_required
+
+    def filter(self, predicate: Callable[[K, V], object], *, name: str | None = None) -> KStream[K, V]:
+        """The records for which `predicate(key, value)` holds.
+
+        Example:
+            >>> from headrace.testing import run_stream
+            >>> run_stream(lambda stream: stream.filter(lambda key, value: value > 1), ("a", 1, 10), ("a", 2, 11))
+            [Record(key='a', value=2, timestamp_ms=11)]
+        """
+        checked_callable(predicate, "filter", "predicate(key, value)")
+        return self._same_key(self._add(Filter, "KSTREAM-FILTER-", name, predicate=predicate), self._value_serde)
+
+    def filter_not(self, predicate: Callable[[K, V], object], *, name: str | None = None) -> KStream[K, V]:
+        """The records for which `predicate(key, value)` does not hold.
+
+        Example:
+            >>> from headrace.testing import run_stream
+            >>> run_stream(lambda stream: stream.filter_not(lambda key, value: value > 1), ("a", 1, 10), ("a", 2, 11))
+            [Record(key='a', value=1, timestamp_ms=10)]
+        """
+        checked_callable(predicate, "filter_not", "predicate(key, value)")
+        node = self._add(Filter, "KSTREAM-FILTER-", name, predicate=predicate, keep=False)
+        return self._same_key(node, self._value_serde)
+
+    def map(self, mapper: Callable[[K, V], tuple[K2, V2]], *, name: str | None = None) -> KStream[K2, V2]:
+        """Each record as the `(key, value)` that `mapper(key, value)` returns. Marks the stream for repartitioning.
+
+        Example:
+            >>> from headrace.testing import run_stream
+            >>> run_stream(lambda stream: stream.map(lambda key, value: (value, key)), ("a", "b", 10))
+            [Record(key='b', value='a', timestamp_ms=10)]
+        """
+        checked_callable(mapper, "map", "mapper(key, value) -> (key, value)")
+        return self._new_key(self._add(Map, "KSTREAM-MAP-", name, mapper=mapper), None)
+
+    def map_values(self, mapper: Callable[[V], V2], *, name: str | None = None) -> KStream[K, V2]:
+        """Each record with the value `mapper(value)`; the key stays, and so does the partitioning.
+
+        Example:
+            >>> from headrace.testing import run_stream
+            >>> run_stream(lambda stream: stream.map_values(lambda value: value * 2), ("a", 4, 10))
+            [Record(key='a', value=8, timestamp_ms=10)]
+        """
+        checked_callable(mapper, "map_values", "mapper(value)")
+        return self._same_key(self._add(MapValues, "KSTREAM-MAPVALUES-", name, mapper=mapper), None)
+
+    def map_values_with_key(self, mapper: Callable[[K, V], V2], *, name: str | None = None) -> KStream[K, V2]:
+        """Each record with the value `mapper(key, value)`; the key stays, and so does the partitioning.
+
+        Example:
+            >>> from headrace.testing import run_stream
+            >>> run_stream(lambda stream: stream.map_values_with_key(lambda key, value: f"{key}:{value}"), ("a", 4, 10))
+            [Record(key='a', value='a:4', timestamp_ms=10)]
+        """
+        checked_callable(mapper, "map_values_with_key", "mapper(key, value)")
+        return self._same_key(self._add(MapValuesWithKey, "KSTREAM-MAPVALUES-", name, mapper=mapper), None)
+
+    def flat_map(
+        self, mapper: Callable[[K, V], Iterable[tuple[K2, V2]]], *, name: str | None = None
+    ) -> KStream[K2, V2]:
+        """Each record as any number of `(key, value)` pairs, in their order, all with the record's timestamp.
+
+        Marks the stream for repartitioning.
+
+        Example:
+            >>> from headrace.testing import run_stream
+            >>> run_stream(lambda stream: stream.flat_map(lambda key, value: [(v, key) for v in value]), ("a", "xy", 10))
+            [Record(key='x', value='a', timestamp_ms=10), Record(key='y', value='a', timestamp_ms=10)]
+        """
+        checked_callable(mapper, "flat_map", "mapper(key, value) -> iterable of (key, value)")
+        return self._new_key(self._add(FlatMap, "KSTREAM-FLATMAP-", name, mapper=mapper), None)
+
+    def flat_map_values(self, mapper: Callable[[V], Iterable[V2]], *, name: str | None = None) -> KStream[K, V2]:
+        """Each record as any number of values under its key, in their order, all with the record's timestamp.
+
+        Example:
+            >>> from headrace.testing import run_stream
+            >>> run_stream(lambda stream: stream.flat_map_values(str.split), ("a", "to be", 10))
+            [Record(key='a', value='to', timestamp_ms=10), Record(key='a', value='be', timestamp_ms=10)]
+        """
+        checked_callable(mapper, "flat_map_values", "mapper(value) -> iterable of values")
+        return self._same_key(self._add(FlatMapValues, "KSTREAM-FLATMAPVALUES-", name, mapper=mapper), None)
+
+    def select_key(
+        self, selector: Callable[[K, V], K2], *, key_serde: Serde[Any] | None = None, name: str | None = None
+    ) -> KStream[K2, V]:
+        """Each record under the key `selector(key, value)`. Marks the stream for repartitioning.
+
+        Example:
+            >>> from headrace.testing import run_stream
+            >>> run_stream(lambda stream: stream.select_key(lambda key, value: value[0]), ("a", "xy", 10))
+            [Record(key='x', value='xy', timestamp_ms=10)]
+        """
+        checked_callable(selector, "select_key", "selector(key, value)")
+        node = self._add(SelectKey, "KSTREAM-KEY-SELECT-", name, selector=selector)
+        return self._handle(node, key_serde, self._value_serde, repartition_required=True)
+
+    def peek(self, action: Callable[[K, V], object], *, name: str | None = None) -> KStream[K, V]:
+        """The same stream, after calling `action(key, value)` for each record.
+
+        On Spark the action runs on the workers, and again when a batch is repeated after a failure.
+
+        Example:
+            >>> from headrace.testing import run_stream
+            >>> run_stream(lambda stream: stream.peek(print), ("a", 1, 10))
+            a 1
+            [Record(key='a', value=1, timestamp_ms=10)]
+        """
+        checked_callable(action, "peek", "action(key, value)")
+        return self._same_key(self._add(Peek, "KSTREAM-PEEK-", name, action=action), self._value_serde)
+
+    def for_each(self, action: Callable[[K, V], object], *, name: str | None = None) -> None:
+        """Calls `action(key, value)` for each record; the end of this stream.
+
+        Example:
+            >>> from headrace.testing import run_stream
+            >>> run_stream(lambda stream: stream.for_each(print), ("a", 1, 10))
+            a 1
+            []
+        """
+        checked_callable(action, "for_each", "action(key, value)")
+        self._add(ForEach, "KSTREAM-FOREACH-", name, action=action)
+
+    def print(self, *, label: str | None = None, name: str | None = None) -> None:
+        """Prints `[label]: key, value` for each record, as Kafka Streams does; the end of this stream.
+
+        The label is by default the name of the node before. On Spark it prints on the workers.
+
+        Example:
+            >>> from headrace.testing import run_stream
+            >>> run_stream(lambda stream: stream.print(label="in"), ("a", None, 10))
+            [in]: a, null
+            []
+        """
+        self._add(Print, "KSTREAM-PRINTER-", name, label=self._node if label is None else label)
+
+    def merge(self, other: KStream[K, V], *, name: str | None = None) -> KStream[K, V]:
+        """The records of both streams; each keeps its order, across them the smaller timestamp goes first.
+
+        Example:
+            >>> from headrace.testing import run_stream
+            >>> run_stream(lambda stream: stream.merge(stream.map_values(lambda value: -value)), ("a", 1, 10))
+            [Record(key='a', value=1, timestamp_ms=10), Record(key='a', value=-1, timestamp_ms=10)]
+        """
+        if not isinstance(other, KStream):
+            message = f"merge() needs another KStream; got {other!r} of type {type(other).__name__}."
+            raise TopologyError(message)
+        if other._graph is not self._graph:
+            message = "merge() needs two streams of the same StreamsBuilder."
+            raise TopologyError(message)
+        node = PassThrough(
+            name=self._graph.names.node(name, "KSTREAM-MERGE-"), parents=(self._node, other._node)
+        )
+        self._graph.add(node)
+        return self._handle(
+            node.name,
+            self._key_serde if self._key_serde == other._key_serde else None,
+            self._value_serde if self._value_serde == other._value_serde else None,
+            repartition_required=self._repartition_required or other._repartition_required,
+        )
+
+    def split(self, *, name: str | None = None) -> BranchedKStream[K, V]:
+        """Begins a split into branches: each record goes to the first branch whose predicate holds.
+
+        Example:
+            >>> from headrace.testing import run_stream
+            >>> def sizes(stream):
+            ...     branches = (
+            ...         stream.split().branch(lambda key, value: value > 9, name="big").default(name="small")
+            ...     )
+            ...     return branches["small"].map_values(lambda value: -value).merge(branches["big"])
+            >>> run_stream(sizes, ("a", 10, 1), ("a", 2, 2))
+            [Record(key='a', value=10, timestamp_ms=1), Record(key='a', value=-2, timestamp_ms=2)]
+        """
+        return BranchedKStream(self, self._graph.names.node(name, "KSTREAM-BRANCH-"))
+
+    def repartition(
+        self,
+        name: str | None = None,
+        *,
+        partitions: int | None = None,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+    ) -> KStream[K, V]:
+        """The same records, dealt anew over `partitions` by their key. Records without a key are dropped and counted.
+
+        Args:
+            name: names the internal topic, `<name>-repartition`.
+            partitions: how many; default: as many as the largest topic before.
+            key_serde: serde of the keys from here on.
+            value_serde: serde of the values from here on.
+        """
+        if partitions is not None and (not isinstance(partitions, int) or partitions < 1):
+            message = f"repartition() was given partitions={partitions!r}; it must be a whole number of 1 or more."
+            raise TopologyError(message)
+        base = self._graph.names.generate("KSTREAM-REPARTITION-") if name is None else checked_name(name, "repartition")
+        keys, values = key_serde or self._key_serde, value_serde or self._value_serde
+        source = add_repartition(
+            self._graph, self._node, base, key_serde=keys, value_serde=values, partitions=partitions
+        )
+        return self._handle(source, keys, values, repartition_required=False)
+
+    def to(
+        self,
+        topic: str,
+        *,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        name: str | None = None,
+    ) -> None:
+        """Writes each record to a topic: key, value, timestamp and headers; the end of this stream.
+
+        The partition is Kafka's: a hash of the serialized key. Null keys and values are written as nulls.
+
+        Args:
+            topic: the topic; one that does not exist is created.
+            key_serde: serde of the keys; default: the stream's, then the configured one, then `serdes.String()`.
+            value_serde: serde of the values; default: the stream's, then the configured one, then `serdes.Json()`.
+            name: name of the sink node.
+        """
+        self._add(
+            Sink,
+            "KSTREAM-SINK-",
+            name,
+            topic=checked_name(topic, "topic"),
+            key_serde=key_serde or self._key_serde,
+            value_serde=value_serde or self._value_serde,
+        )
+
+    def group_by_key(
+        self,
+        *,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        name: str | None = None,
+    ) -> KGroupedStream[K, V]:
+        """The records grouped by their key, to be aggregated; repartitions only if the key may have changed.
+
+        Args:
+            key_serde: serde of the keys in repartition and store.
+            value_serde: serde of the values in the repartition.
+            name: names the repartition, if there is one.
+        """
+        return KGroupedStream(
+            self._graph,
+            self._node,
+            key_serde or self._key_serde,
+            value_serde or self._value_serde,
+            repartition_required=self._repartition_required,
+            name=None if name is None else checked_name(name, "repartition"),
+        )
+
+    def group_by(
+        self,
+        selector: Callable[[K, V], K2],
+        *,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        name: str | None = None,
+    ) -> KGroupedStream[K2, V]:
+        """The records grouped by the key `selector(key, value)`, to be aggregated. Always repartitions.
+
+        Records whose new key is `None` are dropped and counted.
+        """
+        checked_callable(selector, "group_by", "selector(key, value)")
+        node = self._add(SelectKey, "KSTREAM-KEY-SELECT-", name, selector=selector)
+        return KGroupedStream(
+            self._graph, node, key_serde, value_serde or self._value_serde, repartition_required=True, name=name
+        )
+
+    def _add(self, kind: type[Node], prefix: str, name: str | None, **options: Any) -> str:
+        node = kind(name=self._graph.names.node(name, prefix), parents=(self._node,), **options)
+        return self._graph.add(node).name
+
+    def _handle(
+        self, node: str, key_serde: Serde[Any] | None, value_serde: Serde[Any] | None, *, repartition_required: bool
+    ) -> KStream[Any, Any]:
+        return KStream(self._graph, node, key_serde, value_serde, repartition_required=repartition_required)
+
+    def _same_key(self, node: str, value_serde: Serde[Any] | None) -> KStream[Any, Any]:
+        return self._handle(node, self._key_serde, value_serde, repartition_required=self._repartition_required)
+
+    def _new_key(self, node: str, value_serde: Serde[Any] | None) -> KStream[Any, Any]:
+        return self._handle(node, None, value_serde, repartition_required=True)
+
+    def __repr__(self) -> str:
+        return f"<KStream {self._node}>"
+
+
+from headrace.branched import BranchedKStream  # noqa: E402  a split returns streams
+from headrace.grouped import KGroupedStream  # noqa: E402  an aggregation returns tables, and a table streams

@@ -1,0 +1,7 @@
+"""Ready-made serdes, in Kafka's own byte formats."""
+
+from headrace.serdes.base import Serde
+from headrace.serdes.json_ import Json
+from headrace.serdes.primitives import Bool, Bytes, Double, Float, Int, Long, Short, String, Uuid
+
+__all__ = ["Bool", "Bytes", "Double", "Float", "Int", "Json", "Long", "Serde", "Short", "String", "Uuid"]

@@ -1,0 +1,67 @@
+"""What a serde is: a pair of functions between Python values and the bytes of a topic or store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar
+
+from headrace.errors import SerdeError
+
+T = TypeVar("T")
+
+
+class Serde(Generic[T]):
+    """Turns values into bytes and back. Subclass it, or one of the ready ones, for a format of your own.
+
+    A subclass writes `_to_bytes` and `_from_bytes`, which never see `None`: a null key or value stays null
+    without asking the serde. Whatever they raise becomes a `SerdeError` that names the serde and the value.
+    """
+
+    def _to_bytes(self, value: T) -> bytes:
+        raise NotImplementedError
+
+    def _from_bytes(self, data: bytes) -> T:
+        raise NotImplementedError
+
+    def serialize(self, value: T | None) -> bytes | None:
+        """The bytes of a value; `None` stays `None`."""
+        if value is None:
+            return None
+        try:
+            return self._to_bytes(value)
+        except Exception as error:
+            message = f"{self!r} cannot serialize {shortened(value)} of type {type(value).__name__}: {error}"
+            raise SerdeError(message) from error
+
+    def deserialize(self, data: bytes | None) -> T | None:
+        """The value of some bytes; `None` stays `None`."""
+        if data is None:
+            return None
+        try:
+            return self._from_bytes(data)
+        except Exception as error:
+            message = f"{self!r} cannot deserialize {len(data)} bytes starting {shortened(bytes(data[:24]))}: {error}"
+            raise SerdeError(message) from error
+
+    def deserialize_many(self, column: Sequence[bytes | None]) -> Sequence[T | None]:
+        """`deserialize` for a whole column, cheaper than one call per value."""
+        convert: Callable[[bytes], T] = self._from_bytes
+        try:
+            return [None if data is None else convert(data) for data in column]
+        except Exception:
+            return [self.deserialize(data) for data in column]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+
+def shortened(value: Any, limit: int = 80) -> str:
+    """A value's repr, cut to a length that fits an error message."""
+    text = repr(value)
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"

@@ -1,0 +1,27 @@
+"""JSON values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from headrace.serdes.base import Serde
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder().decode
+
+
+class Json(Serde[Any]):
+    """Values as compact JSON: dicts, lists, text, numbers, booleans; dataclasses and sets are written as dicts and lists.
+
+    Example:
+        >>> Json().deserialize(Json().serialize({"page": "/", "n": 1}))
+        {'page': '/', 'n': 1}
+    """
+
+    def _to_bytes(self, value: Any) -> bytes:
+        return _encode(value)
+
+    def _from_bytes(self, data: bytes) -> Any:
+        return _decode(data)

@@ -1,0 +1,141 @@
+"""Serdes of single values, in the byte formats of Kafka's own serializers."""
+
+from __future__ import annotations
+
+import struct
+import uuid
+from collections.abc import Sequence
+from typing import ClassVar
+
+from headrace.serdes.base import Serde
+
+
+class String(Serde[str]):
+    """Text as UTF-8.
+
+    Example:
+        >>> String().serialize("é")
+        b'\\xc3\\xa9'
+    """
+
+    def _to_bytes(self, value: str) -> bytes:
+        if not isinstance(value, str):
+            message = "expected a str; give the topic or operator the serde of its type, e.g. serdes.Long()"
+            raise TypeError(message)
+        return value.encode()
+
+    def _from_bytes(self, data: bytes) -> str:
+        return data.decode()
+
+    def deserialize_many(self, column: Sequence[bytes | None]) -> Sequence[str | None]:
+        """`deserialize` for a whole column."""
+        try:
+            return [None if data is None else data.decode() for data in column]
+        except UnicodeDecodeError:
+            return [self.deserialize(data) for data in column]
+
+
+class Bytes(Serde[bytes]):
+    """Bytes as they are."""
+
+    def _to_bytes(self, value: bytes) -> bytes:
+        if not isinstance(value, bytes | bytearray | memoryview):
+            message = "expected bytes"
+            raise TypeError(message)
+        return bytes(value)
+
+    def _from_bytes(self, data: bytes) -> bytes:
+        return bytes(data)
+
+
+class _Packed(Serde[int]):
+    """A whole number in a fixed number of big-endian bytes."""
+
+    _format: ClassVar[struct.Struct]
+
+    def _to_bytes(self, value: int) -> bytes:
+        if isinstance(value, bool):
+            message = "a bool is not a number here; use serdes.Bool()"
+            raise TypeError(message)
+        return self._format.pack(value)
+
+    def _from_bytes(self, data: bytes) -> int:
+        number: int = self._format.unpack(data)[0]
+        return number
+
+
+class Short(_Packed):
+    """A whole number in 2 bytes, big-endian."""
+
+    _format = struct.Struct(">h")
+
+
+class Int(_Packed):
+    """A whole number in 4 bytes, big-endian."""
+
+    _format = struct.Struct(">i")
+
+
+class Long(_Packed):
+    """A whole number in 8 bytes, big-endian.
+
+    Example:
+        >>> Long().serialize(258).hex()
+        '0000000000000102'
+    """
+
+    _format = struct.Struct(">q")
+
+
+class _PackedFloat(Serde[float]):
+    """A floating point number in a fixed number of big-endian bytes."""
+
+    _format: ClassVar[struct.Struct]
+
+    def _to_bytes(self, value: float) -> bytes:
+        return self._format.pack(value)
+
+    def _from_bytes(self, data: bytes) -> float:
+        number: float = self._format.unpack(data)[0]
+        return number
+
+
+class Float(_PackedFloat):
+    """A floating point number in 4 bytes, big-endian."""
+
+    _format = struct.Struct(">f")
+
+
+class Double(_PackedFloat):
+    """A floating point number in 8 bytes, big-endian."""
+
+    _format = struct.Struct(">d")
+
+
+class Bool(Serde[bool]):
+    """A truth value in one byte, 1 or 0."""
+
+    def _to_bytes(self, value: bool) -> bytes:
+        if not isinstance(value, bool):
+            message = "expected a bool"
+            raise TypeError(message)
+        return b"\x01" if value else b"\x00"
+
+    def _from_bytes(self, data: bytes) -> bool:
+        if data not in (b"\x00", b"\x01"):
+            message = "expected one byte, 0 or 1"
+            raise ValueError(message)
+        return bytes(data) == b"\x01"
+
+
+class Uuid(Serde[uuid.UUID]):
+    """A UUID as its text, as Kafka's UUID serializer writes it."""
+
+    def _to_bytes(self, value: uuid.UUID) -> bytes:
+        if not isinstance(value, uuid.UUID):
+            message = "expected a uuid.UUID"
+            raise TypeError(message)
+        return str(value).encode()
+
+    def _from_bytes(self, data: bytes) -> uuid.UUID:
+        return uuid.UUID(data.decode())

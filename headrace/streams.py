@@ -1,0 +1,92 @@
+"""`Streams`: runs a topology on Spark."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from headrace.config import StreamsConfig
+from headrace.errors import ConfigError
+from headrace.topology import Topology
+
+if TYPE_CHECKING:
+    from headrace._runtime.spark.application import Application
+    from headrace._state.readonly import ReadOnlyTimestampedStore
+
+
+class Streams:
+    """One application on Spark: a topology, its settings, its state.
+
+    Everything is exactly once: input offsets, state and output topics of a micro-batch are committed together or not at
+    all, and a new `Streams` with the same `application_id` and `state_dir` goes on where the last one stopped.
+
+    Args:
+        topology: what to run.
+        config: settings.
+        spark: your own session, classic or Connect; without it a local one is made, and stopped with this object.
+
+    Example:
+        >>> import headrace as hr, tempfile                                     # doctest: +SKIP
+        >>> app = hr.Streams(topology, hr.StreamsConfig(application_id="clicks", topics_dir="topics"))  # doctest: +SKIP
+        >>> app.process_available()                                             # doctest: +SKIP
+    """
+
+    def __init__(self, topology: Topology, config: StreamsConfig, spark: Any = None) -> None:
+        if config.topics_dir is None:
+            message = "Running on Spark needs topics: set topics_dir to the directory of the embedded topics."
+            raise ConfigError(message)
+        self._topology = topology
+        self._config = config
+        self._spark = spark
+        self._running: Application | None = None
+
+    def process_available(self) -> None:
+        """Processes everything that is in the input topics now, then returns.
+
+        Raises:
+            StreamsError: when it fails; nothing of the failed micro-batch remains, and a later call goes on there.
+        """
+        self._application.process_available()
+
+    def start(self) -> None:
+        """Begins to process records as they arrive, and returns."""
+        self._application.start()
+
+    def await_termination(self, timeout: timedelta | None = None) -> bool:
+        """Waits until the application stops or fails, or the time is over; says whether it ended.
+
+        Raises:
+            StreamsError: when it failed.
+        """
+        return self._application.await_termination(timeout)
+
+    def stop(self) -> None:
+        """Ends the application after the running micro-batch; a Spark session made here is stopped too."""
+        if self._running is not None:
+            self._running.stop()
+            self._running = None
+
+    def store(self, name: str) -> ReadOnlyTimestampedStore[Any, Any]:
+        """A store as the last committed micro-batch left it."""
+        return self._application.store(name)
+
+    def metrics(self) -> dict[str, dict[str, Any]]:
+        """Counters by operator over the life of the application; dropped records under `dropped`, by reason."""
+        return self._application.metrics()
+
+    @property
+    def _application(self) -> Application:
+        if self._running is None:
+            from headrace._runtime.spark.application import Application
+
+            self._running = Application(self._topology._graph, self._config, self._spark)
+        return self._running
+
+    def __enter__(self) -> Streams:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()

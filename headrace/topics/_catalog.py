@@ -1,0 +1,149 @@
+"""What the commit log adds up to: the topics, where the records of each partition lie, what each producer committed."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from headrace.errors import TopicError, known_names, nearest
+from headrace.topics._segments import Extent, Run
+
+FORMAT = 1
+_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+
+
+class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One commit: everything in it becomes visible at once."""
+
+    format: int
+    producer: str | None = None
+    batch: int | None = None
+    create: dict[str, int] = {}
+    runs: tuple[Run, ...] = ()
+
+
+class PartitionIndex:
+    """The extents of one partition, found by offset."""
+
+    def __init__(self) -> None:
+        self._extents: list[Extent] = []
+        self._ends: list[int] = []
+
+    @property
+    def end(self) -> int:
+        """The offset the next record will get."""
+        return self._ends[-1] if self._ends else 0
+
+    def add(self, runs: Iterable[Run]) -> None:
+        extent = Extent(self.end, tuple(runs))
+        self._extents.append(extent)
+        self._ends.append(extent.end)
+
+    def between(self, start: int, end: int) -> list[Extent]:
+        """The extents with a record at offsets `start` to `end`, the latter excluded."""
+        if start >= end:
+            return []
+        return self._extents[bisect_right(self._ends, start) : bisect_right(self._ends, end - 1) + 1]
+
+
+class Catalog:
+    """The state after some prefix of the log; `position` is where that prefix ends."""
+
+    def __init__(self) -> None:
+        self.position = 0
+        self.files: set[str] = set()
+        self._topics: dict[str, list[PartitionIndex]] = {}
+        self._batches: dict[str, int] = {}
+
+    def add(self, entry: Entry) -> None:
+        for topic, partitions in entry.create.items():
+            self._topics[topic] = [PartitionIndex() for _ in range(partitions)]
+        for (topic, partition), runs in _by_partition(entry.runs).items():
+            self._topics[topic][partition].add(runs)
+        self.files.update(run.file for run in entry.runs)
+        if entry.producer is not None and entry.batch is not None:
+            self._batches[entry.producer] = entry.batch
+
+    def topics(self) -> dict[str, int]:
+        return {topic: len(partitions) for topic, partitions in self._topics.items()}
+
+    def partitions(self, topic: str) -> list[PartitionIndex]:
+        if topic not in self._topics:
+            raise _unknown_topic(topic, self._topics)
+        return self._topics[topic]
+
+    def partition(self, topic: str, partition: int) -> PartitionIndex:
+        partitions = self.partitions(topic)
+        check_partition(topic, partition, len(partitions))
+        return partitions[partition]
+
+    def has_committed(self, producer: str, batch: int) -> bool:
+        """Whether the producer has committed this batch, or a later one."""
+        return batch <= self._batches.get(producer, -1)
+
+    def to_create(self, wanted: Mapping[str, int]) -> dict[str, int]:
+        """Those of the wanted topics that do not exist; an error if one exists with another number of partitions."""
+        for topic, partitions in wanted.items():
+            _check_topic(topic, partitions)
+            existing = len(self._topics.get(topic, ()))
+            if existing not in (0, partitions):
+                message = (
+                    f"Topic {topic!r} cannot be created with {partitions} partitions: it exists with {existing}. "
+                    "Use that number, or another name."
+                )
+                raise TopicError(message)
+        return {topic: partitions for topic, partitions in wanted.items() if topic not in self._topics}
+
+    def check_runs(self, runs: Iterable[Run], created: Mapping[str, int]) -> None:
+        """Refuses runs of partitions that do not exist, runs committed before, and runs that cannot be merged."""
+        counts = {**self.topics(), **created}
+        for (topic, partition), group in _by_partition(runs).items():
+            if topic not in counts:
+                raise _unknown_topic(topic, counts)
+            check_partition(topic, partition, counts[topic])
+            place = f"Topic {topic!r}, partition {partition}"
+            again = [run.file for run in group if run.file in self.files]
+            if again:
+                message = (
+                    f"{place}: the records of {again[0]!r} were committed before; commit what a writer wrote once."
+                )
+                raise TopicError(message)
+            if len(group) > 1 and not all(run.ordered for run in group):
+                message = f"{place}: {len(group)} runs in one commit can only be merged if all have the order columns."
+                raise TopicError(message)
+
+
+def check_partition(topic: str, partition: int, partitions: int) -> None:
+    """Refuses a partition that a topic does not have."""
+    if not 0 <= partition < partitions:
+        message = f"Topic {topic!r} has no partition {partition}; it has {partitions}, counted from 0."
+        raise TopicError(message)
+
+
+def _check_topic(topic: str, partitions: int) -> None:
+    if not isinstance(topic, str) or not _NAME.fullmatch(topic) or topic in (".", ".."):
+        message = (
+            f"{topic!r} is not a topic name: it needs 1 to 249 of the characters a-z, A-Z, 0-9, '.', '_' and '-', "
+            "and is neither '.' nor '..'."
+        )
+        raise TopicError(message)
+    if not isinstance(partitions, int) or isinstance(partitions, bool) or partitions < 1:
+        message = f"Topic {topic!r} cannot have {partitions!r} partitions; give an integer of 1 or more."
+        raise TopicError(message)
+
+
+def _unknown_topic(topic: str, known: Iterable[str]) -> TopicError:
+    names = list(known)
+    return TopicError(
+        f"Topic {topic!r} does not exist.{nearest(topic, names)} Known topics: {known_names(names)}. Create it first."
+    )
+
+
+def _by_partition(runs: Iterable[Run]) -> dict[tuple[str, int], list[Run]]:
+    groups: dict[tuple[str, int], list[Run]] = {}
+    for run in runs:
+        groups.setdefault((run.topic, run.partition), []).append(run)
+    return groups

@@ -1,0 +1,49 @@
+"""What the topic files need from the operating system: a lock, durable directory entries, errors that name the path."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from headrace.errors import TopicError
+
+
+@contextmanager
+def os_errors(doing: str, path: Path) -> Iterator[None]:
+    """Turns a failure of the file system into a `TopicError` that says what was tried, and where."""
+    try:
+        yield
+    except OSError as error:
+        message = (
+            f"Cannot {doing} {str(path)!r}: {error.strerror or error}. Check its permissions and the disk's free space."
+        )
+        raise TopicError(message) from error
+
+
+@contextmanager
+def file_lock(path: Path, *, shared: bool = False) -> Iterator[None]:
+    """Holds the lock file, across threads and processes; a killed process lets go of it."""
+    with os_errors("lock", path):
+        descriptor = os.open(path, (os.O_RDONLY if shared else os.O_RDWR) | os.O_CREAT, 0o666)
+    try:
+        with os_errors("lock", path):
+            fcntl.flock(descriptor, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            # Closing is not enough: a child forked meanwhile holds a copy of the descriptor, and the lock with it.
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+    finally:
+        os.close(descriptor)
+
+
+def sync_directory(path: Path) -> None:
+    """Makes the names in a directory survive a power cut, as `fsync` does for a file's content."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

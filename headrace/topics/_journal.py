@@ -1,0 +1,166 @@
+"""The commit log of a topics directory: a file of checksummed lines, each one atomic commit.
+
+Readers follow it without a lock. They only ever stand at the end of a complete entry, so what follows is complete
+entries, then perhaps the unfinished end of a write, which the next writer cuts off if its author died. An entry
+broken anywhere else is damage.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from headrace.errors import TopicError
+from headrace.topics._files import file_lock, os_errors, sync_directory
+
+_logger = logging.getLogger(__name__)
+_HEADER = re.compile(rb"([0-9a-f]{8}) ([0-9a-f]{8}) (?=\{)")
+# What a crash can leave of an entry: a prefix of it, or zeros where its blocks were never written.
+_BEGUN = re.compile(rb"[0-9a-f]{0,8}(\0|\Z| [0-9a-f]{0,8}(\0|\Z| (\0|\Z|\{)))")
+
+
+class _Tail(NamedTuple):
+    payloads: list[bytes]
+    end: int
+    size: int
+    damaged: bool
+
+
+class Journal:
+    """Reads and appends the entries of one commit log; positions are bytes, always at the end of an entry."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._path = directory / "commits.log"
+        self._lock_path = directory / "lock"
+        self._identity: tuple[int, int] | None = None
+
+    def read(self, position: int) -> tuple[list[bytes], int]:
+        """The entries committed after a position, and the position after them."""
+        tail = self._scan(position)
+        if tail.damaged:
+            # A read that overlaps a writer replacing a torn tail can see parts of both; under the lock it cannot.
+            with file_lock(self._lock_path, shared=True):
+                tail = self._scan(position)
+            self._refuse_damage(tail)
+        return tail.payloads, tail.end
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """Keeps all other writers out; `recover` and `append` need it."""
+        with os_errors("create the topics directory", self._directory):
+            self._directory.mkdir(parents=True, exist_ok=True)
+        with file_lock(self._lock_path):
+            yield
+
+    def recover(self, position: int) -> tuple[list[bytes], int]:
+        """As `read`, and cuts off what a writer that died left behind the last entry."""
+        tail = self._scan(position)
+        self._refuse_damage(tail)
+        if tail.size > tail.end:
+            _logger.warning("Removing %d bytes of an unfinished commit from %s", tail.size - tail.end, self._path)
+            with os_errors("repair", self._path):
+                os.truncate(self._path, tail.end)
+        return tail.payloads, tail.end
+
+    def append(self, position: int, payload: bytes) -> int:
+        """Commits one entry durably at the end of the log, and returns the new end."""
+        data = b"%08x %08x %b\n" % (len(payload), zlib.crc32(payload), payload)
+        with os_errors("append to", self._path):
+            descriptor = os.open(self._path, os.O_WRONLY | (0 if position else os.O_CREAT), 0o666)
+            try:
+                self._identity = _identity(descriptor)
+                _write_all(descriptor, data, position)
+                # A failure here leaves the entry in place, since readers may have seen it: its outcome is unknown.
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+            if position == 0:
+                sync_directory(self._directory)
+        return position + len(data)
+
+    def _scan(self, position: int) -> _Tail:
+        data = self._bytes_from(position)
+        payloads: list[bytes] = []
+        at = 0
+        while (payload := _payload_at(data, at)) is not None:
+            payloads.append(payload)
+            at += _framed_length(payload)
+        damaged = at < len(data) and any(
+            _payload_at(data, header.start()) is not None for header in _HEADER.finditer(data, at + 1)
+        )
+        if position + at == 0 and not damaged and not _BEGUN.match(data):
+            # Not ours, so not ours to cut off either.
+            raise self._foreign()
+        return _Tail(payloads, position + at, position + len(data), damaged)
+
+    def _bytes_from(self, position: int) -> bytes:
+        with os_errors("read", self._path):
+            try:
+                file = self._path.open("rb")
+            except FileNotFoundError:
+                if position:
+                    raise self._replaced() from None
+                return b""
+            with file:
+                if position and (_identity(file.fileno()) != self._identity or file.seek(0, os.SEEK_END) < position):
+                    raise self._replaced()
+                self._identity = _identity(file.fileno())
+                file.seek(position)
+                return file.read()
+
+    def _replaced(self) -> TopicError:
+        return TopicError(
+            f"{str(self._path)!r} was deleted, replaced or shortened while it was in use. "
+            "Restore it, or open the topics directory again to read what it holds now."
+        )
+
+    def _foreign(self) -> TopicError:
+        return TopicError(
+            f"{str(self._path)!r} does not begin as a commit log of topics does. "
+            "Restore it from a backup, or choose another topics directory; nothing was changed."
+        )
+
+    def _refuse_damage(self, tail: _Tail) -> None:
+        if tail.damaged:
+            message = (
+                f"{str(self._path)!r} is damaged at byte {tail.end}: the entry there has a wrong checksum, "
+                "and complete entries follow it. Restore the file from a backup; nothing was changed."
+            )
+            raise TopicError(message)
+
+
+def _payload_at(data: bytes, position: int) -> bytes | None:
+    """The payload of the entry that starts here, or nothing if no complete one does."""
+    header = _HEADER.match(data, position)
+    if header is None:
+        return None
+    start, length = header.end(), int(header[1], 16)
+    payload = data[start : start + length]
+    ended = data[start + length : start + length + 1] == b"\n"
+    return payload if ended and zlib.crc32(payload) == int(header[2], 16) else None
+
+
+def _framed_length(payload: bytes) -> int:
+    return len(b"00000000 00000000 ") + len(payload) + len(b"\n")
+
+
+def _identity(descriptor: int) -> tuple[int, int]:
+    status = os.fstat(descriptor)
+    return status.st_dev, status.st_ino
+
+
+def _write_all(descriptor: int, data: bytes, position: int) -> None:
+    try:
+        written = 0
+        while written < len(data):
+            written += os.pwrite(descriptor, data[written:], position + written)
+    except OSError:
+        os.ftruncate(descriptor, position)
+        raise

@@ -1,0 +1,81 @@
+"""Merges the runs that several writers committed together for one partition, by their order columns.
+
+The order is a permutation of the runs' rows laid end to end, computed when first asked for, since runs are written
+apart. Only the blobs that hold the rows of the next batch are in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import accumulate
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from headrace.topics._batches import bounded_rows, concatenated
+from headrace.topics._segments import ORDER_SCHEMA, RECORD_SCHEMA, Extent, load_blob
+
+
+class Merge:
+    """The merged rows of an extent; rows are counted from the extent's first."""
+
+    def __init__(self, segments: Path, extent: Extent) -> None:
+        self._segments = segments
+        self._extent = extent
+        self._blobs = [(run, blob) for run in extent.runs for blob in run.blobs]
+        self._firsts = np.array([0, *accumulate(blob.rows for _, blob in self._blobs)])
+
+    def batches(self, start: int, end: int) -> Iterator[pa.RecordBatch]:
+        """The records of rows `start` to `end`, the latter excluded."""
+        order = _merge_order(self._segments, self._extent)[start:end]
+        step = bounded_rows(int(self._firsts[-1]), sum(blob.size for _, blob in self._blobs))
+        loaded: dict[int, pa.RecordBatch] = {}
+        for at in range(0, len(order), step):
+            rows = order[at : at + step]
+            needed, which = np.unique(np.searchsorted(self._firsts, rows, side="right") - 1, return_inverse=True)
+            loaded = {i: loaded[i] if i in loaded else self._load(i, RECORD_SCHEMA.names) for i in needed.tolist()}
+            yield _gathered([loaded[i] for i in needed.tolist()], which, rows - self._firsts[needed][which])
+
+    def timestamps(self, start: int, end: int) -> npt.NDArray[np.int64]:
+        """The timestamps of rows `start` to `end`, the latter excluded."""
+        timestamps = np.concatenate(
+            [self._load(i, ["timestamp"]).column(0).to_numpy() for i in range(len(self._blobs))]
+        )
+        return timestamps[_merge_order(self._segments, self._extent)[start:end]]
+
+    def order(self) -> npt.NDArray[np.int64]:
+        """The rows in the order of their offsets."""
+        batches = [self._load(i, ORDER_SCHEMA.names) for i in range(len(self._blobs))]
+        columns = [np.concatenate([batch.column(name).to_numpy() for batch in batches]) for name in ORDER_SCHEMA.names]
+        # lexsort takes the most significant column last; one that never changes decides nothing and costs a sort.
+        varying = [column for column in reversed(columns) if column.min() != column.max()]
+        return np.lexsort(varying) if varying else np.arange(len(columns[0]))
+
+    def _load(self, index: int, columns: list[str]) -> pa.RecordBatch:
+        run, blob = self._blobs[index]
+        return load_blob(self._segments, run, blob, columns, (self._extent.first, self._extent.end))
+
+
+@lru_cache(maxsize=4)
+def _merge_order(segments: Path, extent: Extent) -> npt.NDArray[np.int64]:
+    """Kept for the next read, as a large extent is read in many slices; files never change, so neither does this."""
+    return Merge(segments, extent).order()
+
+
+def _gathered(
+    batches: list[pa.RecordBatch], which: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]
+) -> pa.RecordBatch:
+    """Row `rows[i]` of batch `which[i]`, for all i; copies of the batches no more than the span of rows in use."""
+    lows = np.full(len(batches), np.iinfo(np.int64).max)
+    highs = np.zeros(len(batches), np.int64)
+    np.minimum.at(lows, which, rows)
+    np.maximum.at(highs, which, rows + 1)
+    lengths = highs - lows
+    parts = [
+        batch.slice(low, length) for batch, low, length in zip(batches, lows.tolist(), lengths.tolist(), strict=True)
+    ]
+    starts = np.cumsum(lengths) - lengths
+    return concatenated(parts).take(pa.array(starts[which] + rows - lows[which]))

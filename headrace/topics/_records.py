@@ -1,0 +1,111 @@
+"""Records to batches and back: applies serdes by column, and says which record failed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from headrace._core.partitioning import partitions_for
+from headrace.errors import SerdeError, TopicError
+from headrace.record import Headers, Record
+from headrace.serdes import Serde
+from headrace.topics._catalog import check_partition
+from headrace.topics._segments import RECORD_SCHEMA
+
+AnyRecord = Record[Any, Any]
+
+
+class RecordEncoder:
+    """Turns the records of one call into batches by partition; records without a key take turns from `turn` on."""
+
+    def __init__(self, topic: str, partitions: int, turn: int, key_serde: Serde[Any], value_serde: Serde[Any]) -> None:
+        self._topic = topic
+        self._partitions = partitions
+        self._turn = turn
+        self._key_serde = key_serde
+        self._value_serde = value_serde
+        self._count = 0
+
+    def encode(self, records: Sequence[AnyRecord]) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """The next records of the call, as one batch for each partition that gets any."""
+        batch = self._batch(records)
+        partitions = self._place(records, batch.column("key"))
+        self._count += len(records)
+        batch = batch.take(pa.array(np.argsort(partitions, kind="stable")))
+        ends = np.cumsum(np.bincount(partitions, minlength=self._partitions))
+        for partition, (start, end) in enumerate(zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True)):
+            if start < end:
+                yield partition, batch.slice(start, end - start)
+
+    def _batch(self, records: Sequence[AnyRecord]) -> pa.RecordBatch:
+        others = [record for record in records if not isinstance(record, Record)]
+        if others:
+            message = f"Topic {self._topic!r} takes records, not {others[0]!r}; give Record(key, value, timestamp_ms)."
+            raise TopicError(message)
+        now_ms = time.time_ns() // 1_000_000
+        columns = [
+            _converted([record.key for record in records], self._key_serde.serialize, self._where("key")),
+            _converted([record.value for record in records], self._value_serde.serialize, self._where("value")),
+            [now_ms if record.timestamp_ms is None else record.timestamp_ms for record in records],
+            [record.headers or None for record in records],
+        ]
+        arrays = [self._array(column, field) for column, field in zip(columns, RECORD_SCHEMA, strict=True)]
+        return pa.RecordBatch.from_arrays(arrays, schema=RECORD_SCHEMA)
+
+    def _array(self, column: Sequence[Any], field: pa.Field) -> pa.Array:
+        try:
+            return pa.array(column, field.type)
+        except (pa.ArrowException, OverflowError) as error:
+            message = f"Topic {self._topic!r} stores the {field.name} of a record as {field.type}: {error}"
+            raise TopicError(message) from error
+
+    def _place(self, records: Sequence[AnyRecord], keys: pa.Array) -> npt.NDArray[np.int32]:
+        partitions = partitions_for(keys, self._partitions)
+        for i, record in enumerate(records):
+            if record.partition is not None:
+                check_partition(self._topic, record.partition, self._partitions)
+                partitions[i] = record.partition
+        free = np.flatnonzero(partitions < 0)
+        partitions[free] = (self._turn + np.arange(len(free))) % self._partitions
+        self._turn += len(free)
+        return partitions
+
+    def _where(self, part: str) -> Callable[[int], str]:
+        first = self._count
+        return lambda i: f"Topic {self._topic!r}, {part} of record {first + i} of this call"
+
+
+def decode(
+    topic: str, partition: int, first: int, batch: pa.RecordBatch, key_serde: Serde[Any], value_serde: Serde[Any]
+) -> Iterable[AnyRecord]:
+    """The records of a batch whose first one has the offset `first`."""
+
+    def where(part: str) -> Callable[[int], str]:
+        return lambda i: f"Topic {topic!r}, partition {partition}, offset {first + i}, {part}"
+
+    keys = _converted(batch.column("key").to_pylist(), key_serde.deserialize, where("key"))
+    values = _converted(batch.column("value").to_pylist(), value_serde.deserialize, where("value"))
+    timestamps = batch.column("timestamp").to_pylist()
+    return map(Record, keys, values, timestamps, _headers(batch.column("headers")), [partition] * len(keys))
+
+
+def _headers(column: pa.Array) -> list[Headers]:
+    if column.null_count == len(column):
+        return [()] * len(column)
+    return [tuple((header["key"], header["value"]) for header in headers or ()) for headers in column.to_pylist()]
+
+
+def _converted(column: Sequence[Any], convert: Callable[[Any], Any], where: Callable[[int], str]) -> list[Any]:
+    converted: list[Any] = []
+    try:
+        # `extend` keeps what was converted before an error, so its length tells which one failed.
+        converted.extend(None if value is None else convert(value) for value in column)
+    except Exception as error:
+        message = f"{where(len(converted))}: {error}"
+        raise SerdeError(message) from error
+    return converted

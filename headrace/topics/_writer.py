@@ -1,0 +1,156 @@
+"""Writes one data file: collects batches by topic and partition, and writes them as blobs of bounded size."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Self
+
+import pyarrow as pa
+
+from headrace.errors import TopicError, known_names
+from headrace.topics._batches import MAX_BYTES, MAX_ROWS, bounded_rows, concatenated
+from headrace.topics._files import os_errors, sync_directory
+from headrace.topics._segments import ORDER_SCHEMA, RECORD_SCHEMA, Blob, Run, encode_blob
+
+_MAX_PENDING_BYTES = 64 << 20
+_NEVER_NULL = ("timestamp", *ORDER_SCHEMA.names)
+
+
+class _OpenRun:
+    """A run while it is written: the blobs on disk, and the batches that wait to become the next one."""
+
+    def __init__(self, *, ordered: bool) -> None:
+        self.ordered = ordered
+        self.blobs: list[Blob] = []
+        self.waiting: list[pa.RecordBatch] = []
+        self.rows = 0
+        self.bytes = 0
+
+    def take_waiting(self) -> pa.RecordBatch:
+        batch = concatenated(self.waiting)
+        self.waiting, self.rows, self.bytes = [], 0, 0
+        headers = batch.column("headers")
+        return batch.drop_columns("headers") if headers.null_count == len(headers) else batch
+
+
+class SegmentWriter:
+    """Writes batches to a new data file. What it wrote is invisible until its runs are committed.
+
+    As a context manager it removes the file again if the body fails.
+    """
+
+    def __init__(self, segments: Path) -> None:
+        self._path = segments / f"{uuid.uuid4().hex}.arrow"
+        self._file: BinaryIO | None = None
+        self._written = 0
+        self._pending_bytes = 0
+        self._runs: dict[tuple[str, int], _OpenRun] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None:
+            self.abort()
+
+    def write(self, topic: str, partition: int, batch: pa.RecordBatch) -> None:
+        """Adds a batch to the end of a partition's run.
+
+        Columns are those of `RECORD_SCHEMA`, headers optional, and none or all of `ORDER_SCHEMA`, by which the rows of
+        a run ascend.
+        """
+        batch = _normalised(batch)
+        ordered = len(batch.schema) > len(RECORD_SCHEMA)
+        run = self._runs.setdefault((topic, partition), _OpenRun(ordered=ordered))
+        if run.ordered != ordered:
+            message = f"Topic {topic!r}, partition {partition}: give all batches of one writer order columns, or none."
+            raise TopicError(message)
+        for piece in _pieces(batch):
+            if run.rows and (run.rows + piece.num_rows > MAX_ROWS or run.bytes + piece.nbytes > MAX_BYTES):
+                self._flush(run)
+            run.waiting.append(piece)
+            run.rows += piece.num_rows
+            run.bytes += piece.nbytes
+            self._pending_bytes += piece.nbytes
+        if self._pending_bytes >= _MAX_PENDING_BYTES:
+            self._flush_all()
+
+    def finish(self) -> list[Run]:
+        """Makes the file durable and returns its runs, to be committed."""
+        self._flush_all()
+        if self._file is not None:
+            with os_errors("write", self._path):
+                self._file.flush()
+                os.fsync(self._file.fileno())
+                self._file.close()
+                sync_directory(self._path.parent)
+            self._file = None
+        return [
+            Run(topic, partition, self._path.name, tuple(run.blobs), run.ordered)
+            for (topic, partition), run in sorted(self._runs.items())
+            if run.blobs
+        ]
+
+    def abort(self) -> None:
+        """Removes the file, unless it is finished: from then on the log decides what becomes of it."""
+        if self._file is not None:
+            self._file.close()
+            self._path.unlink(missing_ok=True)
+
+    def _flush_all(self) -> None:
+        for run in self._runs.values():
+            if run.rows:
+                self._flush(run)
+
+    def _flush(self, run: _OpenRun) -> None:
+        self._pending_bytes -= run.bytes
+        blob, data = encode_blob(run.take_waiting(), self._written)
+        with os_errors("write", self._path):
+            if self._file is None:
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+                self._file = self._path.open("xb")
+            self._file.write(data)
+        self._written += blob.length
+        run.blobs.append(blob)
+
+
+def _pieces(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    step = bounded_rows(batch.num_rows, batch.nbytes)
+    for start in range(0, batch.num_rows, step):
+        yield batch.slice(start, step)
+
+
+def _normalised(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch with exactly the columns and types that are stored, or an error that says what it lacks."""
+    names = set(batch.schema.names)
+    ordered = not names.isdisjoint(ORDER_SCHEMA.names)
+    schema = pa.schema([*RECORD_SCHEMA, *ORDER_SCHEMA]) if ordered else RECORD_SCHEMA
+    if not set(schema.names) - {"headers"} <= names <= set(schema.names):
+        message = (
+            f"A batch for a topic has the columns {known_names(names)}; it needs 'key', 'value', 'timestamp', may have "
+            f"'headers', and has either none or all of {known_names(ORDER_SCHEMA.names)}."
+        )
+        raise TopicError(message)
+    try:
+        arrays = [_column(batch, field) for field in schema]
+    except pa.ArrowException as error:
+        types = ", ".join(f"{field.name}: {field.type}" for field in schema)
+        message = f"A batch for a topic has columns of other types than {types}: {error}"
+        raise TopicError(message) from error
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _column(batch: pa.RecordBatch, field: pa.Field) -> pa.Array:
+    if field.name not in batch.schema.names:
+        return pa.nulls(batch.num_rows, field.type)
+    column = batch.column(field.name)
+    if column.null_count and field.name in _NEVER_NULL:
+        message = f"A batch for a topic has {column.null_count} nulls in its column {field.name!r}, which allows none."
+        raise TopicError(message)
+    return column if column.type == field.type else column.cast(field.type)

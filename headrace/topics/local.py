@@ -1,0 +1,154 @@
+"""Embedded topics from Python: create, produce, read. No broker, no Spark."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from itertools import islice
+from typing import Any
+
+import msgspec
+
+from headrace.record import Record
+from headrace.serdes import Json, Serde, String
+from headrace.topics._records import RecordEncoder, decode
+from headrace.topics.log import TopicLog
+
+_CHUNK = 1 << 16
+
+
+class TopicDescription(msgspec.Struct, frozen=True):
+    """A topic's name, and for each of its partitions the offset that its next record will get."""
+
+    name: str
+    end_offsets: tuple[int, ...]
+
+    @property
+    def partitions(self) -> int:
+        """The number of partitions."""
+        return len(self.end_offsets)
+
+    @property
+    def records(self) -> int:
+        """The number of records in all partitions."""
+        return sum(self.end_offsets)
+
+
+class LocalTopics:
+    """The topics in a directory of this machine, durable and shared by all processes that name it.
+
+    The directory is created by the first write. A record's partition is Kafka's: murmur2 of its serialized key.
+
+    Raises:
+        TopicError: if the path is not a directory.
+
+    Example:
+        >>> import tempfile
+        >>> directory = tempfile.TemporaryDirectory()
+        >>> topics = LocalTopics(directory.name)
+        >>> topics.create("clicks", partitions=2)
+        >>> topics.produce("clicks", [Record("alice", {"page": "/"}, 12), Record("bob", None, 15)])
+        2
+        >>> for record in topics.read("clicks"):
+        ...     print(record.partition, record)
+        0 Record(key='bob', value=None, timestamp_ms=15)
+        1 Record(key='alice', value={'page': '/'}, timestamp_ms=12)
+        >>> topics.list()
+        ['clicks']
+        >>> directory.cleanup()
+    """
+
+    def __init__(self, directory: str | os.PathLike[str]) -> None:
+        self._directory = directory
+        self._log = TopicLog(directory)
+
+    def __repr__(self) -> str:
+        return f"LocalTopics({os.fspath(self._directory)!r})"
+
+    def create(self, name: str, partitions: int = 4, *, exist_ok: bool = False) -> None:
+        """Creates a topic.
+
+        Args:
+            name: 1 to 249 letters, digits, dots, underscores and hyphens.
+            partitions: how many partitions it has, for good.
+            exist_ok: whether a topic that exists with as many partitions is left as it is.
+
+        Raises:
+            TopicError: for another name, another number, or a topic that exists.
+        """
+        self._log.create(name, partitions, exist_ok=exist_ok)
+
+    def describe(self, name: str) -> TopicDescription:
+        """The partitions of a topic and how far they reach.
+
+        Raises:
+            TopicError: if there is no such topic.
+        """
+        self._log.refresh()
+        return TopicDescription(name, tuple(self._log.end_offsets(name)))
+
+    def produce(
+        self,
+        name: str,
+        records: Iterable[Record[Any, Any]],
+        *,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+    ) -> int:
+        """Appends records to a topic: all of them, durably and at once, or none.
+
+        A record goes to its `partition` if it names one, else to the partition of its key; records without a key take
+        turns. A record without a timestamp gets the wall-clock time. Within a partition the order given is kept.
+
+        Args:
+            name: an existing topic.
+            records: any number of records; they are not all held in memory.
+            key_serde: how keys become bytes; `serdes.String()` by default.
+            value_serde: how values become bytes; `serdes.Json()` by default.
+
+        Returns:
+            The number of records.
+
+        Raises:
+            TopicError: if there is no such topic or partition, or something else than a record is given.
+            SerdeError: if a key or value cannot be serialized; names the record's place in the call.
+        """
+        topic = self.describe(name)
+        encoder = RecordEncoder(name, topic.partitions, topic.records, key_serde or String(), value_serde or Json())
+        remaining = iter(records)
+        count = 0
+        with self._log.writer() as writer:
+            while chunk := tuple(islice(remaining, _CHUNK)):
+                for partition, batch in encoder.encode(chunk):
+                    writer.write(name, partition, batch)
+                count += len(chunk)
+            self._log.commit(writer.finish())
+        return count
+
+    def read(
+        self, name: str, *, key_serde: Serde[Any] | None = None, value_serde: Serde[Any] | None = None
+    ) -> list[Record[Any, Any]]:
+        """All records of a topic, by partition and then by offset, each with its `partition`.
+
+        Args:
+            name: an existing topic.
+            key_serde: how bytes become keys; `serdes.String()` by default.
+            value_serde: how bytes become values; `serdes.Json()` by default.
+
+        Raises:
+            TopicError: if there is no such topic, or its files are damaged.
+            SerdeError: if a key or value cannot be deserialized; names the partition and offset.
+        """
+        key_serde, value_serde = key_serde or String(), value_serde or Json()
+        records: list[Record[Any, Any]] = []
+        for partition, end in enumerate(self.describe(name).end_offsets):
+            offset = 0
+            for batch in self._log.read(name, partition, 0, end):
+                records += decode(name, partition, offset, batch, key_serde, value_serde)
+                offset += batch.num_rows
+        return records
+
+    def list(self) -> list[str]:
+        """The names of all topics, sorted."""
+        self._log.refresh()
+        return sorted(self._log.topics())

@@ -1,0 +1,230 @@
+"""The durable log behind the embedded topics: partitioned, append-only, addressed by offset, in one directory.
+
+`commits.log` alone says what exists; data files are written before their commit and never changed after it. One commit
+may create topics and add records to many partitions, all at once, and at most once for each (producer, batch).
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from headrace.errors import TopicError
+from headrace.topics._catalog import FORMAT, Catalog, Entry
+from headrace.topics._extents import read_extents, read_timestamps
+from headrace.topics._files import os_errors
+from headrace.topics._journal import Journal
+from headrace.topics._segments import ORDER_SCHEMA, RECORD_SCHEMA, Extent, Run
+from headrace.topics._writer import SegmentWriter
+
+__all__ = ["ORDER_SCHEMA", "RECORD_SCHEMA", "Extent", "Run", "SegmentWriter", "TopicLog"]
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Entry).decode
+
+
+class TopicLog:
+    """The topics of one directory, as of the last `refresh`; the first use refreshes by itself.
+
+    Any number of threads and processes may read and write one directory. Nothing is created before the first write.
+    """
+
+    def __init__(self, directory: str | os.PathLike[str]) -> None:
+        self._directory = _checked(directory)
+        self._segments = self._directory / "segments"
+        self._journal = Journal(self._directory)
+        self._catalog = Catalog()
+        self._loaded = False
+        self._mutex = threading.RLock()
+
+    def __repr__(self) -> str:
+        return f"TopicLog({str(self._directory)!r})"
+
+    def refresh(self) -> None:
+        """Takes in what has been committed since the last time."""
+        with self._mutex:
+            self._take_in(*self._journal.read(self._catalog.position))
+
+    def topics(self) -> dict[str, int]:
+        """The number of partitions of every topic."""
+        with self._mutex:
+            return self._current().topics()
+
+    def end_offsets(self, topic: str) -> list[int]:
+        """The offset that the next record of each partition will get."""
+        with self._mutex:
+            return [partition.end for partition in self._current().partitions(topic)]
+
+    def read(self, topic: str, partition: int, start: int, end: int) -> Iterator[pa.RecordBatch]:
+        """The records at offsets `start` to `end`, the latter excluded, in order, in batches of bounded size."""
+        return self.read_extents(self.extents(topic, partition, start, end), start, end)
+
+    def timestamps(self, topic: str, partition: int, start: int, end: int) -> npt.NDArray[np.int64]:
+        """The timestamps of the same records, without reading the rest of them."""
+        return read_timestamps(self._segments, self.extents(topic, partition, start, end), start, end)
+
+    def extents(self, topic: str, partition: int, start: int, end: int) -> list[Extent]:
+        """Where the records of an offset range lie: enough to read them elsewhere without reading the log there."""
+        with self._mutex:
+            if end > self._current().partition(topic, partition).end:
+                self.refresh()
+            index = self._catalog.partition(topic, partition)
+            if not 0 <= start <= end <= index.end:
+                message = (
+                    f"Topic {topic!r}, partition {partition}: offsets from {start} up to {end} were asked for, but it "
+                    f"ends before offset {index.end}. Was the topics directory replaced?"
+                )
+                raise TopicError(message)
+            return index.between(start, end)
+
+    def read_extents(self, extents: Iterable[Extent], start: int, end: int) -> Iterator[pa.RecordBatch]:
+        """As `read`, from extents found before."""
+        return read_extents(self._segments, extents, start, end)
+
+    def create(self, topic: str, partitions: int, *, exist_ok: bool = False) -> None:
+        """Creates a topic; with `exist_ok`, one that exists with the same number of partitions is left as it is."""
+        with self._mutex, self._writing():
+            missing = self._catalog.to_create({topic: partitions})
+            if missing:
+                self._append(Entry(FORMAT, create=missing))
+            elif not exist_ok:
+                message = (
+                    f"Topic {topic!r} exists already, with {partitions} partitions; pass exist_ok=True to keep it."
+                )
+                raise TopicError(message)
+
+    def writer(self) -> SegmentWriter:
+        """A writer of a new data file, whose runs are to be committed, or discarded."""
+        return SegmentWriter(self._segments)
+
+    def commit(
+        self,
+        runs: Iterable[Run],
+        *,
+        producer: str | None = None,
+        batch: int | None = None,
+        create: Mapping[str, int] | None = None,
+    ) -> bool:
+        """Makes runs visible and creates the topics of `create` that are missing, all at once.
+
+        A batch that the producer has committed before is skipped and its data removed: then the result is False.
+        """
+        runs = tuple(runs)
+        if (producer is None) != (batch is None) or (batch is not None and batch < 0):
+            message = f"A commit needs a producer and a batch of 0 or more, or neither; got {producer!r} and {batch!r}."
+            raise TopicError(message)
+        with self._mutex, self._writing():
+            if producer is not None and batch is not None and self._catalog.has_committed(producer, batch):
+                self._remove_uncommitted(run.file for run in runs)
+                return False
+            missing = self._catalog.to_create(create or {})
+            self._catalog.check_runs(runs, missing)
+            self._check_files(runs)
+            if runs or missing or producer is not None:
+                self._append(Entry(FORMAT, producer, batch, missing, runs))
+            return True
+
+    def discard(self, runs: Iterable[Run]) -> None:
+        """Removes the data of runs that were not committed; committed data stays."""
+        with self._mutex, self._writing():
+            self._remove_uncommitted(run.file for run in runs)
+
+    def sweep(self, older_than_s: float) -> list[str]:
+        """Removes data files that no commit refers to and that nobody has written to for so long; returns their names.
+
+        Writers that died leave such files. The age has to exceed the time from a writer's last write to its commit.
+        """
+        limit = time.time() - older_than_s
+        if not self._segments.exists():
+            return []
+        with self._mutex, self._writing(), os_errors("sweep", self._segments):
+            old = [path.name for path in self._segments.glob("*.arrow") if _modified(path) <= limit]
+            return self._remove_uncommitted(old)
+
+    def _current(self) -> Catalog:
+        if not self._loaded:
+            self.refresh()
+        return self._catalog
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        with self._journal.exclusive():
+            self._take_in(*self._journal.recover(self._catalog.position))
+            yield
+
+    def _take_in(self, payloads: list[bytes], position: int) -> None:
+        # Decoded before any is added, so that an entry that cannot be leaves the catalog as it was.
+        for entry in [_decoded(payload, self._directory) for payload in payloads]:
+            self._catalog.add(entry)
+        self._catalog.position = position
+        self._loaded = True
+
+    def _append(self, entry: Entry) -> None:
+        position = self._journal.append(self._catalog.position, _encode(entry))
+        self._catalog.add(entry)
+        self._catalog.position = position
+
+    def _check_files(self, runs: Iterable[Run]) -> None:
+        needed: dict[str, int] = {}
+        for run in runs:
+            needed[run.file] = max(needed.get(run.file, 0), *(blob.offset + blob.length for blob in run.blobs))
+        for file, size in needed.items():
+            path = self._segments / file
+            with os_errors("commit the records in", path):
+                found = path.stat().st_size
+            if found < size:
+                message = (
+                    f"Cannot commit the records in {str(path)!r}: it has {found} of {size} bytes. Write them again."
+                )
+                raise TopicError(message)
+
+    def _remove_uncommitted(self, files: Iterable[str]) -> list[str]:
+        """Never removes committed data, even if a commit whose outcome its caller didn't learn is repeated."""
+        removed = sorted(set(files) - self._catalog.files)
+        for file in removed:
+            with os_errors("remove", self._segments / file):
+                (self._segments / file).unlink(missing_ok=True)
+        return removed
+
+
+def _decoded(payload: bytes, directory: Path) -> Entry:
+    try:
+        entry = _decode(payload)
+    except msgspec.MsgspecError as error:
+        message = f"The topics in {str(directory)!r} hold a commit that this version cannot read: {error}"
+        raise TopicError(message) from error
+    if entry.format > FORMAT:
+        message = (
+            f"The topics in {str(directory)!r} were written by a newer version of Headrace, in format {entry.format}; "
+            f"this one reads up to format {FORMAT}. Upgrade Headrace."
+        )
+        raise TopicError(message)
+    return entry
+
+
+def _checked(directory: str | os.PathLike[str]) -> Path:
+    path = Path(directory)
+    if "://" in os.fspath(directory):
+        message = f"{os.fspath(directory)!r} is not a directory of this machine; embedded topics need one."
+        raise TopicError(message)
+    if path.exists() and not path.is_dir():
+        message = f"{str(path)!r} is not a topics directory but a file; give a directory, which may be new."
+        raise TopicError(message)
+    return path
+
+
+def _modified(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:
+        return math.inf
