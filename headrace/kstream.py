@@ -195,8 +195,11 @@ class KStream(Generic[K, V]):
 
         Example:
             >>> from headrace.testing import run_stream
-            >>> run_stream(lambda stream: stream.merge(stream.map_values(lambda value: -value)), ("a", 1, 10))
-            [Record(key='a', value=1, timestamp_ms=10), Record(key='a', value=-1, timestamp_ms=10)]
+            >>> def both(stream):
+            ...     upper, lower = stream.map_values(str.upper), stream.map_values(str.lower)
+            ...     return upper.merge(lower)
+            >>> run_stream(both, ("a", "x", 10))
+            [Record(key='a', value='X', timestamp_ms=10), Record(key='a', value='x', timestamp_ms=10)]
         """
         if not isinstance(other, KStream):
             message = f"merge() needs another KStream; got {other!r} of type {type(other).__name__}."

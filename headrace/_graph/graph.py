@@ -45,6 +45,10 @@ class SubTopology:
     def stores(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(store for node in self.nodes for store in node.stores))
 
+    @cached_property
+    def children(self) -> dict[str, tuple[str, ...]]:
+        return children_of(self.nodes)
+
 
 @dataclass(frozen=True)
 class Graph:
@@ -59,11 +63,7 @@ class Graph:
 
     @cached_property
     def children(self) -> dict[str, tuple[str, ...]]:
-        found: dict[str, list[str]] = {node.name: [] for node in self.nodes}
-        for node in self.nodes:
-            for parent in node.parents:
-                found[parent].append(node.name)
-        return {name: tuple(names) for name, names in found.items()}
+        return children_of(self.nodes)
 
     @cached_property
     def sub_topologies(self) -> tuple[SubTopology, ...]:
@@ -96,24 +96,14 @@ class Graph:
         """User topics written by the topology."""
         return tuple(dict.fromkeys(s.topic for s in self.nodes if isinstance(s, Sink) and not s.internal))
 
-    @cached_property
-    def stages(self) -> tuple[SubTopology, ...]:
-        """Sub-topologies so that each comes after all whose repartitions feed it; ties by number."""
-        writers = {sink.topic: sub.number for sub in self.sub_topologies for sink in sub.sinks if sink.internal}
-        feeding = {
-            sub.number: {writers[topic] for topic in sub.internal_topics} - {sub.number} for sub in self.sub_topologies
-        }
-        ordered: list[SubTopology] = []
-        waiting = list(self.sub_topologies)
-        while waiting:
-            done = {sub.number for sub in ordered}
-            ready = next((sub for sub in waiting if feeding[sub.number] <= done), None)
-            if ready is None:
-                message = f"Repartitions form a cycle through sub-topologies {[sub.number for sub in waiting]}."
-                raise TopologyError(message)
-            ordered.append(ready)
-            waiting.remove(ready)
-        return tuple(ordered)
+
+def children_of(nodes: Iterable[Node]) -> dict[str, tuple[str, ...]]:
+    """The children of every node, in the order they were added."""
+    found: dict[str, list[str]] = {node.name: [] for node in nodes}
+    for node in nodes:
+        for parent in node.parents:
+            found[parent].append(node.name)
+    return {name: tuple(names) for name, names in found.items()}
 
 
 def _topics(sources: Iterable[Source]) -> tuple[str, ...]:

@@ -32,13 +32,17 @@ class Source(Node):
 
 @dataclass(frozen=True, kw_only=True)
 class Sink(Node):
-    """Writes a topic; an internal one is the writing half of a repartition."""
+    """Writes a topic; an internal one is the writing half of a repartition, or of a relay.
+
+    A relay hands records to a later stage of the same task, so it keeps the partition whatever the key.
+    """
 
     topic: str
     key_serde: Serde[Any] | None
     value_serde: Serde[Any] | None
     internal: bool = False
     partitions: int | None = None
+    relay: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,6 +14,7 @@ from headrace._core.operators.source import Source
 from headrace._core.task import Task
 from headrace._graph import nodes
 from headrace._graph.graph import Graph, SubTopology
+from headrace._graph.stages import stages
 from headrace._state.api import ByteReader, ByteStore
 from headrace._state.readonly import ReadOnlyTimestampedStore
 from headrace._state.stores import TimestampedKeyValueStore
@@ -95,7 +96,7 @@ class TaskBlueprint:
         context = TaskContext(f"{self.sub.number}_{partition}", collector, typed, metrics)
         built = {node.name: self._operator(node) for node in self.sub.nodes}
         for name, operator in built.items():
-            operator.connect([built[child] for child in self.graph.children[name]])
+            operator.connect([built[child] for child in self.sub.children[name]])
         sources: dict[str, Source] = {}
         for node in self.sub.sources:
             operator = built[node.name]
@@ -143,4 +144,4 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
 def blueprints(graph: Graph, config: StreamsConfig) -> tuple[TaskBlueprint, ...]:
     """One per sub-topology, each after all that feed it."""
     defaults = Defaults.of(config)
-    return tuple(TaskBlueprint(graph, sub, defaults) for sub in graph.stages)
+    return tuple(TaskBlueprint(graph, sub, defaults) for sub in stages(graph))

@@ -28,13 +28,18 @@ class Message(NamedTuple):
     headers: Headers
 
 
+_Pending = dict[tuple[str, int], list[tuple[Order, Message]]]
+
+
 class LocalRuntime:
     """Tasks of all sub-topologies, created when a partition first gets a record. Repartitions have one partition."""
 
     def __init__(self, graph: Graph, config: StreamsConfig) -> None:
         self._graph = graph
         self._blueprints = blueprints(graph, config)
-        self._internal = {sink.topic for print_ in self._blueprints for sink in print_.sub.sinks if sink.internal}
+        sinks = [sink for blueprint in self._blueprints for sink in blueprint.sub.sinks if sink.internal]
+        self._internal = {sink.topic for sink in sinks}
+        self._relays = {sink.topic for sink in sinks if sink.relay}
         self._durable: dict[tuple[int, int, str], MemoryStore] = {}
         self._offsets: dict[tuple[str, int], int] = {}
         self._ranks: dict[tuple[str, int], int] = {}
@@ -75,18 +80,18 @@ class LocalRuntime:
         place = (topic, partition)
         offset = self._offsets[place] = self._offsets.get(place, -1) + 1
         order = Order.of_partition(self._rank(place), offset, np.array([message.timestamp_ms], np.int64))
-        pending: dict[str, list[tuple[Order, Message]]] = {topic: [(order, message)]}
+        pending: _Pending = {place: [(order, message)]}
         outputs: list[tuple[str, Message]] = []
-        for blueprint in self._blueprints:
-            topics = [name for name in blueprint.sub.source_topics if name in pending]
-            if not topics:
-                continue
-            task = self._task(blueprint, 0 if blueprint.sub.internal_topics.issuperset(topics) else partition)
-            for sink_topic, written_order, written in task.run({name: pending[name] for name in topics}):
-                if sink_topic in self._internal:
-                    pending.setdefault(sink_topic, []).append((written_order, written))
-                else:
-                    outputs.append((sink_topic, written))
+        for stage, blueprint in enumerate(self._blueprints):
+            arrived = {where: pending[where] for where in sorted(pending) if where[0] in blueprint.sub.source_topics}
+            for task_partition in sorted({partition for _, partition in arrived}):
+                inputs = {name: records for (name, p), records in arrived.items() if p == task_partition}
+                for sink_topic, written_order, written in self._task(stage, task_partition).run(inputs):
+                    if sink_topic in self._internal:
+                        target = (sink_topic, task_partition if sink_topic in self._relays else 0)
+                        pending.setdefault(target, []).append((written_order, written))
+                    else:
+                        outputs.append((sink_topic, written))
         return outputs
 
     def _rank(self, place: tuple[str, int]) -> int:
@@ -95,14 +100,14 @@ class LocalRuntime:
             self.places.append(place)
         return self._ranks[place]
 
-    def _task(self, blueprint: TaskBlueprint, partition: int) -> _LocalTask:
-        identity = (blueprint.sub.number, partition)
-        if identity not in self._tasks:
+    def _task(self, stage: int, partition: int) -> _LocalTask:
+        if (stage, partition) not in self._tasks:
+            blueprint = self._blueprints[stage]
             durable = {
-                name: self._durable.setdefault((*identity, name), MemoryStore()) for name in blueprint.stores
+                name: self._durable.setdefault((stage, partition, name), MemoryStore()) for name in blueprint.stores
             }
-            self._tasks[identity] = _LocalTask(blueprint, partition, durable, self)
-        return self._tasks[identity]
+            self._tasks[stage, partition] = _LocalTask(blueprint, partition, durable, self)
+        return self._tasks[stage, partition]
 
 
 class _LocalTask:

@@ -36,6 +36,7 @@ class Encoded(NamedTuple):
     size: int
 
 
+Changes: TypeAlias = Mapping[str, Mapping[bytes, bytes | None]]
 Delta: TypeAlias = dict[str, Columns]
 
 # 64-bit offsets: the values of one store may exceed 2 GiB. One thread: a task has one core.
@@ -44,13 +45,18 @@ _OPTIONS = pa.ipc.IpcWriteOptions(compression="zstd", use_threads=False)
 _STORES = b"stores"
 
 
-def encode(changes: Mapping[str, Mapping[bytes, bytes | None]]) -> Encoded:
+def encode(changes: Changes) -> Encoded:
     """All changes of one batch over the stores of a task, as one blob."""
+    return encode_columns(in_order(changes))
+
+
+def in_order(changes: Changes) -> Delta:
+    """Changes with the keys of each store in order."""
     ordered: Delta = {}
     for store, entries in changes.items():
         keys = sorted(entries)
         ordered[store] = Columns(keys, list(map(entries.__getitem__, keys)))
-    return encode_columns(ordered)
+    return ordered
 
 
 def encode_columns(delta: Mapping[str, Columns]) -> Encoded:

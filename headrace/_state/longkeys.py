@@ -36,31 +36,36 @@ def find(raw: bytes | None, key: bytes) -> bytes | None:
 
 def write(txn: Any, database: Any, empty_slot: bytes, columns: Columns, *, append: bool = False) -> None:
     """Puts and deletes in a write transaction; `append` needs every key to lie beyond all that the database holds."""
-    changes = list(zip(columns.keys, columns.values, strict=True))
-    if not changes:
+    if not columns.keys:
         return
     if columns.keys[0] and max(map(len, columns.keys)) < SHARED:
-        _write_plain(txn, database, changes, append)
+        _write_plain(txn, database, columns, append)
         return
     if not columns.keys[0]:
         _set(txn, None, empty_slot, columns.values[0])
     # Plain keys first: a shared entry may order after them, which would break appending.
-    _write_plain(txn, database, [change for change in changes if 0 < len(change[0]) < SHARED], append)
-    _write_shared(txn, database, [change for change in changes if len(change[0]) >= SHARED])
+    plain = [change for change in zip(*columns, strict=True) if 0 < len(change[0]) < SHARED]
+    _write_plain(txn, database, Columns([key for key, _ in plain], [value for _, value in plain]), append)
+    _write_shared(txn, database, zip(*columns, strict=True))
 
 
-def _write_plain(txn: Any, database: Any, changes: list[tuple[bytes, bytes | None]], append: bool) -> None:
+def _write_plain(txn: Any, database: Any, columns: Columns, append: bool) -> None:
+    puts: Iterable[tuple[bytes, bytes | None]] = zip(*columns, strict=True)
+    if None in columns.values:
+        changes = list(puts)
+        puts = [change for change in changes if change[1] is not None]
+        for key, value in changes:
+            if value is None:
+                txn.delete(key, db=database)
     with txn.cursor(database) as cursor:
-        cursor.putmulti([change for change in changes if change[1] is not None], append=append)
-    for key, value in changes:
-        if value is None:
-            txn.delete(key, db=database)
+        cursor.putmulti(puts, append=append)
 
 
 def _write_shared(txn: Any, database: Any, changes: Iterable[tuple[bytes, bytes | None]]) -> None:
     by_start: dict[bytes, dict[bytes, bytes | None]] = {}
     for key, value in changes:
-        by_start.setdefault(key[:SHARED], {})[key[SHARED:]] = value
+        if len(key) >= SHARED:
+            by_start.setdefault(key[:SHARED], {})[key[SHARED:]] = value
     for start, changed in by_start.items():
         raw = txn.get(start, db=database)
         entries = {**dict(listed(raw) if raw is not None else ()), **changed}

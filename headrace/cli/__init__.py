@@ -1,0 +1,16 @@
+"""The command line: `headrace demo`, `run`, `describe`, `topics`, `store`."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Entry point of the `headrace` command."""
+    try:
+        from headrace.cli.program import program
+    except ModuleNotFoundError as error:
+        if error.name not in ("typer", "rich"):
+            raise
+        sys.exit(f"The command line needs {error.name}. Install it with: pip install 'headrace[cli]'")
+    program()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+import numpy as np
 import pyarrow as pa
 
 MAX_ROWS = 100_000
@@ -21,6 +22,13 @@ def concatenated(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
         return batches[0]
     table = pa.Table.from_batches(batches).combine_chunks()
     return pa.RecordBatch.from_arrays([column.chunk(0) for column in table.columns], schema=table.schema)
+
+
+def unshared(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The same rows, copied if they would keep a much larger batch in memory that they are a slice of."""
+    if batch.get_total_buffer_size() <= 2 * batch.nbytes:
+        return batch
+    return batch.take(pa.array(np.arange(batch.num_rows)))
 
 
 def coalesced(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

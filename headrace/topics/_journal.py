@@ -11,10 +11,10 @@ import logging
 import os
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple, TypeAlias
 
 from headrace.errors import TopicError
 from headrace.topics._files import file_lock, os_errors, sync_directory
@@ -24,9 +24,11 @@ _HEADER = re.compile(rb"([0-9a-f]{8}) ([0-9a-f]{8}) (?=\{)")
 # What a crash can leave of an entry: a prefix of it, or zeros where its blocks were never written.
 _BEGUN = re.compile(rb"[0-9a-f]{0,8}(\0|\Z| [0-9a-f]{0,8}(\0|\Z| (\0|\Z|\{)))")
 
+Entries: TypeAlias = list[tuple[int, bytes]]
+
 
 class _Tail(NamedTuple):
-    payloads: list[bytes]
+    entries: Entries
     end: int
     size: int
     damaged: bool
@@ -41,15 +43,28 @@ class Journal:
         self._lock_path = directory / "lock"
         self._identity: tuple[int, int] | None = None
 
-    def read(self, position: int) -> tuple[list[bytes], int]:
-        """The entries committed after a position, and the position after them."""
+    def read(self, position: int) -> tuple[Entries, int]:
+        """The entries committed after a position, each with its own, and the position after them."""
         tail = self._scan(position)
         if tail.damaged:
             # A read that overlaps a writer replacing a torn tail can see parts of both; under the lock it cannot.
             with file_lock(self._lock_path, shared=True):
                 tail = self._scan(position)
             self._refuse_damage(tail)
-        return tail.payloads, tail.end
+        return tail.entries, tail.end
+
+    def read_at(self, positions: Iterable[int]) -> Iterator[bytes]:
+        """The entries at positions that `read` gave."""
+        file = self._open()
+        if file is None:
+            raise self._replaced()
+        with os_errors("read", self._path), file:
+            for position in positions:
+                file.seek(position)
+                payload = _payload_at(file.readline(), 0)
+                if payload is None:
+                    raise self._damaged(position)
+                yield payload
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
@@ -59,7 +74,7 @@ class Journal:
         with file_lock(self._lock_path):
             yield
 
-    def recover(self, position: int) -> tuple[list[bytes], int]:
+    def recover(self, position: int) -> tuple[Entries, int]:
         """As `read`, and cuts off what a writer that died left behind the last entry."""
         tail = self._scan(position)
         self._refuse_damage(tail)
@@ -67,7 +82,7 @@ class Journal:
             _logger.warning("Removing %d bytes of an unfinished commit from %s", tail.size - tail.end, self._path)
             with os_errors("repair", self._path):
                 os.truncate(self._path, tail.end)
-        return tail.payloads, tail.end
+        return tail.entries, tail.end
 
     def append(self, position: int, payload: bytes) -> int:
         """Commits one entry durably at the end of the log, and returns the new end."""
@@ -87,10 +102,10 @@ class Journal:
 
     def _scan(self, position: int) -> _Tail:
         data = self._bytes_from(position)
-        payloads: list[bytes] = []
+        entries: Entries = []
         at = 0
         while (payload := _payload_at(data, at)) is not None:
-            payloads.append(payload)
+            entries.append((position + at, payload))
             at += _framed_length(payload)
         damaged = at < len(data) and any(
             _payload_at(data, header.start()) is not None for header in _HEADER.finditer(data, at + 1)
@@ -98,22 +113,33 @@ class Journal:
         if position + at == 0 and not damaged and not _BEGUN.match(data):
             # Not ours, so not ours to cut off either.
             raise self._foreign()
-        return _Tail(payloads, position + at, position + len(data), damaged)
+        return _Tail(entries, position + at, position + len(data), damaged)
 
     def _bytes_from(self, position: int) -> bytes:
+        file = self._open()
+        if file is None:
+            if position:
+                raise self._replaced()
+            return b""
+        with os_errors("read", self._path), file:
+            if file.seek(0, os.SEEK_END) < position:
+                raise self._replaced()
+            file.seek(position)
+            return file.read()
+
+    def _open(self) -> BinaryIO | None:
+        """The file, if it exists, and if it is still the one that was read before."""
         with os_errors("read", self._path):
             try:
                 file = self._path.open("rb")
             except FileNotFoundError:
-                if position:
-                    raise self._replaced() from None
-                return b""
-            with file:
-                if position and (_identity(file.fileno()) != self._identity or file.seek(0, os.SEEK_END) < position):
-                    raise self._replaced()
-                self._identity = _identity(file.fileno())
-                file.seek(position)
-                return file.read()
+                return None
+        identity = _identity(file.fileno())
+        if self._identity not in (None, identity):
+            file.close()
+            raise self._replaced()
+        self._identity = identity
+        return file
 
     def _replaced(self) -> TopicError:
         return TopicError(
@@ -129,11 +155,13 @@ class Journal:
 
     def _refuse_damage(self, tail: _Tail) -> None:
         if tail.damaged:
-            message = (
-                f"{str(self._path)!r} is damaged at byte {tail.end}: the entry there has a wrong checksum, "
-                "and complete entries follow it. Restore the file from a backup; nothing was changed."
-            )
-            raise TopicError(message)
+            raise self._damaged(tail.end)
+
+    def _damaged(self, position: int) -> TopicError:
+        return TopicError(
+            f"{str(self._path)!r} is damaged at byte {position}: the entry there has a wrong checksum, and is not the "
+            "unfinished end of a write. Restore the file from a backup; nothing was changed."
+        )
 
 
 def _payload_at(data: bytes, position: int) -> bytes | None:

@@ -47,14 +47,10 @@ class Run(msgspec.Struct, frozen=True, gc=False):
 
     topic: str
     partition: int
+    rows: int
     file: str
     blobs: tuple[Blob, ...]
     ordered: bool = False
-
-    @property
-    def rows(self) -> int:
-        """How many records the run holds."""
-        return sum(blob.rows for blob in self.blobs)
 
 
 class Extent(msgspec.Struct, frozen=True, gc=False):

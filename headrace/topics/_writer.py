@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
@@ -12,7 +13,7 @@ from typing import BinaryIO, Self
 import pyarrow as pa
 
 from headrace.errors import TopicError, known_names
-from headrace.topics._batches import MAX_BYTES, MAX_ROWS, bounded_rows, concatenated
+from headrace.topics._batches import MAX_BYTES, MAX_ROWS, bounded_rows, concatenated, unshared
 from headrace.topics._files import os_errors, sync_directory
 from headrace.topics._segments import ORDER_SCHEMA, RECORD_SCHEMA, Blob, Run, encode_blob
 
@@ -74,7 +75,7 @@ class SegmentWriter:
         for piece in _pieces(batch):
             if run.rows and (run.rows + piece.num_rows > MAX_ROWS or run.bytes + piece.nbytes > MAX_BYTES):
                 self._flush(run)
-            run.waiting.append(piece)
+            run.waiting.append(unshared(piece))
             run.rows += piece.num_rows
             run.bytes += piece.nbytes
             self._pending_bytes += piece.nbytes
@@ -92,7 +93,7 @@ class SegmentWriter:
                 sync_directory(self._path.parent)
             self._file = None
         return [
-            Run(topic, partition, self._path.name, tuple(run.blobs), run.ordered)
+            Run(topic, partition, sum(blob.rows for blob in run.blobs), self._path.name, tuple(run.blobs), run.ordered)
             for (topic, partition), run in sorted(self._runs.items())
             if run.blobs
         ]
@@ -100,7 +101,8 @@ class SegmentWriter:
     def abort(self) -> None:
         """Removes the file, unless it is finished: from then on the log decides what becomes of it."""
         if self._file is not None:
-            self._file.close()
+            with suppress(OSError):
+                self._file.close()
             self._path.unlink(missing_ok=True)
 
     def _flush_all(self) -> None:

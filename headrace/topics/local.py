@@ -91,7 +91,6 @@ class LocalTopics:
         self,
         name: str,
         records: Iterable[Record[Any, Any]],
-        *,
         key_serde: Serde[Any] | None = None,
         value_serde: Serde[Any] | None = None,
     ) -> int:
@@ -126,7 +125,7 @@ class LocalTopics:
         return count
 
     def read(
-        self, name: str, *, key_serde: Serde[Any] | None = None, value_serde: Serde[Any] | None = None
+        self, name: str, key_serde: Serde[Any] | None = None, value_serde: Serde[Any] | None = None
     ) -> list[Record[Any, Any]]:
         """All records of a topic, by partition and then by offset, each with its `partition`.
 

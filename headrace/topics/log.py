@@ -20,17 +20,18 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from headrace.errors import TopicError
-from headrace.topics._catalog import FORMAT, Catalog, Entry
+from headrace.topics._catalog import FORMAT, Catalog, Commit, CommitSummary
 from headrace.topics._extents import read_extents, read_timestamps
 from headrace.topics._files import os_errors
-from headrace.topics._journal import Journal
+from headrace.topics._journal import Entries, Journal
 from headrace.topics._segments import ORDER_SCHEMA, RECORD_SCHEMA, Extent, Run
 from headrace.topics._writer import SegmentWriter
 
 __all__ = ["ORDER_SCHEMA", "RECORD_SCHEMA", "Extent", "Run", "SegmentWriter", "TopicLog"]
 
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(Entry).decode
+_decode = msgspec.json.Decoder(Commit).decode
+_decode_summary = msgspec.json.Decoder(CommitSummary).decode
 
 
 class TopicLog:
@@ -85,7 +86,12 @@ class TopicLog:
                     f"ends before offset {index.end}. Was the topics directory replaced?"
                 )
                 raise TopicError(message)
-            return index.between(start, end)
+            found = index.between(start, end)
+            commits = map(_decode, self._journal.read_at(position for _, position in found))
+            return [
+                Extent(first, tuple(run for run in commit.runs if (run.topic, run.partition) == (topic, partition)))
+                for (first, _), commit in zip(found, commits, strict=True)
+            ]
 
     def read_extents(self, extents: Iterable[Extent], start: int, end: int) -> Iterator[pa.RecordBatch]:
         """As `read`, from extents found before."""
@@ -96,7 +102,7 @@ class TopicLog:
         with self._mutex, self._writing():
             missing = self._catalog.to_create({topic: partitions})
             if missing:
-                self._append(Entry(FORMAT, create=missing))
+                self._append(Commit(FORMAT, create=missing))
             elif not exist_ok:
                 message = (
                     f"Topic {topic!r} exists already, with {partitions} partitions; pass exist_ok=True to keep it."
@@ -131,8 +137,13 @@ class TopicLog:
             self._catalog.check_runs(runs, missing)
             self._check_files(runs)
             if runs or missing or producer is not None:
-                self._append(Entry(FORMAT, producer, batch, missing, runs))
+                self._append(Commit(FORMAT, producer, batch, missing, runs))
             return True
+
+    def last_batch(self, producer: str) -> int | None:
+        """The newest batch that a producer has committed, `None` if it never has."""
+        with self._mutex:
+            return self._current().last_batch(producer)
 
     def discard(self, runs: Iterable[Run]) -> None:
         """Removes the data of runs that were not committed; committed data stays."""
@@ -162,17 +173,16 @@ class TopicLog:
             self._take_in(*self._journal.recover(self._catalog.position))
             yield
 
-    def _take_in(self, payloads: list[bytes], position: int) -> None:
-        # Decoded before any is added, so that an entry that cannot be leaves the catalog as it was.
-        for entry in [_decoded(payload, self._directory) for payload in payloads]:
-            self._catalog.add(entry)
-        self._catalog.position = position
+    def _take_in(self, entries: Entries, end: int) -> None:
+        for position, payload in entries:
+            self._catalog.position = position
+            self._catalog.add(_summary(payload, self._directory), position)
+        self._catalog.position = end
         self._loaded = True
 
-    def _append(self, entry: Entry) -> None:
-        position = self._journal.append(self._catalog.position, _encode(entry))
-        self._catalog.add(entry)
-        self._catalog.position = position
+    def _append(self, commit: Commit) -> None:
+        payload, position = _encode(commit), self._catalog.position
+        self._take_in([(position, payload)], self._journal.append(position, payload))
 
     def _check_files(self, runs: Iterable[Run]) -> None:
         needed: dict[str, int] = {}
@@ -197,23 +207,23 @@ class TopicLog:
         return removed
 
 
-def _decoded(payload: bytes, directory: Path) -> Entry:
+def _summary(payload: bytes, directory: Path) -> CommitSummary:
     try:
-        entry = _decode(payload)
+        commit = _decode_summary(payload)
     except msgspec.MsgspecError as error:
         message = f"The topics in {str(directory)!r} hold a commit that this version cannot read: {error}"
         raise TopicError(message) from error
-    if entry.format > FORMAT:
+    if commit.format > FORMAT:
         message = (
-            f"The topics in {str(directory)!r} were written by a newer version of Headrace, in format {entry.format}; "
+            f"The topics in {str(directory)!r} were written by a newer version of Headrace, in format {commit.format}; "
             f"this one reads up to format {FORMAT}. Upgrade Headrace."
         )
         raise TopicError(message)
-    return entry
+    return commit
 
 
 def _checked(directory: str | os.PathLike[str]) -> Path:
-    path = Path(directory)
+    path = Path(directory).absolute()
     if "://" in os.fspath(directory):
         message = f"{os.fspath(directory)!r} is not a directory of this machine; embedded topics need one."
         raise TopicError(message)

@@ -198,6 +198,15 @@ class TestBoundedBatches:
         log.commit(writer.finish(), create={"t": 20})
         assert [values(log, partition=partition) for partition in range(20)] == [[i] for i in range(20)]
 
+    def test_a_few_rows_do_not_keep_the_batch_they_are_a_slice_of(self, log):
+        writer = log.writer()
+        large = batch(list(range(10_000)))
+        writer.write("t", 0, large.slice(5000, 2))
+        (waiting,) = writer._runs["t", 0].waiting
+        assert waiting.get_total_buffer_size() < 500
+        log.commit(writer.finish(), create={"t": 1})
+        assert values(log) == [5000, 5001]
+
     def test_long_merges_are_right_and_bounded(self, log):
         log.create("t", 1)
         runs = []
@@ -422,6 +431,15 @@ class TestTornWrites:
         with pytest.raises(TopicError, match=expected):
             TopicLog(log._directory).create("u", 1)
         assert log_file(log).read_bytes() == damaged
+
+    def test_damage_found_when_a_known_entry_is_needed_again(self, log, two_commits):
+        _, good = two_commits
+        with log_file(log).open("r+b") as file:
+            file.seek(good + 30)
+            file.write(b"?")
+        assert values(log, start=0, end=1) == [1]
+        with pytest.raises(TopicError, match=f"damaged at byte {good}"):
+            values(log)
 
     def test_damage_of_the_first_entry_is_an_error(self, log, two_commits):
         data, _ = two_commits

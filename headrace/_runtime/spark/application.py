@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 from headrace._core.metrics import readable
@@ -15,7 +16,7 @@ from headrace._runtime.spark.plan import Plan, make_plan, partition_counts
 from headrace._runtime.spark.session import default_partitions, local_session
 from headrace._state.readonly import ReadOnlyTimestampedStore
 from headrace.config import StreamsConfig
-from headrace.errors import StreamsError
+from headrace.errors import StateError, StreamsError
 from headrace.topics.log import TopicLog
 
 
@@ -39,17 +40,15 @@ class Application:
     def process_available(self) -> None:
         self._refuse_running("process_available()")
         while True:
-            plan = self._prepared()
-            before = self._end_offsets(plan)
-            queries.await_end(queries.start(self.spark, plan, self._config, available_now=True))
-            looped = set(plan.sink_topics) & set(plan.source_topics)
-            after = self._end_offsets(plan)
-            if not any(before[topic] != after[topic] for topic in looped):
+            plan, query = self._started(available_now=True)
+            before = self._written_and_read(plan)
+            queries.await_end(query)
+            if self._written_and_read(plan) == before:
                 return
 
     def start(self) -> None:
         self._refuse_running("start()")
-        self._query = queries.start(self.spark, self._prepared(), self._config, available_now=False)
+        _, self._query = self._started(available_now=False)
 
     def await_termination(self, timeout: timedelta | None) -> bool:
         if self._query is None:
@@ -66,7 +65,7 @@ class Application:
             self._session = None
 
     def store(self, name: str) -> ReadOnlyTimestampedStore[Any, Any]:
-        return StoreReader(self.spark, self._graph, self._prepared(), self._config).store(name)
+        return StoreReader(self.spark, self._graph, self._planned()[0], self._config).store(name)
 
     def metrics(self) -> dict[str, dict[str, Any]]:
         return readable(CounterFile(self._config.state_dir).read())
@@ -76,8 +75,8 @@ class Application:
             message = f"{call} was called while application {self._config.application_id!r} runs; stop() it first."
             raise StreamsError(message)
 
-    def _prepared(self) -> Plan:
-        """The plan, after checking that topics and state directory fit it. Saves the manifest at the first start."""
+    def _planned(self) -> tuple[Plan, manifests.Manifest]:
+        """The plan, after checking that topics and state directory fit it, and the manifest of its next start."""
         assert self._config.topics_dir is not None
         user_topics = TopicLog(self._config.topics_dir).topics()
         manifest = manifests.load(self._config)
@@ -91,14 +90,32 @@ class Application:
             user_topics,
             spark_partitions=manifest.spark_partitions,
             instance=manifest.instance,
+            epoch=manifest.epoch + 1,
         )
         current = manifests.layout(self._graph, plan, self._config)
-        if manifest.stages or (self._config.state_dir / "checkpoint").exists():
+        if manifest.epoch:
             manifests.refuse_incompatible(manifest, current, self._config)
-        manifests.save(self._config, manifests.with_stages(manifest, current))
-        return plan
+            self._refuse_lost_checkpoint(manifest)
+        return plan, manifests.next_start(manifest, current)
 
-    def _end_offsets(self, plan: Plan) -> dict[str, list[int]]:
+    def _started(self, *, available_now: bool) -> tuple[Plan, Any]:
+        """A new start of the application; any earlier one still running can no longer write."""
+        plan, manifest = self._planned()
+        manifests.save(self._config, manifest)
+        return plan, queries.start(self.spark, plan, self._config, available_now=available_now)
+
+    def _refuse_lost_checkpoint(self, manifest: manifests.Manifest) -> None:
+        assert self._config.topics_dir is not None
+        batches = TopicLog(self._config.topics_dir).last_batch(manifest.instance)
+        if batches is not None and not any(Path(queries.checkpoint(self._config)).glob("offsets/*")):
+            message = (
+                f"The checkpoint of application {self._config.application_id!r} in {str(self._config.state_dir)!r} is gone, "
+                f"though it has written {batches + 1} batches. Restore it, or start anew with another state_dir."
+            )
+            raise StateError(message)
+
+    def _written_and_read(self, plan: Plan) -> dict[str, list[int]]:
+        """End offsets of topics that this application both writes and reads: what it wrote is input again."""
         log = TopicLog(plan.topics_dir)
-        known = log.topics()
-        return {topic: log.end_offsets(topic) for topic in {*plan.source_topics, *plan.sink_topics} if topic in known}
+        looped = {*plan.source_topics} & {*plan.sink_topics}
+        return {topic: log.end_offsets(topic) for topic in looped}

@@ -66,7 +66,7 @@ class FrameCollector:
         )
         order = self.context.order.take(np.array(output.positions, np.intp))
         self._outputs[topic] = _Output()
-        self.add(topic, records, order, self._targets(records, self._plan.partitions[topic]))
+        self.add(topic, records, order, self._targets(topic, records))
 
     def add(self, topic: str, records: pa.RecordBatch, order: Order, targets: np.ndarray) -> None:
         """Packs records for a topic; `targets` are their partitions."""
@@ -80,9 +80,10 @@ class FrameCollector:
             self._ready.append(self._frame(topic, target, frames.encode(part, part_order)))
             self._seq += part.num_rows
 
-    def _targets(self, records: pa.RecordBatch, count: int) -> np.ndarray:
-        if count == 1:
-            return np.zeros(records.num_rows, np.int64)
+    def _targets(self, topic: str, records: pa.RecordBatch) -> np.ndarray:
+        count = self._plan.partitions[topic]
+        if count == 1 or topic in self._plan.relays:
+            return np.full(records.num_rows, self._partition % count, np.int32)
         targets = partitions_for(records.column("key"), count)
         # a record without a key has no partition of its own: it stays beside its task, the same after every restart
         return np.where(targets < 0, self._partition % count, targets)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -25,6 +26,7 @@ from headrace._runtime.spark.counters import CounterFile
 from headrace._runtime.spark.failures import reported
 from headrace._runtime.spark.frames import METRICS, Frame
 from headrace._runtime.spark.ingest import ingest
+from headrace._runtime.spark.manifest import refuse_fenced
 from headrace._runtime.spark.plan import Plan
 from headrace.topics.log import Extent, Run, SegmentWriter, TopicLog
 
@@ -186,14 +188,21 @@ class TopicsWriter(DataSourceStreamArrowWriter):
             plan = program.load(self._packed)
             written = [message for message in messages if isinstance(message, Written)]
             runs = [run for message in written for run in message.runs]
+            refuse_fenced(plan.state_dir, plan.epoch)
             create = {topic: plan.partitions[topic] for topic in plan.sink_topics}
-            TopicLog(plan.topics_dir).commit(runs, producer=plan.instance, batch=batchId, create=create)
+            _log_of(plan.topics_dir).commit(runs, producer=plan.instance, batch=batchId, create=create)
             CounterFile(plan.state_dir).add(batchId, total(message.counts for message in written))
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: ARG002, N803
         with reported():
             runs = [run for message in messages if isinstance(message, Written) for run in message.runs]
             TopicLog(program.load(self._packed).topics_dir).discard(runs)
+
+
+@cache
+def _log_of(directory: str) -> TopicLog:
+    """Kept between batches: reading on from the last commit costs next to nothing."""
+    return TopicLog(directory)
 
 
 def _write_runs(plan: Plan, outputs: list[Frame]) -> tuple[list[Run], Counts]:

@@ -27,13 +27,26 @@ class SavedStage(msgspec.Struct, frozen=True):
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """The owner and the layout of a state directory."""
+    """The owner and the layout of a state directory; `epoch` counts its starts, the newest of which may write."""
 
     application_id: str
     instance: str
     spark_partitions: int
     stages: tuple[SavedStage, ...] = ()
+    epoch: int = 0
     format: int = _FORMAT
+
+
+def refuse_fenced(state_dir: str, epoch: int) -> None:
+    """Raises a `StateError` if the application was started again since the start with this epoch."""
+    path = Path(state_dir) / _FILE
+    newest = msgspec.json.decode(path.read_bytes(), type=Manifest)
+    if newest.epoch != epoch:
+        message = (
+            f"Application {newest.application_id!r} was started again on {state_dir!r} (start {newest.epoch}; this is "
+            f"start {epoch}): the newer one goes on, this one ends without writing."
+        )
+        raise StateError(message)
 
 
 def load(config: StreamsConfig) -> Manifest | None:
@@ -72,8 +85,8 @@ def new(config: StreamsConfig, spark_partitions: int) -> Manifest:
     return Manifest(config.application_id, uuid.uuid4().hex, spark_partitions)
 
 
-def with_stages(manifest: Manifest, stages: tuple[SavedStage, ...]) -> Manifest:
-    return msgspec.structs.replace(manifest, stages=stages)
+def next_start(manifest: Manifest, stages: tuple[SavedStage, ...]) -> Manifest:
+    return msgspec.structs.replace(manifest, stages=stages, epoch=manifest.epoch + 1)
 
 
 def save(config: StreamsConfig, manifest: Manifest) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from headrace._graph.graph import Graph
+from headrace._graph.stages import stages
 from headrace._runtime.assemble import TaskBlueprint, blueprints
 from headrace._runtime.spark.routing import routes
 from headrace.config import StreamsConfig
@@ -35,6 +36,7 @@ class Plan:
     state_dir: str
     local_dir: str | None
     instance: str
+    epoch: int
     stages: tuple[Stage, ...]
     partitions: Mapping[str, int]
     sink_topics: tuple[str, ...]
@@ -57,6 +59,11 @@ class Plan:
     @cached_property
     def internal_topics(self) -> frozenset[str]:
         return frozenset(topic for stage in self.stages for topic in stage.blueprint.sub.internal_topics)
+
+    @cached_property
+    def relays(self) -> frozenset[str]:
+        """Internal topics that keep the partition of the task that writes."""
+        return frozenset(sink.topic for stage in self.stages for sink in stage.blueprint.sub.sinks if sink.relay)
 
     @cached_property
     def source_topics(self) -> tuple[str, ...]:
@@ -87,7 +94,8 @@ class Plan:
 def partition_counts(graph: Graph, user_topics: Mapping[str, int]) -> tuple[dict[str, int], list[int]]:
     """Partitions of every topic and tasks of every stage. An internal topic has as many as its writers have tasks.
 
-    Output topics that do not exist yet get as many partitions as the stage that writes them has tasks.
+    Output topics that do not exist yet get as many partitions as the stage that writes them has tasks. All stages of
+    one sub-topology have the same tasks.
     """
     for topic in graph.source_topics:
         if topic not in user_topics:
@@ -99,7 +107,7 @@ def partition_counts(graph: Graph, user_topics: Mapping[str, int]) -> tuple[dict
             raise TopicError(message)
     counts = {topic: user_topics[topic] for topic in graph.source_topics}
     tasks: list[int] = []
-    for sub in graph.stages:
+    for sub in stages(graph):
         number = max(counts[topic] for topic in sub.source_topics)
         tasks.append(number)
         for sink in sub.sinks:
@@ -111,7 +119,13 @@ def partition_counts(graph: Graph, user_topics: Mapping[str, int]) -> tuple[dict
 
 
 def make_plan(
-    graph: Graph, config: StreamsConfig, user_topics: Mapping[str, int], *, spark_partitions: int, instance: str
+    graph: Graph,
+    config: StreamsConfig,
+    user_topics: Mapping[str, int],
+    *,
+    spark_partitions: int,
+    instance: str,
+    epoch: int,
 ) -> Plan:
     counts, tasks = partition_counts(graph, user_topics)
     stages = []
@@ -124,6 +138,7 @@ def make_plan(
         state_dir=str(config.state_dir.absolute()),
         local_dir=str(config.local_dir.absolute()) if config.local_dir else None,
         instance=instance,
+        epoch=epoch,
         stages=tuple(stages),
         partitions=counts,
         sink_topics=graph.sink_topics,

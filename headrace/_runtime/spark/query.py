@@ -27,7 +27,7 @@ def start(spark: Any, plan: Plan, config: StreamsConfig, *, available_now: bool)
             stream = (
                 stream.selectExpr("*", f"{_grouping(plan, stage.index)} as route")
                 .groupBy("route")
-                .transformWithStateInPandas(StageProcessor(packed, stage.index), frames.DDL, "append", "none")
+                .transformWithState(StageProcessor(packed, stage.index), frames.DDL, "append", "none")
             )
         writer = (
             stream.writeStream.format(source)

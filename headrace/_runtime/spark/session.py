@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from headrace._runtime.spark import quiet
 from headrace.config import StreamsConfig
 from headrace.errors import ConfigError
 
@@ -51,8 +52,9 @@ def local_session(config: StreamsConfig) -> Any:
     logging = Path(__file__).with_name("log4j2.properties")
     options = settings.get("spark.driver.extraJavaOptions", "")
     settings["spark.driver.extraJavaOptions"] = f"{options} -Dlog4j2.configurationFile={logging.as_uri()}".strip()
-    builder = SparkSession.builder.appName(config.application_id).master(settings.pop("spark.master", "local[*]"))
-    return builder.config(map=settings).getOrCreate()
+    settings = {"spark.master": "local[*]", "spark.app.name": config.application_id, **settings}
+    quiet.launch(settings)
+    return SparkSession.builder.config(map=settings).getOrCreate()
 
 
 def require_java() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
+from pyspark.sql import Row
 from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
 from headrace._core.chunk import Chunk
@@ -22,7 +22,6 @@ from headrace._runtime.spark.state_bridge import SparkDurableTask
 from headrace._state.changelog import TaskState
 from headrace._state.replica import Replica
 
-_COLUMNS = list(Frame._fields)
 
 
 class StageProcessor(StatefulProcessor):
@@ -36,24 +35,17 @@ class StageProcessor(StatefulProcessor):
         self._durable = SparkDurableTask(handle)
 
     def handleInputRows(  # noqa: N802
-        self, key: Any, rows: Iterator[pd.DataFrame], timerValues: Any  # noqa: ARG002, N803
-    ) -> Iterator[pd.DataFrame]:
+        self, key: Any, rows: Iterator[Row], timerValues: Any  # noqa: ARG002, N803
+    ) -> Iterator[Row]:
         plan = program.load(self._packed)
-        stage = plan.stages[self._index]
         task_routes, _ = plan.routes[self._index]
         route = int(key[0])
         if route not in task_routes:
-            for chunk in rows:
-                yield chunk[_COLUMNS]
+            yield from map(_as_row, map(_as_frame, rows))
             return
-        received = [
-            Frame(*values)
-            for chunk in rows
-            for values in zip(*(chunk[name].tolist() for name in _COLUMNS), strict=True)
-        ]
         with reported():
-            for frame in self._run(plan, stage, task_routes.index(route), received):
-                yield pd.DataFrame([frame], columns=_COLUMNS)
+            received = list(map(_as_frame, rows))
+            yield from map(_as_row, self._run(plan, plan.stages[self._index], task_routes.index(route), received))
 
     def close(self) -> None:
         """Nothing outlives a batch."""
@@ -83,8 +75,17 @@ class StageProcessor(StatefulProcessor):
         return state
 
 
-def _made(frame: Frame) -> tuple[int, int, int]:
-    return frame.hop, frame.origin, frame.seq
+def _as_frame(row: Row) -> Frame:
+    return Frame(*(row[name] for name in Frame._fields))
+
+
+def _as_row(frame: Frame) -> Row:
+    return Row(**frame._asdict())
+
+
+def _made(frame: Frame) -> tuple[int, int, int, int]:
+    """Decides between records that descend from the same input record: never by how the batch was cut."""
+    return frame.hop, frame.origin, frame.channel, frame.seq
 
 
 def _chunk(plan: Plan, frame: Frame) -> Chunk:

@@ -1,0 +1,159 @@
+"""The noise of a local Spark, kept from the user's terminal.
+
+The JVM that we start gets a pipe as its stderr, and a thread copies what comes out of it to our own, except what Spark
+and its Python workers say about themselves. What users print on workers comes this way too; it passes unchanged.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import re
+import select
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+
+_NOISE = re.compile(
+    rb"WARNING: Using incubator modules: "
+    rb'|Setting default log level to "'
+    rb"|To adjust logging level use sc\.setLogLevel"
+    rb"|\S*/pyspark/\S*: FutureWarning: PySpark does not yet fully support pandas"
+)
+# Printed with an empty line after each.
+_STATEFUL_WORKER = re.compile(rb"(Starting )?Streaming TransformWithState\w* Python worker\b")
+_WARNED_CALL = b"  require_minimum_pandas_version()"
+_TRACE = b"Traceback (most recent call last):"
+# An idle worker, told to stop while it was about to answer.
+_WORKER_GONE = re.compile(rb"(BrokenPipeError|ConnectionResetError|EOFError)\b")
+_PATIENCE_MS = 100
+_CHUNK = 1 << 16
+
+
+class NoiseFilter:
+    """Takes bytes as they come and gives those worth showing; what may yet turn out to be noise is held till `flush`."""
+
+    def __init__(self) -> None:
+        self._line = b""
+        self._passing = False
+        self._after: frozenset[bytes] = frozenset()
+        self._trace: list[bytes] = []
+
+    @property
+    def holds_back(self) -> bool:
+        return bool(self._line or self._trace)
+
+    def feed(self, data: bytes) -> bytes:
+        *lines, self._line = (self._line + data).splitlines(keepends=True) if data else [self._line]
+        if self._line.endswith(b"\n"):
+            lines.append(self._line)
+            self._line = b""
+        return b"".join(map(self._shown, lines))
+
+    def flush(self) -> bytes:
+        """All that is held: a line not yet ended is shown, and so will be the rest of it."""
+        held = b"".join(self._trace) + self._line
+        self._passing = self._passing or bool(self._line)
+        self._trace, self._line = [], b""
+        return held
+
+    def _shown(self, line: bytes) -> bytes:
+        text = line.rstrip(b"\r\n")
+        if self._passing:
+            self._passing = False
+            return line
+        if self._trace or text == _TRACE:
+            return self._shown_trace(line)
+        if text in self._after:
+            self._after = frozenset()
+            return b""
+        if _STATEFUL_WORKER.match(text):
+            self._after = frozenset({b""})
+            return b""
+        if _NOISE.match(text):
+            self._after = frozenset({_WARNED_CALL})
+            return b""
+        self._after = frozenset()
+        return line
+
+    def _shown_trace(self, line: bytes) -> bytes:
+        """Holds a traceback as long as it is inside Spark's worker daemon; drops that of a worker told to stop."""
+        self._trace.append(line)
+        if len(self._trace) == 1 or (line.startswith(b"  ") and b"/pyspark/daemon.py" in self._trace[1]):
+            return b""
+        trace, self._trace = self._trace, []
+        inside = all(b"/pyspark/" in part for part in trace if part.startswith(b'  File "'))
+        return b"" if len(trace) > 2 and inside and _WORKER_GONE.match(line) else b"".join(trace)
+
+
+def launch(settings: Mapping[str, str]) -> None:
+    """Starts Spark's JVM with its stderr filtered. Does nothing where Spark runs already, or runs elsewhere.
+
+    The JVM gets a session of its own, so that a Ctrl-C is the application's to handle, not its workers' to die of.
+    """
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+
+    elsewhere = "SPARK_REMOTE" in os.environ or "PYSPARK_GATEWAY_PORT" in os.environ or "spark.remote" in settings
+    if SparkContext._gateway is not None or elsewhere:
+        return
+    reading, writing = os.pipe()
+    pump = _Pump(reading)
+    pump.start()
+    atexit.register(pump.drain)
+    try:
+        conf = SparkConf().setAll(list(settings.items()))
+        gateway = launch_gateway(conf, {"stderr": writing, "start_new_session": True})
+    finally:
+        os.close(writing)
+    SparkContext._ensure_initialized(gateway=gateway, conf=conf)
+
+
+@contextmanager
+def diverted(write: Callable[[bytes], None]) -> Iterator[None]:
+    """Sends what passes the filter elsewhere for a while: to a terminal display, which must know of every line."""
+    global _write
+    before, _write = _write, write
+    try:
+        yield
+    finally:
+        _write = before
+
+
+def _to_stderr(data: bytes) -> None:
+    with suppress(OSError):
+        while data:
+            data = data[os.write(2, data) :]
+
+
+_write: Callable[[bytes], None] = _to_stderr
+
+
+class _Pump(threading.Thread):
+    """Copies from the pipe until its last writer is gone. Writes to file descriptor 2, whatever that is at the time."""
+
+    def __init__(self, source: int) -> None:
+        super().__init__(name="headrace-spark-stderr", daemon=True)
+        self._source = source
+        self._filter = NoiseFilter()
+        self._idle = threading.Event()
+
+    def run(self) -> None:
+        poll = select.poll()
+        poll.register(self._source, select.POLLIN)
+        while True:
+            if not poll.poll(_PATIENCE_MS if self._filter.holds_back else 0):
+                _write(self._filter.flush())
+                self._idle.set()
+                poll.poll()
+            self._idle.clear()
+            data = os.read(self._source, _CHUNK)
+            _write(self._filter.feed(data) if data else self._filter.flush())
+            if not data:
+                os.close(self._source)
+                self._idle.set()
+                return
+
+    def drain(self) -> None:
+        """Waits, at the end of the process, for what was written before it."""
+        self._idle.wait(timeout=2)

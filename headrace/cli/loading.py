@@ -1,0 +1,144 @@
+"""An application in a file: `app.py` defines a `topology`, and may define a `config`."""
+
+from __future__ import annotations
+
+import importlib.util
+import linecache
+import re
+import sys
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType, TracebackType
+from typing import Any
+
+from headrace.builder import StreamsBuilder
+from headrace.cli.errors import CommandError
+from headrace.config import StreamsConfig
+from headrace.errors import known_names, nearest
+from headrace.topology import Topology
+
+_PACKAGE = str(Path(__file__).resolve().parents[1])
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What a file defines."""
+
+    path: Path
+    topology: Topology
+    config: StreamsConfig | None
+
+    def configured(self, **overrides: Any) -> StreamsConfig:
+        """The file's config with what the command line says instead; `None` says nothing."""
+        given = {name: value for name, value in overrides.items() if value is not None}
+        if self.config is None:
+            name = re.sub(r"[^A-Za-z0-9._-]", "-", self.path.stem)
+            return StreamsConfig(**{"application_id": name, "topics_dir": "topics", **given})
+        settings = dict(vars(self.config))
+        if settings["state_dir"] == StreamsConfig(application_id=self.config.application_id).state_dir:
+            del settings["state_dir"]
+        if settings["topics_dir"] is None:
+            settings["topics_dir"] = "topics"
+        given["spark"] = {**settings["spark"], **given.get("spark", {})}
+        return StreamsConfig(**{**settings, **given})
+
+
+def load(reference: str) -> Loaded:
+    """The application that `app.py`, or `app.py:name`, refers to.
+
+    Raises:
+        CommandError: if there is no such file or name, or the file fails; says what there is.
+    """
+    path, name = _parts(reference)
+    module = _imported(path)
+    _travel_with_program(module)
+    config = getattr(module, "config", None)
+    if config is not None and not isinstance(config, StreamsConfig):
+        message = (
+            f"{path}: 'config' is a {type(config).__name__}, not a StreamsConfig. Write "
+            "config = hr.StreamsConfig(application_id=...), or hr.StreamsConfig.from_mapping(...) for Kafka's dotted names."
+        )
+        raise CommandError(message)
+    return Loaded(path, _topology(module, path, name), config)
+
+
+def _parts(reference: str) -> tuple[Path, str]:
+    file, colon, name = reference.rpartition(":")
+    path = Path(file if colon and name.isidentifier() else reference)
+    if not path.is_file():
+        beside = sorted(other.name for other in path.parent.glob("*.py")) if path.parent.is_dir() else []
+        where = f"Python files in {str(path.parent.absolute())!r}: {known_names(beside)}."
+        what = "is a directory, not a file" if path.is_dir() else "does not exist"
+        message = f"File {str(path)!r} {what}.{nearest(path.name, beside)} {where}"
+        raise CommandError(message)
+    return path, name if colon and name.isidentifier() else "topology"
+
+
+def _imported(path: Path) -> ModuleType:
+    name = f"headrace_app_{re.sub(r'[^A-Za-z0-9_]', '_', path.stem)}"
+    spec = importlib.util.spec_from_file_location(name, path.absolute())
+    if spec is None or spec.loader is None:
+        message = f"{str(path)!r} is not a Python file; give a file ending in .py."
+        raise CommandError(message)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    sys.path.insert(0, str(path.absolute().parent))
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        message = f"{path} failed while it was loaded: {_told(error)}"
+        raise CommandError(message) from error
+    return module
+
+
+def _told(error: BaseException) -> str:
+    if isinstance(error, SyntaxError):
+        return f"{type(error).__name__}: {error.msg}\n  at {error.filename}:{error.lineno}: {(error.text or '').strip()}"
+    line = _users_line(error.__traceback__)
+    return f"{type(error).__name__}: {error}" + (f"\n  at {line}" if line else "")
+
+
+def _users_line(trace: TracebackType | None) -> str | None:
+    found = None
+    for frame, number in traceback.walk_tb(trace):
+        file = frame.f_code.co_filename
+        if not file.startswith((_PACKAGE, "<frozen")):
+            found = f"{file}:{number}: {linecache.getline(file, number).strip()}"
+    return found
+
+
+def _topology(module: ModuleType, path: Path, name: str) -> Topology:
+    found = getattr(module, name, None)
+    if isinstance(found, Topology):
+        return found
+    if isinstance(found, StreamsBuilder):
+        message = f"{path}: {name!r} is a StreamsBuilder, not a Topology. Call its build(): {name} = builder.build()"
+        raise CommandError(message)
+    topologies = [key for key, value in vars(module).items() if isinstance(value, Topology)]
+    builders = [key for key, value in vars(module).items() if isinstance(value, StreamsBuilder)]
+    problem = f"has no {name!r}" if found is None else f"has a {name!r} that is a {type(found).__name__}, not a Topology"
+    if topologies:
+        choices = " or ".join(f"{path}:{key}" for key in topologies)
+        hint = f"It defines the topologies {known_names(topologies)}: name one with {choices}."
+    elif builders:
+        hint = f"It has the StreamsBuilder {builders[0]!r}: add the line {name} = {builders[0]}.build()"
+    else:
+        names = [key for key in vars(module) if not key.startswith("_")]
+        hint = f"It defines: {known_names(names)}. Add a line like: {name} = builder.build()"
+    message = f"{path} {problem}. {hint}"
+    raise CommandError(message)
+
+
+def _travel_with_program(module: ModuleType) -> None:
+    """Has Spark send the file, and modules beside it, to its workers, which cannot import them."""
+    if importlib.util.find_spec("pyspark") is None:
+        return
+    from pyspark import cloudpickle
+
+    assert module.__file__ is not None
+    home = Path(module.__file__).parent
+    for other in list(sys.modules.values()):
+        file = getattr(other, "__file__", None)
+        if file and Path(file).is_relative_to(home) and "site-packages" not in file and not file.startswith(_PACKAGE):
+            cloudpickle.register_pickle_by_value(other)

@@ -1,0 +1,98 @@
+"""Keys and values between text and serdes: what a user types, what a user reads, what a machine reads."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from headrace import serdes
+from headrace.cli.errors import CommandError
+from headrace.errors import known_names, nearest
+from headrace.serdes import Serde
+
+_TRUTH = {"true": True, "false": False}
+
+_FROM_TEXT: dict[type[Serde[Any]], Callable[[str], Any]] = {
+    serdes.Bytes: str.encode,
+    serdes.Short: int,
+    serdes.Int: int,
+    serdes.Long: int,
+    serdes.Float: float,
+    serdes.Double: float,
+    serdes.Bool: lambda text: _TRUTH[text.lower()],
+    serdes.Uuid: UUID,
+    serdes.Json: json.loads,
+}
+_FROM_JSON: dict[type[Serde[Any]], Callable[[Any], Any]] = {serdes.Bytes: base64.b64decode, serdes.Uuid: UUID}
+
+
+def serde_named(name: str) -> Serde[Any]:
+    """The serde a user names, in any case."""
+    known = {listed.lower(): listed for listed in serdes.__all__ if listed != "Serde"}
+    found = known.get(name.lower())
+    if found is None:
+        message = f"There is no serde {name!r}.{nearest(name, known.values())} Known: {known_names(known.values())}."
+        raise CommandError(message)
+    try:
+        serde: Serde[Any] = getattr(serdes, found)()
+    except TypeError as error:
+        message = f"Serde {found!r} needs arguments, so it can only be used from Python."
+        raise CommandError(message) from error
+    return serde
+
+
+def from_text(text: str, serde: Serde[Any]) -> Any:
+    """What a user typed, as the serde's type.
+
+    Raises:
+        CommandError: if it cannot be that.
+    """
+    try:
+        return _FROM_TEXT.get(type(serde), str)(text)
+    except (ValueError, KeyError) as error:
+        hint = f' Text goes in quotes, {json.dumps(text)}, or use String.' if isinstance(serde, serdes.Json) else ""
+        message = f"{text!r} is no value of serde {type(serde).__name__}.{hint}"
+        raise CommandError(message) from error
+
+
+def from_json(value: Any, serde: Serde[Any]) -> Any:
+    """A value of a JSON line as the serde's type: bytes are written as base64 there."""
+    convert = _FROM_JSON.get(type(serde))
+    if value is None or convert is None:
+        return value
+    try:
+        return convert(value)
+    except (TypeError, ValueError, AttributeError) as error:
+        message = f"{value!r} is no value of serde {type(serde).__name__}: {error}"
+        raise CommandError(message) from error
+
+
+def shown(value: Any) -> str:
+    """A key or value for people: text as it is, structures as JSON, bytes as hex."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bytes):
+        return f"0x{value.hex()}"
+    return as_json(value)
+
+
+def as_json(value: Any) -> str:
+    """A key or value for machines."""
+    return json.dumps(value, ensure_ascii=False, default=_plain)
+
+
+def shown_time(timestamp_ms: int) -> str:
+    """A timestamp as UTC, to the millisecond."""
+    try:
+        at = datetime.fromtimestamp(timestamp_ms // 1000, UTC)
+    except (ValueError, OverflowError):
+        return f"{timestamp_ms} ms"
+    return f"{at:%Y-%m-%d %H:%M:%S}.{timestamp_ms % 1000:03d}"
+
+
+def _plain(value: Any) -> Any:
+    return base64.b64encode(value).decode() if isinstance(value, bytes) else str(value)

@@ -1,0 +1,32 @@
+"""Fixtures shared by all tiers: one Spark session per run, and the two runtimes that must agree."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from tests.support.runtimes import DriverRuntime, SparkRuntime
+
+settings.register_profile(
+    "headrace", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+)
+settings.load_profile("headrace")
+
+
+@pytest.fixture(scope="session")
+def spark():
+    """One local Spark session for all tests, made as `Streams` makes it."""
+    import headrace as hr
+    from headrace._runtime.spark.session import local_session
+
+    session = local_session(hr.StreamsConfig(application_id="tests", spark={"spark.master": "local[2]"}))
+    yield session
+    session.stop()
+
+
+@pytest.fixture(params=["driver", pytest.param("spark", marks=pytest.mark.spark)])
+def runtime(request, tmp_path):
+    """Runs a topology over records and gives what its output topics hold."""
+    if request.param == "driver":
+        return DriverRuntime()
+    return SparkRuntime(request.getfixturevalue("spark"), tmp_path)

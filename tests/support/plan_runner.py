@@ -1,0 +1,143 @@
+"""Spark's part in plain Python: batches through ingest, stages and sink as the query runs them, with real state and topics.
+
+Everything but Spark itself is the product's own code, so thousands of cuts, failures and restarts cost seconds.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import defaultdict
+
+import headrace as hr
+from headrace._runtime.spark.admission import admitted
+from headrace._runtime.spark.embedded import _write_runs
+from headrace._runtime.spark.frames import METRICS, TO_SINK
+from headrace._runtime.spark.ingest import ingest
+from headrace._runtime.spark.plan import make_plan
+from headrace._runtime.spark.stage import StageProcessor
+from headrace.topics.log import TopicLog
+
+
+class DurableDicts:
+    """The durable state of one task, in dicts."""
+
+    def __init__(self):
+        self.head, self.deltas, self.slices = None, {}, {}
+
+    def get_head(self):
+        return self.head
+
+    def put_head(self, blob):
+        self.head = blob
+
+    def get_delta(self, version):
+        return self.deltas[version]
+
+    def put_delta(self, version, blob):
+        self.deltas[version] = blob
+
+    def remove_delta(self, version):
+        del self.deltas[version]
+
+    def get_slice(self, slice_id):
+        return self.slices[slice_id]
+
+    def put_slice(self, slice_id, blob):
+        self.slices[slice_id] = blob
+
+    def remove_slice(self, slice_id):
+        del self.slices[slice_id]
+
+
+class PlanRunner:
+    """Runs a topology over the topics of a directory, batch by batch."""
+
+    def __init__(self, topology, directory, *, spark_partitions=2):
+        self.directory = directory
+        self.log = TopicLog(directory / "topics")
+        self.generation = 0
+        self.topology = topology
+        self.spark_partitions = spark_partitions
+        self.tasks = defaultdict(DurableDicts)
+        self.offsets = {}
+        self.batch = 0
+        self.restart()
+
+    def restart(self):
+        """A new process on another machine: nothing local is left."""
+        self.generation += 1
+        config = hr.StreamsConfig(
+            application_id="test",
+            topics_dir=self.directory / "topics",
+            state_dir=self.directory / "state",
+            local_dir=self.directory / f"local-{self.generation}",
+        )
+        self.log.refresh()
+        self.plan = make_plan(
+            self.topology._graph,
+            config,
+            self.log.topics(),
+            spark_partitions=self.spark_partitions,
+            instance="test",
+            epoch=1,
+        )
+
+    def run_batch(self, limit, *, fail=None):
+        """One micro-batch of at most `limit` records; False when there was none.
+
+        `fail`: "before" or "after" the sink's commit the batch is lost, as when the driver is killed there.
+        """
+        self.log.refresh()
+        places = self.plan.places
+        starts = [self.offsets.get(place, 0) for place in places]
+        ends = [self.log.end_offsets(topic)[partition] for topic, partition in places]
+        chosen = admitted(self.log, places, starts, ends, limit)
+        if chosen == starts:
+            return False
+        before = copy.deepcopy(dict(self.tasks))
+        frames = [
+            frame
+            for (topic, partition), start, end in zip(places, starts, chosen, strict=True)
+            if start < end
+            for frame in ingest(self.plan, topic, partition, start, self.log.read(topic, partition, start, end))
+        ]
+        for stage in self.plan.chain:
+            frames = self._through(stage, frames)
+        runs, _ = _write_runs(self.plan, [frame for frame in frames if frame.stage == TO_SINK])
+        if fail != "before":
+            create = {topic: self.plan.partitions[topic] for topic in self.plan.sink_topics}
+            self.log.commit(runs, producer="test", batch=self.batch, create=create)
+        if fail is not None:
+            self.tasks = defaultdict(DurableDicts, before)
+            return True
+        self.offsets = dict(zip(places, chosen, strict=True))
+        self.batch += 1
+        return True
+
+    def _through(self, stage, frames):
+        passing = [frame for frame in frames if frame.stage != stage.index]
+        received = defaultdict(list)
+        for frame in reversed([frame for frame in frames if frame.stage == stage.index]):
+            received[frame.target].append(frame)  # a shuffle keeps no order
+        routes = self.plan.routes[stage.index][0]
+        for route, arrived in received.items():
+            processor = StageProcessor(b"", stage.index)
+            processor._durable = self.tasks[stage.index, route]
+            passing += processor._run(self.plan, stage, routes.index(route), arrived)
+        return passing
+
+    def output(self, topic):
+        """Keys, values, timestamps by partition, in offset order."""
+        self.log.refresh()
+        if topic not in self.log.topics():
+            return {}
+        result = {}
+        for partition, end in enumerate(self.log.end_offsets(topic)):
+            rows = [batch.to_pydict() for batch in self.log.read(topic, partition, 0, end)]
+            result[partition] = [
+                row for page in rows for row in zip(page["key"], page["value"], page["timestamp"], strict=True)
+            ]
+        return result
+
+    def outputs(self):
+        return {topic: self.output(topic) for topic in self.plan.sink_topics}
