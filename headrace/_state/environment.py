@@ -24,6 +24,7 @@ Damage = lmdb.Error
 # Address space, not memory or disk: the file grows with what is stored.
 MAP_SIZE = 64 << 30 if sys.maxsize > 1 << 32 else 512 << 20
 _MAX_STORES = 512
+_ATTEMPTS = 3
 
 _opened: dict[str, Environment] = {}
 
@@ -79,8 +80,12 @@ class Environment:
 
     def _open(self, map_size: int) -> None:
         self._lmdb = _open_lmdb(self.path, map_size)
-        # A descriptor of its own: the path may lead elsewhere before the file is measured.
-        self._data = os.open(self.path / "data.mdb", os.O_RDWR)
+        try:
+            # A descriptor of its own: the path may lead elsewhere before the file is measured.
+            self._data = os.open(self.path / "data.mdb", os.O_RDWR)
+        except OSError:
+            self._lmdb.close()
+            raise
         # Readers of processes that died would keep old pages from being used again.
         self._lmdb.reader_check()
         if self._missing_bytes():
@@ -134,13 +139,18 @@ def acquire(path: Path, map_size: int = MAP_SIZE) -> Environment:
         shared.users += 1
         return shared
     path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        environment = Environment(path, map_size)
-    except Damage:
-        discard(path)
-        environment = Environment(path, map_size)
-    _opened[str(path)] = environment
+    _opened[str(path)] = environment = _open_or_create(path, map_size)
     return environment
+
+
+def _open_or_create(path: Path, map_size: int) -> Environment:
+    for _ in range(_ATTEMPTS):
+        try:
+            return Environment(path, map_size)
+        except (Damage, FileNotFoundError):
+            # Damaged, or just being replaced by another process.
+            discard(path)
+    return Environment(path, map_size)
 
 
 def release(environment: Environment) -> None:
@@ -162,7 +172,7 @@ def replace(path: Path, fresh: Environment) -> None:
 
     Should other processes do the same without pause, `fresh` stays usable and vanishes with its last user.
     """
-    for _ in range(3):
+    for _ in range(_ATTEMPTS):
         discard(path)
         try:
             fresh.path.rename(path)

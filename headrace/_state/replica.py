@@ -82,7 +82,7 @@ class Replica:
         """
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
-            fresh = Environment(self.directory / f"rebuild-{os.urandom(8).hex()}", self._map_size)
+            fresh = Environment(self.directory / f"rebuild-{os.getpid()}-{os.urandom(8).hex()}", self._map_size)
         except (OSError, lmdb.Error) as error:
             raise self._unwritable(error) from error
         try:
@@ -130,8 +130,22 @@ class Replica:
         """Removes what killed processes, and the time before the last boot, have left."""
         with suppress(OSError):
             for entry in self.directory.iterdir():
-                if entry.is_dir() and entry != self._live:
+                if entry.is_dir() and entry != self._live and not _is_in_progress(entry.name):
                     environments.discard(entry)
+
+
+def _is_in_progress(name: str) -> bool:
+    """Whether a directory is the rebuild of a process that is alive."""
+    kind, process, *_ = (*name.split("-"), "")
+    if kind != "rebuild" or not process.isdigit():
+        return False
+    try:
+        os.kill(int(process), 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
 
 
 def _write(txn: Any, environment: Environment, delta: Mapping[str, Columns], *, append: bool = False) -> None:

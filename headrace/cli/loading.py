@@ -52,7 +52,6 @@ def load(reference: str) -> Loaded:
     """
     path, name = _parts(reference)
     module = _imported(path)
-    _travel_with_program(module)
     config = getattr(module, "config", None)
     if config is not None and not isinstance(config, StreamsConfig):
         message = (
@@ -128,17 +127,3 @@ def _topology(module: ModuleType, path: Path, name: str) -> Topology:
         hint = f"It defines: {known_names(names)}. Add a line like: {name} = builder.build()"
     message = f"{path} {problem}. {hint}"
     raise CommandError(message)
-
-
-def _travel_with_program(module: ModuleType) -> None:
-    """Has Spark send the file, and modules beside it, to its workers, which cannot import them."""
-    if importlib.util.find_spec("pyspark") is None:
-        return
-    from pyspark import cloudpickle
-
-    assert module.__file__ is not None
-    home = Path(module.__file__).parent
-    for other in list(sys.modules.values()):
-        file = getattr(other, "__file__", None)
-        if file and Path(file).is_relative_to(home) and "site-packages" not in file and not file.startswith(_PACKAGE):
-            cloudpickle.register_pickle_by_value(other)

@@ -6,6 +6,8 @@ then finds what a plain dict holds, and so does a rebuild from durable state alo
 """
 
 import shutil
+import subprocess
+import sys
 import tempfile
 from copy import deepcopy
 from pathlib import Path
@@ -173,3 +175,32 @@ def test_base_shrinks_after_most_entries_are_deleted(tmp_path):
     kept = sum(map(len, [*machine.durable.slices.values(), *machine.durable.deltas.values()]))
     assert kept < before / 2
     machine.check()
+
+
+_PROCESS = """
+import random, sys
+from pathlib import Path
+from headrace._state.changelog import TaskState
+from headrace._state.compaction import CompactionPolicy
+from headrace._state.durable import MemoryDurable
+from headrace._state.replica import Replica
+rng, durable, model = random.Random(sys.argv[2]), MemoryDurable(), {}
+policy = CompactionPolicy(min_log_bytes=2000, max_deltas=10, min_step_bytes=2000, max_step_bytes=8000)
+for number in range(60):
+    with TaskState(durable, Replica(Path(sys.argv[1])), "test", policy=policy) as state:
+        store = state.store("s")
+        assert dict(store.range(None, None)) == model
+        changes = [(b"%d" % rng.randrange(300), rng.choice([None, b"%d" % number])) for _ in range(40)]
+        store.put_many(changes)
+        state.commit()
+    if rng.random() < 0.2:
+        durable.rollback()
+    else:
+        durable.commit()
+        model = {key: value for key, value in {**model, **dict(changes)}.items() if value is not None}
+"""
+
+
+def test_processes_of_other_histories_may_fight_over_one_replica(tmp_path):
+    processes = [subprocess.Popen([sys.executable, "-c", _PROCESS, str(tmp_path), str(seed)]) for seed in (1, 2)]
+    assert [process.wait() for process in processes] == [0, 0]

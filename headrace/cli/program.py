@@ -1,0 +1,197 @@
+"""The commands and their options; what each does is written in the module of its name."""
+
+from __future__ import annotations
+
+import os
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+import headrace
+from headrace.cli.console import show_error
+from headrace.cli.errors import CommandError
+from headrace.cli.topics import topics
+from headrace.errors import StreamsError
+
+
+class Format(StrEnum):
+    """How `describe` shows a topology."""
+
+    TEXT = "text"
+    MERMAID = "mermaid"
+    HTML = "html"
+
+
+class Commands(TyperGroup):
+    """Turns every error into one readable block and exit code 1; `--debug`, anywhere, lets the traceback through."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        ctx.meta["debug"] = "--debug" in args
+        return super().parse_args(ctx, [arg for arg in args if arg != "--debug"])
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except StreamsError as error:
+            if ctx.meta["debug"]:
+                raise
+            kind = "Error" if isinstance(error, CommandError) else type(error).__name__
+            show_error(kind, str(error))
+        except BrokenPipeError:
+            # The reader of our output, `head` for one, has enough. Nothing may be written at exit either.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        except OSError as error:
+            if ctx.meta["debug"]:
+                raise
+            show_error("Error", f"{error.strerror or error}: {error.filename}" if error.filename else str(error))
+        raise typer.Exit(1)
+
+
+program = typer.Typer(
+    cls=Commands,
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Kafka Streams' programming model in Python, executed by Apache Spark.",
+    epilog="Begin with: headrace demo",
+)
+program.add_typer(topics, name="topics")
+
+App = Annotated[str, typer.Argument(metavar="APP.PY[:NAME]", help="File that defines `topology`, and may define `config`.")]
+TopicsDir = Annotated[Path | None, typer.Option(help="Directory of the topics.", show_default="the config's, or topics")]
+StateDir = Annotated[
+    Path | None, typer.Option(help="Directory of the state.", show_default="the config's, or headrace-state/<id>")
+]
+ApplicationId = Annotated[
+    str | None, typer.Option(help="Name of the application.", show_default="the config's, or the file's name")
+]
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"headrace {headrace.__version__}")
+        raise typer.Exit
+
+
+@program.callback()
+def _options(
+    version: Annotated[  # noqa: ARG001
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+    debug: Annotated[  # noqa: ARG001
+        bool, typer.Option("--debug", help="Show the whole traceback of an error; may stand anywhere.")
+    ] = False,
+) -> None:
+    pass
+
+
+@program.command(epilog="Example: headrace demo --directory my-demo")
+def demo(
+    directory: Annotated[
+        Path | None, typer.Option(help="A new directory, which is kept.", show_default="a temporary one")
+    ] = None,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the temporary directory too.")] = False,
+) -> None:
+    """Runs a small application on local Spark and shows what happens, step by step. Takes a minute; needs Java."""
+    from headrace.cli import tour
+
+    tour.give(directory, keep=keep)
+
+
+@program.command(
+    epilog="""Examples: headrace run app.py --until-caught-up
+
+    headrace run app.py:other_topology --topics-dir topics --state-dir state"""
+)
+def run(
+    app: App,
+    until_caught_up: Annotated[
+        bool, typer.Option("--until-caught-up", help="Process all records there are, then end.")
+    ] = False,
+    topics_dir: TopicsDir = None,
+    state_dir: StateDir = None,
+    application_id: ApplicationId = None,
+    max_records_per_batch: Annotated[
+        int | None, typer.Option(help="Most records in a micro-batch.", show_default="the config's, or 1000000")
+    ] = None,
+    spark: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="A Spark setting; may be repeated.")
+    ] = None,
+) -> None:
+    """Runs an application on local Spark and shows its progress. Ctrl-C stops it after the running batch.
+
+    It goes on where its last run stopped. Options here override the file's config.
+    """
+    from headrace.cli import loading
+    from headrace.cli import run as running
+
+    loaded = loading.load(app)
+    config = loaded.configured(
+        topics_dir=topics_dir,
+        state_dir=state_dir,
+        application_id=application_id,
+        max_records_per_batch=max_records_per_batch,
+        spark=_settings(spark),
+    )
+    running.run(loaded, config, until_caught_up=until_caught_up)
+
+
+@program.command(
+    epilog="""Examples: headrace describe app.py
+
+    headrace describe app.py --format html --output app.html"""
+)
+def describe(
+    app: App,
+    format: Annotated[Format, typer.Option(help="Kafka Streams' text, a Mermaid flowchart, or one HTML page.")] = Format.TEXT,  # noqa: A002
+    output: Annotated[Path | None, typer.Option(help="Write to this file.", show_default="stdout")] = None,
+) -> None:
+    """Shows the topology of an application: sources, processors, stores, sinks. Nothing is run."""
+    from headrace.cli import loading
+    from headrace.cli.page import html_page
+
+    loaded = loading.load(app)
+    if format is Format.HTML:
+        text = html_page(loaded.topology, title=loaded.path.stem)
+    else:
+        text = loaded.topology.describe() if format is Format.TEXT else loaded.topology.to_mermaid()
+    if output is None:
+        typer.echo(text, nl=False)
+    else:
+        output.write_text(text, encoding="utf-8")
+        typer.echo(f"Wrote {output}.")
+
+
+@program.command(
+    epilog="""Examples: headrace store app.py counts --limit 20
+
+    headrace store app.py counts --key alice"""
+)
+def store(
+    app: App,
+    name: Annotated[str, typer.Argument(metavar="STORE", help="Name of the store, as in store=.")],
+    key: Annotated[str | None, typer.Option(help="Show the entry of this key only.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="Most entries shown.")] = 100,
+    topics_dir: TopicsDir = None,
+    state_dir: StateDir = None,
+    application_id: ApplicationId = None,
+) -> None:
+    """Shows what is in a state store, as the last committed batch left it. The application need not run."""
+    from headrace.cli import loading
+    from headrace.cli.store import show_store
+
+    loaded = loading.load(app)
+    config = loaded.configured(topics_dir=topics_dir, state_dir=state_dir, application_id=application_id)
+    show_store(loaded, config, name, key=key, limit=limit)
+
+
+def _settings(given: list[str] | None) -> dict[str, str]:
+    for setting in given or ():
+        if "=" not in setting:
+            message = f"--spark {setting!r} has no '='; write it as --spark spark.sql.shuffle.partitions=4"
+            raise CommandError(message)
+    return dict(setting.split("=", 1) for setting in given or ())

@@ -1,0 +1,107 @@
+"""How far an application is: what it has counted, and what waits for it. Reads files only, so it works from outside too."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from headrace._graph.graph import Graph
+from headrace._graph.nodes import Source
+from headrace._runtime.spark.counters import CounterFile
+from headrace.config import StreamsConfig
+from headrace.topics.log import TopicLog
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Totals over the life of an application; `waiting` is `None` where it cannot be told."""
+
+    batches: int
+    records_in: int
+    records_out: int
+    waiting: int | None
+
+    def since(self, start: Snapshot) -> Snapshot:
+        """What has happened since another snapshot."""
+        return Snapshot(
+            self.batches - start.batches,
+            self.records_in - start.records_in,
+            self.records_out - start.records_out,
+            self.waiting,
+        )
+
+
+class Meter:
+    """Takes snapshots of one application."""
+
+    def __init__(self, graph: Graph, config: StreamsConfig) -> None:
+        assert config.topics_dir is not None
+        self._sources = [node for node in graph.nodes if isinstance(node, Source) and not node.internal]
+        self._topics = graph.source_topics
+        self._sinks = graph.sink_topics
+        self._counters = CounterFile(config.state_dir)
+        self._checkpoint = config.state_dir / "checkpoint"
+        self._log = TopicLog(config.topics_dir)
+
+    def read(self) -> Snapshot:
+        counts = self._counters.read()
+        return Snapshot(
+            batches=self._counters.last_batch() + 1,
+            records_in=sum(counts.get(source.name, {}).get("records_in", 0) for source in self._sources),
+            records_out=sum(counts.get(f"topic {topic}", {}).get("records_out", 0) for topic in self._sinks),
+            waiting=self._waiting(),
+        )
+
+    def last_commit(self) -> int:
+        """The newest batch that is done for good, -1 before the first."""
+        return max(_numbers(self._checkpoint / "commits"), default=-1)
+
+    def last_planned(self) -> int:
+        """The newest batch that has been begun, -1 before the first."""
+        return max(_numbers(self._checkpoint / "offsets"), default=-1)
+
+    def _waiting(self) -> int | None:
+        """Records in the source topics behind the offsets of the last finished batch."""
+        commit = self.last_commit()
+        done = {} if commit < 0 else _offsets(self._checkpoint / "offsets" / str(commit))
+        if done is None:
+            return None
+        self._log.refresh()
+        return sum(
+            max(0, end - done.get(f"{topic}-{partition}", 0))
+            for topic in self._topics
+            for partition, end in enumerate(self._log.end_offsets(topic))
+        )
+
+
+class Rate:
+    """Records per second over the last few seconds."""
+
+    def __init__(self, over_s: float = 10.0) -> None:
+        self._over_s = over_s
+        self._seen: deque[tuple[float, int]] = deque()
+
+    def add(self, now_s: float, records: int) -> float:
+        self._seen.append((now_s, records))
+        while len(self._seen) > 2 and self._seen[1][0] < now_s - self._over_s:
+            self._seen.popleft()
+        then_s, before = self._seen[0]
+        return (records - before) / (now_s - then_s) if now_s > then_s else 0.0
+
+
+def _numbers(directory: Path) -> list[int]:
+    try:
+        return [int(path.name) for path in directory.iterdir() if path.name.isdigit()]
+    except FileNotFoundError:
+        return []
+
+
+def _offsets(path: Path) -> dict[str, int] | None:
+    """The source's offsets: the last line of a file of Spark's offset log."""
+    try:
+        return msgspec.json.decode(path.read_bytes().splitlines()[-1], type=dict[str, int])
+    except (OSError, IndexError, msgspec.MsgspecError):
+        return None

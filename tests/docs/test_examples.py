@@ -1,0 +1,42 @@
+"""Every example in a docstring runs and prints what it says; every public class and method has a docstring."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+from pathlib import Path
+
+import pytest
+
+import headrace
+
+PACKAGE = Path(headrace.__file__).parent
+MODULES = sorted(
+    ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
+    for path in PACKAGE.rglob("*.py")
+    if "spark" not in path.parts and "cli" not in path.parts
+)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_docstring_examples_run(module):
+    results = doctest.testmod(importlib.import_module(module), optionflags=doctest.ELLIPSIS)
+    assert results.failed == 0
+
+
+def test_every_public_class_and_method_says_what_it_does():
+    silent = []
+    for name in headrace.__all__:
+        thing = getattr(headrace, name)
+        if inspect.ismodule(thing):
+            continue
+        if not inspect.getdoc(thing):
+            silent.append(name)
+        if inspect.isclass(thing):
+            silent += [
+                f"{name}.{method}"
+                for method, function in vars(thing).items()
+                if inspect.isfunction(function) and not method.startswith("_") and not inspect.getdoc(function)
+            ]
+    assert silent == []

@@ -1,0 +1,98 @@
+"""`kill -9` at random moments: after restarts the output topics are those of a run without any kill."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import headrace as hr
+from headrace import serdes
+from tests.support.runtimes import SparkRuntime
+from tests.support.topologies import word_letters
+
+WORDS = ["ant", "ape", "bee", "cat", "cow", "dog", "deer", "eel", "emu", "fox"]
+
+
+def lines(seed, count):
+    rng = random.Random(seed)
+    return [
+        hr.Record(f"k{rng.randrange(20)}", " ".join(rng.choices(WORDS, k=rng.randrange(5))), 10 * i + rng.randrange(300))
+        for i in range(count)
+    ]
+
+
+def fill(directory, records):
+    topics = hr.LocalTopics(directory / "topics")
+    topics.create("lines", partitions=4)
+    topics.produce("lines", records, value_serde=serdes.String())
+    return topics
+
+
+def start(directory, max_records):
+    command = [sys.executable, "-m", "tests.support.killable", str(directory), str(max_records)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True)
+
+
+def kill_after(process, batches, topics, rng):
+    """Waits until so many more batches are committed, a moment more, and kills driver, JVM and workers, or the driver alone."""
+    log = topics._log
+    instance = None
+    while process.poll() is None:
+        log.refresh()
+        newest = max(log._catalog._batches.values(), default=-1)
+        if instance is None:
+            instance = newest
+        if newest >= instance + batches:
+            break
+        time.sleep(0.01)
+    time.sleep(rng.random() * 0.8)
+    if process.poll() is None:
+        if rng.random() < 0.5:
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+
+
+def run_with_kills(directory, kills, rng):
+    topics = fill(directory, lines(1, 40 * kills + 80))
+    for _ in range(kills):
+        kill_after(start(directory, 20), rng.choice([0, 1, 1, 2]), topics, rng)
+    final = start(directory, 20)
+    output, _ = final.communicate(timeout=600)
+    assert output.split() == ["running", "done"]
+    return topics
+
+
+def reference(spark, directory, kills):
+    runtime = SparkRuntime(spark, directory)
+    fill(directory, lines(1, 40 * kills + 80))
+    hr.Streams(word_letters(), runtime.config(), spark=spark).process_available()
+    return runtime.topics
+
+
+def contents(topics):
+    read = {
+        "word-counts": serdes.Long(),
+        "long-lines": serdes.String(),
+        "letters": serdes.Json(),
+    }
+    return {
+        name: [(r.partition, r.key, r.value, r.timestamp_ms) for r in topics.read(name, value_serde=serde)]
+        for name, serde in read.items()
+    }
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("kills", [3, pytest.param(20, marks=pytest.mark.slow)])
+def test_killed_application_writes_exactly_what_an_undisturbed_one_writes(spark, tmp_path, kills):
+    seed = random.randrange(10**6)
+    print(f"seed {seed}")
+    disturbed = run_with_kills(tmp_path / "killed", kills, random.Random(seed))
+    assert contents(disturbed) == contents(reference(spark, tmp_path / "undisturbed", kills))

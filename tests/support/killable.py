@@ -1,0 +1,28 @@
+"""An application in a process of its own, to be killed: `python -m tests.support.killable DIRECTORY MAX_RECORDS`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import headrace as hr
+from tests.support.topologies import word_letters
+
+
+def main(directory: Path, max_records: int) -> None:
+    config = hr.StreamsConfig(
+        application_id="killable",
+        topics_dir=directory / "topics",
+        state_dir=directory / "state",
+        local_dir=directory / "local",
+        max_records_per_batch=max_records,
+        spark={"spark.master": "local[2]"},
+    )
+    with hr.Streams(word_letters(), config) as app:
+        print("running", flush=True)
+        app.process_available()
+    print("done", flush=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]))

@@ -1,0 +1,157 @@
+"""Names, indices and text of descriptions are Kafka Streams' own."""
+
+from __future__ import annotations
+
+import pytest
+
+import headrace as hr
+from headrace import StreamsBuilder, TopologyError, serdes
+
+WORD_COUNT = """\
+Topologies:
+   Sub-topology: 0
+    Source: KSTREAM-SOURCE-0000000000 (topics: [in])
+      --> KSTREAM-FLATMAPVALUES-0000000001
+    Processor: KSTREAM-FLATMAPVALUES-0000000001 (stores: [])
+      --> KSTREAM-KEY-SELECT-0000000002
+      <-- KSTREAM-SOURCE-0000000000
+    Processor: KSTREAM-KEY-SELECT-0000000002 (stores: [])
+      --> cnt-repartition-filter
+      <-- KSTREAM-FLATMAPVALUES-0000000001
+    Processor: cnt-repartition-filter (stores: [])
+      --> cnt-repartition-sink
+      <-- KSTREAM-KEY-SELECT-0000000002
+    Sink: cnt-repartition-sink (topic: cnt-repartition)
+      <-- cnt-repartition-filter
+
+  Sub-topology: 1
+    Source: cnt-repartition-source (topics: [cnt-repartition])
+      --> KSTREAM-AGGREGATE-0000000003
+    Processor: KSTREAM-AGGREGATE-0000000003 (stores: [cnt])
+      --> KTABLE-TOSTREAM-0000000007
+      <-- cnt-repartition-source
+    Processor: KTABLE-TOSTREAM-0000000007 (stores: [])
+      --> KSTREAM-SINK-0000000008
+      <-- KSTREAM-AGGREGATE-0000000003
+    Sink: KSTREAM-SINK-0000000008 (topic: out)
+      <-- KTABLE-TOSTREAM-0000000007
+
+"""
+
+
+def test_word_count_is_described_as_kafka_streams_describes_it():
+    builder = StreamsBuilder()
+    (
+        builder.stream("in")
+        .flat_map_values(str.split)
+        .select_key(lambda key, word: word)
+        .group_by_key()
+        .count(store="cnt")
+        .to_stream()
+        .to("out")
+    )
+    assert builder.build().describe() == WORD_COUNT
+
+
+def test_unnamed_store_and_repartition_take_generated_names():
+    builder = StreamsBuilder()
+    builder.stream("in").group_by(lambda key, value: value).count().to_stream().to("out")
+    graph = builder.build()._graph
+    assert [node.name for node in graph.nodes] == [
+        "KSTREAM-SOURCE-0000000000",
+        "KSTREAM-KEY-SELECT-0000000001",
+        "KSTREAM-FILTER-0000000005",
+        "KSTREAM-SINK-0000000004",
+        "KSTREAM-SOURCE-0000000006",
+        "KSTREAM-AGGREGATE-0000000003",
+        "KTABLE-TOSTREAM-0000000007",
+        "KSTREAM-SINK-0000000008",
+    ]
+    assert list(graph.stores) == ["KSTREAM-AGGREGATE-STATE-STORE-0000000002"]
+    assert graph.by_name["KSTREAM-SINK-0000000004"].topic == "KSTREAM-AGGREGATE-STATE-STORE-0000000002-repartition"
+
+
+def test_a_given_name_still_uses_up_its_index():
+    builder = StreamsBuilder()
+    builder.stream("in", name="source").filter(lambda k, v: True, name="mine").peek(print).to("out", name="sink")
+    assert [node.name for node in builder.build()._graph.nodes] == ["source", "mine", "KSTREAM-PEEK-0000000002", "sink"]
+
+
+@pytest.mark.parametrize(
+    ("build", "repartitions"),
+    [
+        (lambda s: s.group_by_key().count(), 0),
+        (lambda s: s.filter(lambda k, v: True).map_values(str).peek(print).group_by_key().count(), 0),
+        (lambda s: s.flat_map_values(list).group_by_key().count(), 0),
+        (lambda s: s.map(lambda k, v: (k, v)).group_by_key().count(), 1),
+        (lambda s: s.flat_map(lambda k, v: []).map_values(str).group_by_key().count(), 1),
+        (lambda s: s.select_key(lambda k, v: v).filter(lambda k, v: True).group_by_key().reduce(max), 1),
+        (lambda s: s.group_by(lambda k, v: v).count(), 1),
+        (lambda s: s.select_key(lambda k, v: v).repartition().group_by_key().count(), 1),
+        (lambda s: s.merge(s.select_key(lambda k, v: v)).group_by_key().count(), 1),
+        (lambda s: s.split().branch(lambda k, v: True, name="a").no_default()["a"].group_by_key().count(), 0),
+        (lambda s: s.group_by(lambda k, v: v).count().to_stream().group_by_key().count(), 1),
+        (lambda s: s.select_key(lambda k, v: v).to("elsewhere"), 0),
+    ],
+)
+def test_repartitions_exactly_when_the_key_may_have_changed(build, repartitions):
+    builder = StreamsBuilder()
+    build(builder.stream("in"))
+    internal = [node for node in builder.build()._graph.nodes if isinstance(node, hr._graph.nodes.Sink) and node.internal]
+    assert len(internal) == repartitions
+
+
+def test_named_grouping_shares_one_repartition():
+    builder = StreamsBuilder()
+    grouped = builder.stream("in").group_by(lambda key, value: value, name="by-value")
+    grouped.count(store="counts")
+    grouped.reduce(max, store="maxima")
+    sinks = [node.topic for node in builder.build()._graph.nodes if isinstance(node, hr._graph.nodes.Sink)]
+    assert sinks == ["by-value-repartition"]
+
+
+@pytest.mark.parametrize(
+    ("build", "said"),
+    [
+        (lambda b: b.stream([]), "stream() needs at least one topic"),
+        (lambda b: b.stream("a/b"), "'a/b' cannot name a topic"),
+        (lambda b: b.stream("in").filter("x"), "filter() needs a function predicate(key, value); got 'x' of type str"),
+        (lambda b: b.stream("in").to("out side"), "'out side' cannot name a topic"),
+        (lambda b: (b.stream("in").filter(print, name="f"), b.stream("in").filter(print, name="f")), "already a node named 'f'"),
+        (lambda b: [b.stream("in").group_by_key().count(store="s") for _ in "ab"], "already a store named 's'"),
+        (lambda b: b.stream("in").merge(3), "merge() needs another KStream; got 3 of type int"),
+        (lambda b: b.stream("in").merge(StreamsBuilder().stream("in")), "two streams of the same StreamsBuilder"),
+        (lambda b: b.stream("in").repartition(partitions=0), "partitions=0; it must be a whole number of 1 or more"),
+        (lambda b: b.stream("in").split().no_default(), "has no branches"),
+        (lambda b: (b.stream(["a", "b"]), b.stream("a")), "Topic 'a' is already read by source 'KSTREAM-SOURCE-0000000000'"),
+        (lambda b: (b.stream("a"), b.stream("a", value_serde=serdes.Long())), "with other serdes"),
+        (lambda b: b.build(), "The topology reads no topic"),
+    ],
+)
+def test_what_cannot_be_built_is_refused_with_a_reason(build, said):
+    with pytest.raises(TopologyError) as refused:
+        build(StreamsBuilder())
+    assert said in str(refused.value)
+
+
+def test_mermaid_shows_topics_nodes_stores_and_sub_topologies():
+    builder = StreamsBuilder()
+    builder.stream("in", name="read").group_by_key().count(store="counts", name="count").to_stream(name="stream").to("out", name="write")
+    assert builder.build().to_mermaid() == (
+        "flowchart TD\n"
+        '    subgraph sub0["Sub-topology 0"]\n'
+        '        n0["read<br/>Source"]\n'
+        '        n1["count<br/>StreamAggregate"]\n'
+        '        n2["stream<br/>TableToStream"]\n'
+        '        n3["write<br/>Sink"]\n'
+        '        s0[("counts")]\n'
+        "    end\n"
+        '    t0(["in"])\n'
+        '    t1(["out"])\n'
+        "    n0 --> n1\n"
+        "    t0 --> n0\n"
+        "    n1 --> n2\n"
+        "    n1 -.- s0\n"
+        "    n2 --> n3\n"
+        "    n3 --> t1\n"
+    )

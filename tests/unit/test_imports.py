@@ -1,0 +1,67 @@
+"""Imports point one way, and neither the library nor the test driver needs Spark or Java."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import headrace
+
+PACKAGE = Path(headrace.__file__).parent
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+FORBIDDEN = {
+    "_graph": ("headrace._core", "headrace._state", "headrace._runtime", "headrace.testing", "headrace.topics", "pyspark"),
+    "_core": ("headrace._graph", "headrace._runtime", "headrace.testing", "headrace.topics", "pyspark", "time", "os"),
+    "_state": ("headrace._graph", "headrace._core", "headrace._runtime", "headrace.topics", "pyspark", "time"),
+    "serdes": ("headrace._graph", "headrace._core", "headrace._runtime", "pyspark"),
+    "testing": ("headrace._runtime.spark", "pyspark"),
+    "topics": ("headrace._graph", "headrace._runtime", "pyspark"),
+}
+
+
+def imported(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+
+
+def within(module, package):
+    return module == package or module.startswith(f"{package}.")
+
+
+@pytest.mark.parametrize("folder", FORBIDDEN)
+def test_package_imports_point_one_way(folder):
+    wrong = [
+        f"{path.relative_to(PACKAGE)} imports {module}"
+        for path in FILES
+        if path.is_relative_to(PACKAGE / folder)
+        for module in imported(path)
+        for forbidden in FORBIDDEN[folder]
+        if within(module, forbidden)
+    ]
+    assert wrong == []
+
+
+def test_pyspark_is_imported_only_by_the_spark_runtime_and_the_command_line():
+    users = [
+        path.relative_to(PACKAGE).parts[:2]
+        for path in FILES
+        if any(within(module, "pyspark") for module in imported(path))
+    ]
+    assert {user for user in users if user[0] != "cli"} == {("_runtime", "spark")}
+
+
+def test_library_and_driver_import_neither_pyspark_nor_start_java():
+    code = "import sys, headrace, headrace.testing; sys.exit(any(m.split('.')[0] in ('pyspark', 'py4j', 'pandas') for m in sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], env={"PATH": ""}, check=False).returncode == 0
+
+
+def test_all_public_names_exist():
+    assert [name for name in headrace.__all__ if not hasattr(headrace, name)] == []

@@ -1,0 +1,122 @@
+"""One behaviour for every byte store: in memory, and a batch's changes over a snapshot of a replica."""
+
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headrace._state.api import after, prefix_end
+from headrace._state.delta import in_order
+from headrace._state.memory import MemoryStore
+from headrace._state.overlay import OverlayStore
+from headrace._state.position import ORIGIN
+from headrace._state.replica import Replica
+
+LONG = b"L" * 511
+KEYS = st.one_of(
+    st.binary(max_size=2),
+    st.sampled_from(
+        [b"", LONG[:509], LONG[:510], LONG, LONG + b"\x00", LONG + b"a", LONG + b"b" * 9, b"M", b"\xff" * 513]
+    ),
+)
+ENTRIES = st.dictionaries(KEYS, st.binary(max_size=3), max_size=12)
+CHANGES = st.lists(st.tuples(KEYS, st.none() | st.binary(max_size=3)), max_size=12)
+
+
+@contextmanager
+def memory(stored):
+    store = MemoryStore()
+    store.put_many(stored.items())
+    yield store
+
+
+@contextmanager
+def overlay_over_memory(stored):
+    with memory(stored) as base:
+        yield OverlayStore(base)
+
+
+@contextmanager
+def overlay_over_replica(stored):
+    with tempfile.TemporaryDirectory() as root:
+        replica = Replica(Path(root), map_size=1 << 22)
+        assert replica.apply(in_order({"store": stored}), ORIGIN, ORIGIN.next())
+        with replica.snapshot() as snapshot:
+            yield OverlayStore(snapshot.reader("store"))
+        replica.close()
+
+
+stores = pytest.mark.parametrize("make", [memory, overlay_over_memory, overlay_over_replica])
+few = settings(max_examples=40, deadline=None)
+
+
+@stores
+@few
+@given(stored=ENTRIES, changes=CHANGES, low=st.none() | KEYS, high=st.none() | KEYS)
+def test_reads_equal_those_of_a_dict(make, stored, changes, low, high):
+    model = dict(stored)
+    with make(stored) as store:
+        for key, value in changes:
+            if value is None:
+                store.delete(key)
+                model.pop(key, None)
+            else:
+                store.put(key, value)
+                model[key] = value
+            assert store.get(key) == value
+        inside = [key for key in sorted(model) if (low is None or key >= low) and (high is None or key < high)]
+        assert list(store.range(low, high)) == [(key, model[key]) for key in inside]
+        if low is not None:
+            assert list(store.prefix(low)) == [(key, model[key]) for key in sorted(model) if key.startswith(low)]
+        asked = [*model, *stored, b"absent"]
+        assert store.get_many(asked) == [model.get(key) for key in asked]
+
+
+@stores
+@few
+@given(stored=ENTRIES, writes=CHANGES)
+def test_an_iterator_shows_what_lies_ahead_at_each_step(make, stored, writes):
+    model, last = dict(stored), None
+    with make(stored) as store:
+        entries = store.range(None, None)
+        for key, value in [*writes, (b"", None)]:
+            ahead = [entry for entry in sorted(model.items()) if last is None or entry[0] > last]
+            assert next(entries, None) == (ahead[0] if ahead else None)
+            if not ahead:
+                break
+            last = ahead[0][0]
+            store.put_many([(key, value)])
+            model[key] = value
+            model = {key: value for key, value in model.items() if value is not None}
+
+
+@stores
+def test_entries_are_counted(make):
+    with make({b"a": b"1", b"b": b"2", b"": b"3"}) as store:
+        store.delete(b"a")
+        store.delete(b"never there")
+        store.put(b"b", b"2")
+        store.put(b"c", b"3")
+        assert store.approximate_len() == 3
+
+
+@stores
+def test_empty_value_is_a_value(make):
+    with make({b"a": b""}) as store:
+        store.put(b"b", b"")
+        assert list(store.range(None, None)) == [(b"a", b""), (b"b", b"")]
+
+
+@pytest.mark.parametrize(
+    ("prefix", "end"),
+    [(b"", None), (b"a", b"b"), (b"a\xff", b"b"), (b"\xff", None), (b"\xff\xff", None), (b"a\x00", b"a\x01")],
+)
+def test_prefix_end(prefix, end):
+    assert prefix_end(prefix) == end
+
+
+def test_after_is_the_next_key():
+    assert sorted([b"a", after(b"a"), b"a\x00\x00", b"b"])[1] == after(b"a")

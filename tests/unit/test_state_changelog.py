@@ -1,0 +1,208 @@
+import lmdb
+import pytest
+
+from headrace._state.changelog import TaskState
+from headrace._state.compaction import CompactionPolicy
+from headrace._state.delta import encode
+from headrace._state.durable import MemoryDurable
+from headrace._state.head import Head
+from headrace._state.replica import Replica
+from headrace.errors import StateError
+
+DESCRIBE = "application 'clicks', stage 1, task 3"
+
+
+class Recorder(MemoryDurable):
+    """Durable state that notes the name of every call."""
+
+    def __init__(self):
+        self.calls = []
+        super().__init__()
+
+    def __getattribute__(self, name):
+        if name.startswith(("get_", "put_", "remove_")):
+            self.calls.append(name)
+        return super().__getattribute__(name)
+
+    def take(self):
+        calls, self.calls = self.calls, []
+        return calls
+
+
+@pytest.fixture
+def durable():
+    return Recorder()
+
+
+@pytest.fixture
+def task(durable, tmp_path):
+    def make(directory="replica", **options):
+        return TaskState(durable, Replica(tmp_path / directory, map_size=1 << 22), DESCRIBE, **options)
+
+    return make
+
+
+def write(state, **entries):
+    with state:
+        for key, value in entries.items():
+            state.store("s").put(key.encode(), value)
+        state.commit()
+
+
+def read(state):
+    with state:
+        return dict(state.store("s").range(None, None))
+
+
+def test_a_batch_costs_three_calls(durable, task):
+    write(task(), a=b"1")
+    durable.take()
+    write(task(), b=b"2")
+    assert durable.take() == ["get_head", "put_delta", "put_head"]
+    assert read(task()) == {b"a": b"1", b"b": b"2"}
+    assert durable.take() == ["get_head"]
+
+
+def test_a_batch_that_changes_nothing_writes_nothing(durable, task):
+    with task() as state:
+        assert state.store("s").get(b"a") is None
+        state.commit()
+    assert durable.take() == ["get_head"]
+    assert durable.head is None
+
+
+def test_without_the_stash_the_delta_is_asked_for(durable, task, tmp_path):
+    write(task(), a=b"1")
+    (stashed,) = (tmp_path / "replica").glob("*.delta")
+    stashed.write_bytes(stashed.read_bytes()[:-1])
+    durable.take()
+    assert read(task()) == {b"a": b"1"}
+    assert durable.take() == ["get_head", "get_delta"]
+    assert list((tmp_path / "replica").glob("*.delta")) == []
+
+
+def test_a_replica_left_behind_catches_up_by_the_missing_deltas(durable, task):
+    write(task("one"), a=b"1")
+    read(task("two"))
+    write(task("one"), b=b"2")
+    write(task("one"), c=b"3")
+    durable.take()
+    assert read(task("two")) == {b"a": b"1", b"b": b"2", b"c": b"3"}
+    assert durable.take() == ["get_head", "get_delta", "get_delta"]
+
+
+def test_changes_of_a_batch_that_did_not_commit_are_gone(durable, task):
+    write(task(), a=b"1")
+    durable.commit()
+    write(task(), a=b"2", b=b"2")
+    durable.rollback()
+    assert read(task()) == {b"a": b"1"}
+    write(task(), a=b"3")
+    assert read(task()) == {b"a": b"3"}
+
+
+def test_replica_of_another_history_is_rebuilt(durable, task, tmp_path):
+    write(task(), a=b"1")
+    read(task())
+    other = MemoryDurable()
+    with TaskState(other, Replica(tmp_path / "replica", map_size=1 << 22), DESCRIBE) as state:
+        assert dict(state.store("s").range(None, None)) == {}
+    assert read(task()) == {b"a": b"1"}
+
+
+def test_replica_that_another_process_moves_again_and_again_is_reported(durable, task, monkeypatch):
+    write(task(), a=b"1")
+    monkeypatch.setattr(Replica, "apply", lambda self, delta, before, after: False)
+    with pytest.raises(
+        StateError, match=r"task 3: the local copy in .* was changed by another process .* to version 1"
+    ):
+        read(task("other"))
+
+
+def test_replica_that_fails_while_read_is_wiped(task, tmp_path):
+    write(task(), a=b"1")
+    with pytest.raises(lmdb.CorruptedError), task():
+        raise lmdb.CorruptedError
+    assert list((tmp_path / "replica").glob("live-*")) == []
+    assert read(task()) == {b"a": b"1"}
+
+
+def flip(blob):
+    return blob[:-3] + bytes([blob[-3] ^ 1]) + blob[-2:]
+
+
+def test_damaged_head_is_named(durable, task):
+    write(task(), a=b"1")
+    durable.head = flip(durable.head)
+    with pytest.raises(StateError, match=r"^application 'clicks', stage 1, task 3, head: the checksum is"):
+        read(task())
+
+
+def test_damaged_delta_is_named_and_the_replica_left_as_it_was(durable, task):
+    write(task("one"), a=b"1")
+    read(task("two"))
+    write(task("one"), b=b"2")
+    durable.deltas[2] = flip(durable.deltas[2])
+    for directory in ("two", "three"):
+        with pytest.raises(StateError, match=r"stage 1, task 3, delta of version 2: the checksum is"):
+            read(task(directory))
+
+
+def test_damaged_slice_is_named(durable, task):
+    policy = CompactionPolicy(min_log_bytes=1, max_deltas=0)
+    write(task(policy=policy), a=b"1")
+    write(task(policy=policy), b=b"2")
+    durable.slices[1] = flip(durable.slices[1])
+    with pytest.raises(StateError, match=r"stage 1, task 3, slice 1 of version 1: the checksum is"):
+        read(task("other"))
+
+
+def test_format_of_a_later_version_is_refused(durable, task):
+    write(task(), a=b"1")
+    durable.head = b"\x02" + durable.head[1:]
+    with pytest.raises(
+        StateError, match=r"task 3, head: stored in format 2, while this version of Headrace reads format 1"
+    ):
+        read(task())
+
+
+@pytest.mark.parametrize("name", ["", "a\x00b"])
+def test_impossible_store_name_is_refused(task, name):
+    with task() as state, pytest.raises(StateError, match=r"task 3: .* is no name for a store"):
+        state.store(name)
+
+
+def test_state_that_is_not_open_says_so(task):
+    with pytest.raises(StateError, match=r"task 3: the state is not open"):
+        task().store("s")
+
+
+def test_store_that_a_topology_no_longer_has_is_kept(durable, task):
+    policy = CompactionPolicy(min_log_bytes=1, max_deltas=1)
+    with task() as state:
+        state.store("old").put(b"k", b"v")
+        state.commit()
+    for i in range(10):
+        write(task(policy=policy), **{f"k{i}": b"v"})
+    assert 1 not in durable.deltas
+    with task("fresh") as state:
+        assert state.store("old").get(b"k") == b"v"
+
+
+def test_positions_never_repeat(durable, task):
+    seen = set()
+    for _ in range(3):
+        write(task(), a=b"1")
+        seen.add(Head.decode(durable.head, "x").position)
+        durable.rollback()
+    assert len(seen) == 3
+    assert {position.version for position in seen} == {1}
+
+
+def test_large_delta_is_taken_by_the_replica_in_one_step(durable, task):
+    entries = {b"%d" % i: bytes(8) for i in range(20_000)}
+    with task() as state:
+        state.store("s").put_many(entries.items())
+        state.commit()
+    assert durable.deltas[1] == encode({"s": entries}).blob
+    assert read(task()) == entries

@@ -1,0 +1,44 @@
+import random
+
+import pytest
+
+from headrace._state.delta import Columns, decode, encode
+from headrace._state.envelope import seal
+from headrace.errors import StateError
+
+
+def test_changes_come_back_with_keys_in_order():
+    changes = {"b": {b"z": b"1", b"": b"", b"a" * 600: None}, "a": {b"k": None}, "c": {}}
+    assert decode(encode(changes).blob, "x") == {
+        "b": Columns([b"", b"a" * 600, b"z"], [b"", None, b"1"]),
+        "a": Columns([b"k"], [None]),
+        "c": Columns([], []),
+    }
+
+
+def test_size_is_that_before_compression():
+    blob, size = encode({"a": {b"%06d" % i: b"v" * 100 for i in range(1000)}})
+    assert size > 1000 * 106
+    assert len(blob) < size / 5
+
+
+def test_between_takes_the_start_and_leaves_the_end():
+    columns = Columns([b"a", b"b", b"c"], [b"1", None, b"3"])
+    assert columns.between(b"a", b"c") == Columns([b"a", b"b"], [b"1", None])
+    assert columns.between(b"aa", None) == Columns([b"b", b"c"], [None, b"3"])
+
+
+def test_every_altered_byte_is_noticed():
+    blob = encode({"store": {b"key": b"value", b"gone": None}}).blob
+    rng = random.Random(1)
+    for index in rng.sample(range(len(blob)), 100):
+        altered = bytearray(blob)
+        altered[index] ^= 1 << rng.randrange(8)
+        with pytest.raises(StateError, match=r"^task 3, delta of version 7: "):
+            decode(bytes(altered), "task 3, delta of version 7")
+
+
+@pytest.mark.parametrize("payload", [b"", b"\x00" * 40, b"some other blob"])
+def test_whole_blob_of_another_kind_is_refused(payload):
+    with pytest.raises(StateError, match=r"^task 3: the stored blob is whole but holds no changes"):
+        decode(seal(payload), "task 3")

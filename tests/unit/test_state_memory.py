@@ -1,0 +1,19 @@
+from headrace._state.memory import MemoryStore
+
+
+def test_keys_put_again_after_a_delete_appear_once():
+    store = MemoryStore()
+    for _ in range(3):
+        store.put(b"a", b"1")
+        assert list(store.range(None, None)) == [(b"a", b"1")]
+        store.delete(b"a")
+        assert list(store.range(None, None)) == []
+
+
+def test_churn_does_not_pile_up_dead_keys():
+    store = MemoryStore()
+    for i in range(2_000):
+        store.put(b"%d" % i, b"v")
+        assert [key for key, _ in store.range(None, None)] == [b"%d" % i]
+        store.delete(b"%d" % i)
+    assert store._keys.size < 10
