@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 
 from headrace._graph.checks import checked_callable
 from headrace._graph.graph import GraphBuilder
-from headrace._graph.nodes import Node, Store, StreamAggregate, StreamReduce, count_one, zero
+from headrace._graph.nodes import Node, Store, StreamAggregate, StreamCount, StreamReduce
 from headrace._graph.repartition import add_repartition
 from headrace.ktable import KTable
 from headrace.serdes import Long, Serde
@@ -59,10 +59,7 @@ class KGroupedStream(Generic[K, V]):
             ...     driver.output_topic("out").read_all(), driver.store("counts").get("a")
             ([Record(key='a', value=1, timestamp_ms=7)], 1)
         """
-        prefix = "KSTREAM-AGGREGATE-"
-        return self._aggregated(
-            prefix, store, name, Long(), lambda node: StreamAggregate(**node, initializer=zero, aggregator=count_one)
-        )
+        return self._aggregated("KSTREAM-AGGREGATE-", store, name, Long(), lambda node: StreamCount(**node))
 
     def reduce(
         self,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from headrace._core.order import Order, concatenated, sorted_rows
 from headrace.record import Headers
@@ -23,11 +24,12 @@ class Columns(NamedTuple):
 
 @dataclass(frozen=True)
 class Chunk:
-    """Consecutive records on one way into a task. `load` reads them; `order` is known before."""
+    """Consecutive records on one way into a task. `load` reads them, `load_batch` as Arrow; `order` is known before."""
 
     topic: str
     order: Order
     load: Callable[[], Columns]
+    load_batch: Callable[[], pa.RecordBatch] | None = None
 
     @property
     def rows(self) -> int:
@@ -52,6 +54,18 @@ def merged(chunks: Sequence[Chunk]) -> tuple[Order, Iterator[Run]]:
     chunk_of = np.repeat(np.arange(len(chunks)), sizes)
     row_of = np.concatenate([np.arange(size) for size in sizes])
     return order.take(rows), _runs(chunk_of[rows], row_of[rows])
+
+
+def merged_batches(
+    chunks: Sequence[Chunk], load: Callable[[Chunk], pa.RecordBatch]
+) -> tuple[Order, Iterator[pa.RecordBatch]]:
+    """The same as Arrow batches: chunk by chunk where they follow each other, else all of them sorted."""
+    order = concatenated([chunk.order for chunk in chunks])
+    rows = sorted_rows(order)
+    if rows is None:
+        return order, map(load, chunks)
+    table = pa.concat_tables([pa.Table.from_batches([load(chunk)]) for chunk in chunks], promote_options="default")
+    return order.take(rows), iter(table.take(pa.array(rows)).combine_chunks().to_batches())
 
 
 def _runs(chunk_of: np.ndarray, row_of: np.ndarray) -> Iterator[Run]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
+from headrace._core.columnar.batch import Batch
 from headrace._core.metrics import Metrics
 from headrace._core.order import Order
 
@@ -30,6 +31,11 @@ class Collector(Protocol):
     ) -> None: ...
 
 
+    def send_batch(self, topic: str, batch: Batch) -> None:
+        """`send` for every record of a batch, in order."""
+        ...
+
+
 class TaskContext:
     """One per task. `order` places the records of the current batch; `position` is the current one's row in it."""
 
@@ -44,6 +50,6 @@ class TaskContext:
     def store(self, name: str) -> Any:
         return self._stores[name]
 
-    def drop(self, operator: str, reason: str) -> None:
-        """Counts a record that goes no further."""
-        self.metrics.dropped(operator, reason)
+    def drop(self, operator: str, reason: str, records: int = 1) -> None:
+        """Counts records that go no further."""
+        self.metrics.dropped(operator, reason, records)

@@ -20,8 +20,9 @@ class Metrics:
     def add(self, operator: str, name: str, amount: int = 1) -> None:
         self._counts[operator, name] += amount
 
-    def dropped(self, operator: str, reason: str) -> None:
-        self._counts[operator, _DROPPED + reason] += 1
+    def dropped(self, operator: str, reason: str, amount: int = 1) -> None:
+        if amount:
+            self._counts[operator, _DROPPED + reason] += amount
 
     def drain(self) -> Counts:
         """All counts since the last drain, as plain data."""

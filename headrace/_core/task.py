@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from headrace._core.chunk import Chunk, Columns, merged
+import pyarrow as pa
+
+from headrace._core.chunk import Chunk, Columns, merged, merged_batches
+from headrace._core.columnar.batch import of_records
+from headrace._core.columnar.compile import Form
 from headrace._core.context import RecordMetadata, TaskContext
 from headrace._core.extraction import extracted
 from headrace._core.failure import processing_error
@@ -29,6 +33,7 @@ class Task:
         context: what the operators share.
         operators: all operators of the sub-topology, connected.
         sources: the source of each topic.
+        forms: the batch form of what follows a topic's source, where there is one.
         extractors: for topics whose event time is not the record's own timestamp.
         partition_times: where the time each input partition has reached is kept, for the extractors.
         places: topic and partition by `Order.source`.
@@ -39,12 +44,14 @@ class Task:
         context: TaskContext,
         operators: Sequence[Operator],
         sources: Mapping[str, Source],
+        forms: Mapping[str, Form],
         extractors: Mapping[str, Extractor],
         partition_times: ByteStore | None,
         places: Sequence[tuple[str, int]],
     ) -> None:
         self.context = context
         self._sources = sources
+        self._forms = forms
         self._extractors = extractors
         self._partition_times = partition_times
         self._places = places
@@ -58,6 +65,10 @@ class Task:
         """
         chunks = [self._with_extracted_times(chunk) for chunk in chunks if chunk.rows]
         if not chunks:
+            return
+        form = self._form_for(chunks)
+        if form is not None:
+            yield from self._process_columns(form, chunks)
             return
         self.context.order, runs = merged(chunks)
         loaded: dict[int, _Decoded] = {}
@@ -74,6 +85,30 @@ class Task:
             if first - handed_out >= _HAND_OUT_ROWS:
                 handed_out = first
                 yield
+
+    def _form_for(self, chunks: Sequence[Chunk]) -> Form | None:
+        """The batch form, if all input comes the one way that has it: batches of two ways cannot interleave."""
+        topic = chunks[0].topic
+        if topic in self._extractors or any(chunk.topic != topic or not chunk.load_batch for chunk in chunks):
+            return None
+        return self._forms.get(topic)
+
+    def _process_columns(self, form: Form, chunks: Sequence[Chunk]) -> Iterator[None]:
+        source = self._sources[chunks[0].topic]
+        self.context.order, batches = merged_batches(chunks, lambda chunk: self._valid_batch(source, chunk))
+        first = 0
+        for records in batches:
+            self.context.metrics.add(source.name, "records_in", records.num_rows)
+            form(of_records(records, first))
+            first += records.num_rows
+            yield
+
+    def _valid_batch(self, source: Source, chunk: Chunk) -> pa.RecordBatch:
+        assert chunk.load_batch is not None
+        records = chunk.load_batch()
+        if not source.accepts(records):
+            self._raise_undecodable(source, chunk, chunk.load())
+        return records
 
     def _forward(
         self,

@@ -134,8 +134,13 @@ class PassThrough(Node):
 
 
 @dataclass(frozen=True, kw_only=True)
+class StreamCount(Node):
+    """Counts the records of a key."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class StreamAggregate(Node):
-    """Folds the records of a key into an aggregate. Count is an aggregate too."""
+    """Folds the records of a key into an aggregate."""
 
     initializer: Callable[[], Any]
     aggregator: Callable[[Any, Any, Any], Any]
@@ -160,13 +165,3 @@ class Store:
     name: str
     key_serde: Serde[Any] | None
     value_serde: Serde[Any] | None
-
-
-def zero() -> int:
-    """Where every count starts."""
-    return 0
-
-
-def count_one(key: Any, value: Any, aggregate: int) -> int:  # noqa: ARG001
-    """The aggregator of a count."""
-    return aggregate + 1

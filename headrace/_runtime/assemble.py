@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace._core import operators as ops
+from headrace._core.columnar.compile import columnar_forms
 from headrace._core.context import Collector, TaskContext
 from headrace._core.metrics import Metrics
 from headrace._core.operator import Operator
@@ -91,7 +92,10 @@ class TaskBlueprint:
         collector: Collector,
         metrics: Metrics,
         places: Sequence[tuple[str, int]],
+        *,
+        columnar: bool = True,
     ) -> Task:
+        """A task on these stores; `columnar=False` keeps it on the record path throughout."""
         typed = {name: self._typed_store(name, stores[name]) for name in self.sub.stores}
         context = TaskContext(f"{self.sub.number}_{partition}", collector, typed, metrics)
         built = {node.name: self._operator(node) for node in self.sub.nodes}
@@ -103,7 +107,8 @@ class TaskBlueprint:
             assert isinstance(operator, Source)
             sources.update(dict.fromkeys(node.topics, operator))
         times = stores.get(PARTITION_TIMES)
-        return Task(context, list(built.values()), sources, self.extractors, times, places)
+        forms = columnar_forms(sources, typed) if columnar else {}
+        return Task(context, list(built.values()), sources, forms, self.extractors, times, places)
 
     def _typed_store(self, name: str, store: ByteStore) -> TimestampedKeyValueStore[Any, Any]:
         return TimestampedKeyValueStore(store, *self.defaults.serdes(self.graph.stores[name]), name=name)
@@ -133,6 +138,7 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
     nodes.Print: lambda node, _: ops.StreamPrint(node.name, node.label),
     nodes.Branch: lambda node, _: ops.StreamBranch(node.name, node.predicates),
     nodes.PassThrough: lambda node, _: ops.PassThrough(node.name),
+    nodes.StreamCount: lambda node, _: ops.StreamCount(node.name, node.stores[0]),
     nodes.StreamAggregate: lambda node, _: ops.StreamAggregate(
         node.name, node.stores[0], node.initializer, node.aggregator
     ),

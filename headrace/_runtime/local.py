@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from headrace._core.columnar.batch import Batch
 from headrace._core.chunk import Chunk, Columns
 from headrace._core.metrics import Counts, Metrics, total
 from headrace._core.order import Order
@@ -120,10 +121,14 @@ class _LocalTask:
         self._stores = {name: OverlayStore(store) for name, store in durable.items()}
         self._metrics = Metrics()
         self._written: list[tuple[str, int, Message]] = []
-        self._task: Task = blueprint.make_task(partition, self._stores, self, self._metrics, runtime.places)
+        self._task: Task = blueprint.make_task(partition, self._stores, self, self._metrics, runtime.places, columnar=False)
 
     def send(self, topic: str, key: bytes | None, value: bytes | None, timestamp_ms: int, headers: Headers) -> None:
         self._written.append((topic, self._task.context.position, Message(key, value, timestamp_ms, headers)))
+
+    def send_batch(self, topic: str, batch: Batch) -> None:
+        message = f"The local runtime has no batches to write to {topic!r}: {batch!r}"
+        raise AssertionError(message)
 
     def run(self, inputs: dict[str, list[tuple[Order, Message]]]) -> list[tuple[str, Order, Message]]:
         chunks = [_chunk(topic, records) for topic, records in inputs.items()]

@@ -95,14 +95,20 @@ class TaskState:
         self._replica.close()
 
     def __enter__(self) -> Self:
-        self.open()
+        try:
+            self.open()
+        except BaseException:
+            self.close()
+            raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-        if isinstance(error, Damage):
+        while error is not None and not isinstance(error, Damage):
+            error = error.__cause__ or error.__context__
+        if error is not None:
             # The replica failed while it was read: without it the next attempt starts from durable state.
             self._replica.wipe()
 

@@ -30,25 +30,25 @@ class _TypedStore(Generic[K, S]):
 
     def __init__(self, store: ByteStore, key_serde: Serde[K], value_serde: Serde[Any], *, name: str = "") -> None:
         self.name = name
-        self._store = store
-        self._key_serde = key_serde
-        self._value_serde = value_serde
+        self.contents = store
+        self.key_serde = key_serde
+        self.value_serde = value_serde
         # A serde reads None from None only, and what is stored is bytes.
         self._read_key = cast("Callable[[bytes], K]", key_serde.deserialize)
         self._read_value = cast("Callable[[bytes], Any]", value_serde.deserialize)
 
     def get(self, key: K) -> S | None:
         """What is stored under a key, or `None`."""
-        raw = self._store.get(self._key_bytes(key))
+        raw = self.contents.get(self._key_bytes(key))
         return None if raw is None else self._shown(raw)
 
     def delete(self, key: K) -> S | None:
         """Removes a key; returns what was stored under it, or `None`."""
         key_bytes = self._key_bytes(key)
-        raw = self._store.get(key_bytes)
+        raw = self.contents.get(key_bytes)
         if raw is None:
             return None
-        self._store.delete(key_bytes)
+        self.contents.delete(key_bytes)
         return self._shown(raw)
 
     def range(self, from_key: K | None = None, to_key: K | None = None) -> Iterator[tuple[K, S]]:
@@ -64,20 +64,20 @@ class _TypedStore(Generic[K, S]):
                 to_key,
             )
             return iter(())
-        return self._entries(self._store.range(start, None if last is None else after(last)))
+        return self._entries(self.contents.range(start, None if last is None else after(last)))
 
     def prefix_scan(self, prefix: Any, prefix_serde: Serde[Any] | None = None) -> Iterator[tuple[K, S]]:
         """Entries whose serialized key starts with the serialized prefix; by default the key's own serde writes it."""
-        raw = (prefix_serde or self._key_serde).serialize(prefix)
-        return self._entries(self._store.prefix(raw or b""))
+        raw = (prefix_serde or self.key_serde).serialize(prefix)
+        return self._entries(self.contents.prefix(raw or b""))
 
     def all(self) -> Iterator[tuple[K, S]]:
         """All entries, in the order of the serialized keys."""
-        return self._entries(self._store.range(None, None))
+        return self._entries(self.contents.range(None, None))
 
     def approximate_num_entries(self) -> int:
         """How many entries there are; an estimate if keys are longer than 510 bytes."""
-        return self._store.approximate_len()
+        return self.contents.approximate_len()
 
     def _shown(self, raw: bytes) -> S:
         raise NotImplementedError
@@ -86,7 +86,7 @@ class _TypedStore(Generic[K, S]):
         return ((self._read_key(key), self._shown(raw)) for key, raw in entries)
 
     def _key_bytes(self, key: K) -> bytes:
-        raw = self._key_serde.serialize(key)
+        raw = self.key_serde.serialize(key)
         if raw is None:
             message = f"Store {self.name!r}: the key is None; every key of a store must have a value."
             raise StateError(message)
@@ -110,11 +110,11 @@ class KeyValueStore(_TypedStore[K, V]):
 
     def put(self, key: K, value: V | None) -> None:
         """Stores a value; `None` removes the key."""
-        key_bytes, raw = self._key_bytes(key), self._value_serde.serialize(value)
+        key_bytes, raw = self._key_bytes(key), self.value_serde.serialize(value)
         if raw is None:
-            self._store.delete(key_bytes)
+            self.contents.delete(key_bytes)
         else:
-            self._store.put(key_bytes, raw)
+            self.contents.put(key_bytes, raw)
 
     def put_if_absent(self, key: K, value: V | None) -> V | None:
         """Stores a value unless there is one; returns the one there was, or `None`."""
@@ -149,11 +149,11 @@ class TimestampedKeyValueStore(_TypedStore[K, Timestamped[V]], Generic[K, V]):
 
     def put(self, key: K, value: V | None, timestamp_ms: int) -> None:
         """Stores a value with its timestamp; a value of `None` removes the key."""
-        key_bytes, raw = self._key_bytes(key), self._value_serde.serialize(value)
+        key_bytes, raw = self._key_bytes(key), self.value_serde.serialize(value)
         if raw is None:
-            self._store.delete(key_bytes)
+            self.contents.delete(key_bytes)
         else:
-            self._store.put(key_bytes, with_timestamp(raw, timestamp_ms))
+            self.contents.put(key_bytes, with_timestamp(raw, timestamp_ms))
 
     def put_if_absent(self, key: K, value: V | None, timestamp_ms: int) -> Timestamped[V] | None:
         """Stores a value unless there is one; returns the pair there was, or `None`."""

@@ -61,7 +61,12 @@ def _plain(screen: Console, name: str) -> Iterator[Show]:
 
 def _figures(now: Snapshot, speed: float) -> str:
     waiting = "" if now.waiting is None else f" · {now.waiting:,} waiting"
-    return f"batch {now.batches} · {now.records_in:,} in · {now.records_out:,} out · {speed:,.0f} records/s{waiting}"
+    counts = f"batch {now.batches} · {now.records_in:,} in · {now.records_out:,} out"
+    return f"{counts} · {shown_speed(speed)}{waiting}"
+
+
+def shown_speed(records_per_s: float) -> str:
+    return f"{records_per_s:,.0f} records/s" if records_per_s >= 10 else f"{records_per_s:.1f} records/s"
 
 
 class _Lines:

@@ -5,12 +5,17 @@ from __future__ import annotations
 import re
 
 from headrace._graph.names import is_generated
-from headrace._graph.nodes import Node
+from headrace._graph.nodes import Branch, Node, PassThrough
 
 
 def kind(node: Node) -> str:
-    """The node's class in words, e.g. `stream aggregate`."""
-    return re.sub(r"(?<!^)(?=[A-Z])", " ", type(node).__name__).lower()
+    """What the node does, in words: `filter`, `aggregate`, `select key`."""
+    if isinstance(node, PassThrough):
+        return "merge" if len(node.parents) > 1 else "branch"
+    if isinstance(node, Branch):
+        return "split"
+    words = re.sub(r"(?<!^)(?=[A-Z])", " ", type(node).__name__).lower()
+    return re.sub(r"^(stream|table) (?=to |\w+$)", "", words)
 
 
 def title(node: Node) -> str:

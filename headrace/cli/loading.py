@@ -112,7 +112,7 @@ def _topology(module: ModuleType, path: Path, name: str) -> Topology:
     if isinstance(found, Topology):
         return found
     if isinstance(found, StreamsBuilder):
-        message = f"{path}: {name!r} is a StreamsBuilder, not a Topology. Call its build(): {name} = builder.build()"
+        message = f"{path}: {name!r} is a StreamsBuilder, not a Topology. Call its build(): topology = {name}.build()"
         raise CommandError(message)
     topologies = [key for key, value in vars(module).items() if isinstance(value, Topology)]
     builders = [key for key, value in vars(module).items() if isinstance(value, StreamsBuilder)]

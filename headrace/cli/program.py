@@ -36,19 +36,24 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
-        except StreamsError as error:
-            if ctx.meta["debug"]:
-                raise
-            kind = "Error" if isinstance(error, CommandError) else type(error).__name__
-            show_error(kind, str(error))
         except BrokenPipeError:
             # The reader of our output, `head` for one, has enough. Nothing may be written at exit either.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        except OSError as error:
-            if ctx.meta["debug"]:
+        except Exception as error:
+            # Typer's own, wrong options for one, have an exit code, and it shows them itself.
+            if ctx.meta["debug"] or hasattr(error, "exit_code") or isinstance(error, typer.Abort):
                 raise
-            show_error("Error", f"{error.strerror or error}: {error.filename}" if error.filename else str(error))
+            show_error(*_told(error))
         raise typer.Exit(1)
+
+
+def _told(error: Exception) -> tuple[str, str]:
+    if isinstance(error, StreamsError):
+        return "Error" if isinstance(error, CommandError) else type(error).__name__, str(error)
+    if isinstance(error, OSError):
+        return "Error", f"{error.strerror or error}: {error.filename}" if error.filename else str(error)
+    first = next(iter(str(error).splitlines()), "")
+    return "Error", f"Unexpected {type(error).__name__}: {first}\nAdd --debug to see where it comes from."
 
 
 program = typer.Typer(

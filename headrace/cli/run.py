@@ -10,7 +10,7 @@ from typing import Any
 from headrace._runtime.spark.plan import partition_counts
 from headrace.cli.background import Background
 from headrace.cli.console import console
-from headrace.cli.display import Show, progress
+from headrace.cli.display import Show, progress, shown_speed
 from headrace.cli.loading import Loaded
 from headrace.cli.progress import Meter, Snapshot
 from headrace.config import StreamsConfig
@@ -121,7 +121,7 @@ def _summary(config: StreamsConfig, done: Snapshot, took_s: float, *, stopped: b
     waiting = "" if not done.waiting else f"; {done.waiting:,} wait for the next run"
     if not done.records_in:
         return f"{head}: no new records{waiting}."
-    speed = done.records_in / max(took_s, 0.001)
+    speed = shown_speed(done.records_in / max(took_s, 0.001))
     batches = f"{done.batches} batch" if done.batches == 1 else f"{done.batches} batches"
     figures = f"{done.records_in:,} records in, {done.records_out:,} out, {batches}"
-    return f"{head}: {figures} in {took_s:.1f} s ({speed:,.0f} records/s){waiting}."
+    return f"{head}: {figures} in {took_s:.1f} s ({speed}){waiting}."

@@ -7,13 +7,15 @@ from rich.text import Text
 from rich.tree import Tree
 
 from headrace._graph.graph import Graph
-from headrace._graph.nodes import Node, Sink, Source
+from headrace._graph.nodes import Node, NullKeyFilter, Sink, Source
 from headrace.cli.labels import kind, title
 
 
 def sketch(graph: Graph) -> Group:
     """One tree per source of user topics; a node with several parents is drawn once and referred to afterwards."""
-    return Group(*(_Sketch(graph).of(source) for source in graph.nodes if isinstance(source, Source) and not source.internal))
+    drawing = _Sketch(graph)
+    sources = [node for node in graph.nodes if isinstance(node, Source) and not node.internal]
+    return Group(*map(drawing.of, sources))
 
 
 class _Sketch:
@@ -35,6 +37,9 @@ class _Sketch:
         if isinstance(node, Sink) and not node.internal:
             tree.add(Text.assemble(("topic ", "dim"), (node.topic, "bold green")))
             return
+        if isinstance(node, NullKeyFilter):
+            self._add_children(tree, node)
+            return
         if node.name in self._drawn:
             tree.add(Text(f"{title(node)} (above)", style="dim"))
             return
@@ -44,5 +49,5 @@ class _Sketch:
             self._add_children(branch, self._readers[node.topic])
             return
         stores = f"  store {', '.join(node.stores)}" if node.stores else ""
-        label = Text(title(node)) if title(node) == kind(node) else Text.assemble(title(node), (f"  {kind(node)}", "dim"))
+        label = Text(title(node)).append("" if title(node) == kind(node) else f"  {kind(node)}", style="dim")
         self._add_children(tree.add(label.append(stores, style="magenta")), node)

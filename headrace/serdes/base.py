@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
+
+import pyarrow as pa
 
 from headrace.errors import SerdeError
 
@@ -16,6 +18,9 @@ class Serde(Generic[T]):
     A subclass writes `_to_bytes` and `_from_bytes`, which never see `None`: a null key or value stays null
     without asking the serde. Whatever they raise becomes a `SerdeError` that names the serde and the value.
     """
+
+    canonical: ClassVar[bool] = False
+    """Whether every value has one form in bytes, so that bytes read and written again are the same bytes."""
 
     def _to_bytes(self, value: T) -> bytes:
         raise NotImplementedError
@@ -50,6 +55,15 @@ class Serde(Generic[T]):
             return [None if data is None else convert(data) for data in column]
         except Exception:
             return [self.deserialize(data) for data in column]
+
+    def accepts_all(self, column: pa.Array) -> bool:
+        """Whether every value of a binary column can be deserialized; nulls can."""
+        try:
+            for data in column.to_pylist():
+                self.deserialize(data)
+        except SerdeError:
+            return False
+        return True
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"

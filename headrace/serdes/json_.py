@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import pyarrow as pa
 
 from headrace.serdes.base import Serde
 
@@ -25,3 +26,12 @@ class Json(Serde[Any]):
 
     def _from_bytes(self, data: bytes) -> Any:
         return _decode(data)
+
+    def accepts_all(self, column: pa.Array) -> bool:
+        """Whether every value of a binary column is JSON; equal values are looked at once."""
+        try:
+            for data in column.unique().drop_null().to_pylist():
+                _decode(data)
+        except msgspec.MsgspecError:
+            return False
+        return True

@@ -7,6 +7,9 @@ import uuid
 from collections.abc import Sequence
 from typing import ClassVar
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from headrace.serdes.base import Serde
 
 
@@ -17,6 +20,8 @@ class String(Serde[str]):
         >>> String().serialize("é")
         b'\\xc3\\xa9'
     """
+
+    canonical = True
 
     def _to_bytes(self, value: str) -> bytes:
         if not isinstance(value, str):
@@ -34,9 +39,19 @@ class String(Serde[str]):
         except UnicodeDecodeError:
             return [self.deserialize(data) for data in column]
 
+    def accepts_all(self, column: pa.Array) -> bool:
+        """Whether every value of a binary column is UTF-8."""
+        try:
+            column.cast(pa.string())
+        except pa.ArrowInvalid:
+            return False
+        return True
+
 
 class Bytes(Serde[bytes]):
     """Bytes as they are."""
+
+    canonical = True
 
     def _to_bytes(self, value: bytes) -> bytes:
         if not isinstance(value, bytes | bytearray | memoryview):
@@ -47,10 +62,15 @@ class Bytes(Serde[bytes]):
     def _from_bytes(self, data: bytes) -> bytes:
         return bytes(data)
 
+    def accepts_all(self, column: pa.Array) -> bool:  # noqa: ARG002
+        """All bytes are bytes."""
+        return True
+
 
 class _Packed(Serde[int]):
     """A whole number in a fixed number of big-endian bytes."""
 
+    canonical = True
     _format: ClassVar[struct.Struct]
 
     def _to_bytes(self, value: int) -> bytes:
@@ -62,6 +82,11 @@ class _Packed(Serde[int]):
     def _from_bytes(self, data: bytes) -> int:
         number: int = self._format.unpack(data)[0]
         return number
+
+    def accepts_all(self, column: pa.Array) -> bool:
+        """Whether every value of a binary column has the right length."""
+        lengths = pc.unique(pc.binary_length(column.drop_null())).to_pylist()
+        return set(lengths) <= {self._format.size}
 
 
 class Short(_Packed):

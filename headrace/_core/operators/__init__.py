@@ -7,6 +7,7 @@ from headrace._core.operators.source import Source
 from headrace._core.operators.stream_action import StreamForEach, StreamPeek, StreamPrint
 from headrace._core.operators.stream_aggregate import StreamAggregate
 from headrace._core.operators.stream_branch import StreamBranch
+from headrace._core.operators.stream_count import StreamCount
 from headrace._core.operators.stream_filter import StreamFilter
 from headrace._core.operators.stream_flat_map import StreamFlatMap, StreamFlatMapValues
 from headrace._core.operators.stream_map import StreamMap, StreamMapValues, StreamMapValuesWithKey, StreamSelectKey
@@ -20,6 +21,7 @@ __all__ = [
     "Source",
     "StreamAggregate",
     "StreamBranch",
+    "StreamCount",
     "StreamFilter",
     "StreamFlatMap",
     "StreamFlatMapValues",

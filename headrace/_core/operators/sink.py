@@ -14,7 +14,9 @@ class Sink(Operator):
 
     def __init__(self, name: str, topic: str, key_serde: Serde[Any], value_serde: Serde[Any]) -> None:
         super().__init__(name)
-        self._topic = topic
+        self.topic = topic
+        self.key_serde = key_serde
+        self.value_serde = value_serde
         self._key_to_bytes = key_serde.serialize
         self._value_to_bytes = value_serde.serialize
 
@@ -25,7 +27,7 @@ class Sink(Operator):
     def process(self, record: AnyRecord) -> None:
         assert record.timestamp_ms is not None
         self._send(
-            self._topic,
+            self.topic,
             self._key_to_bytes(record.key),
             self._value_to_bytes(record.value),
             record.timestamp_ms,

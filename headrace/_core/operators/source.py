@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import pyarrow as pa
+
 from headrace._core.operator import AnyRecord, Operator
 from headrace.serdes import Serde
 
@@ -21,6 +23,10 @@ class Source(Operator):
         self, keys: Sequence[bytes | None], values: Sequence[bytes | None]
     ) -> tuple[Sequence[Any], Sequence[Any]]:
         return self.key_serde.deserialize_many(keys), self.value_serde.deserialize_many(values)
+
+    def accepts(self, records: pa.RecordBatch) -> bool:
+        """Whether all records of a batch can be decoded."""
+        return self.key_serde.accepts_all(records.column("key")) and self.value_serde.accepts_all(records.column("value"))
 
     def process(self, record: AnyRecord) -> None:
         self.forward(record)

@@ -20,13 +20,13 @@ class StreamAggregate(Operator):
         self, name: str, store: str, initializer: Callable[[], Any], aggregator: Callable[[Any, Any, Any], Any]
     ) -> None:
         super().__init__(name)
-        self._store_name = store
+        self.store_name = store
         self._initializer = initializer
         self._aggregator = aggregator
 
     def init(self, context: TaskContext) -> None:
         super().init(context)
-        self._store = context.store(self._store_name)
+        self._store = context.store(self.store_name)
 
     def process(self, record: AnyRecord) -> None:
         if not accepts(record, self):

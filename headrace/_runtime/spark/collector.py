@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
+from headrace._core.columnar.batch import Batch
 from headrace._core.context import TaskContext
 from headrace._core.order import Order
 from headrace._core.partitioning import partitions_for
@@ -48,6 +49,13 @@ class FrameCollector:
         if len(output.keys) >= _MAX_ROWS or output.bytes >= _MAX_BYTES:
             self._pack(topic, output)
 
+    def send_batch(self, topic: str, batch: Batch) -> None:
+        """Packs a batch at once; a topic is written by records or by batches, never by both."""
+        names = ["key", "value", "timestamp"] + (["headers"] if batch.headers is not None else [])
+        columns = [batch.keys, batch.values, pa.array(batch.timestamps), batch.headers][: len(names)]
+        records = pa.RecordBatch.from_arrays(columns, names=names)
+        self._add(topic, records, self.context.order.take(batch.positions), self._targets(topic, records))
+
     def drain(self) -> Iterator[Frame]:
         """Frames that are complete."""
         ready, self._ready = self._ready, []
@@ -66,9 +74,9 @@ class FrameCollector:
         )
         order = self.context.order.take(np.array(output.positions, np.intp))
         self._outputs[topic] = _Output()
-        self.add(topic, records, order, self._targets(topic, records))
+        self._add(topic, records, order, self._targets(topic, records))
 
-    def add(self, topic: str, records: pa.RecordBatch, order: Order, targets: np.ndarray) -> None:
+    def _add(self, topic: str, records: pa.RecordBatch, order: Order, targets: np.ndarray) -> None:
         """Packs records for a topic; `targets` are their partitions."""
         by_target = np.argsort(targets, kind="stable")
         found, starts = np.unique(targets[by_target], return_index=True)

@@ -68,10 +68,14 @@ def _processed(
     task = stage.blueprint.make_task(partition, {}, collector, metrics, plan.places)
     collector.context = task.context
     for batch, order in chunks:
-        for _ in task.process([Chunk(topic, order, lambda batch=batch: frames.to_columns(batch))]):  # type: ignore[misc]
+        for _ in task.process([_chunk(topic, order, batch)]):
             yield from collector.drain()
         yield from collector.finish()
     yield metrics_frame(metrics)
+
+
+def _chunk(topic: str, order: Order, batch: pa.RecordBatch) -> Chunk:
+    return Chunk(topic, order, lambda: frames.to_columns(batch), lambda: batch)
 
 
 def _refuse_negative(timestamps: np.ndarray, topic: str, partition: int, offset: int) -> None:

@@ -40,8 +40,9 @@ class NoiseFilter:
         self._trace: list[bytes] = []
 
     @property
-    def holds_back(self) -> bool:
-        return bool(self._line or self._trace)
+    def holds_text(self) -> bool:
+        """Whether there is something that `flush` would give."""
+        return bool(self._line)
 
     def feed(self, data: bytes) -> bytes:
         *lines, self._line = (self._line + data).splitlines(keepends=True) if data else [self._line]
@@ -51,10 +52,14 @@ class NoiseFilter:
         return b"".join(map(self._shown, lines))
 
     def flush(self) -> bytes:
-        """All that is held: a line not yet ended is shown, and so will be the rest of it."""
+        """A line not yet ended is shown, and so will be the rest of it.
+
+        The beginning of a traceback inside Spark's worker daemon goes on being held: a worker may be gone in the middle.
+        """
+        if not self._line:
+            return b""
         held = b"".join(self._trace) + self._line
-        self._passing = self._passing or bool(self._line)
-        self._trace, self._line = [], b""
+        self._trace, self._line, self._passing = [], b"", True
         return held
 
     def _shown(self, line: bytes) -> bytes:
@@ -142,7 +147,7 @@ class _Pump(threading.Thread):
         poll = select.poll()
         poll.register(self._source, select.POLLIN)
         while True:
-            if not poll.poll(_PATIENCE_MS if self._filter.holds_back else 0):
+            if not poll.poll(_PATIENCE_MS if self._filter.holds_text else 0):
                 _write(self._filter.flush())
                 self._idle.set()
                 poll.poll()

@@ -51,10 +51,9 @@ class StageProcessor(StatefulProcessor):
         """Nothing outlives a batch."""
 
     def _run(self, plan: Plan, stage: Stage, partition: int, received: Iterable[Frame]) -> Iterator[Frame]:
-        state = self._open_state(plan, stage, partition)
         metrics = Metrics()
         collector = FrameCollector(plan, stage.index, partition, partition)
-        try:
+        with self._state(plan, stage, partition) as state:
             stores = {name: state.store(name) for name in stage.blueprint.stores}
             task = stage.blueprint.make_task(partition, stores, collector, metrics, plan.places)
             collector.context = task.context
@@ -62,17 +61,12 @@ class StageProcessor(StatefulProcessor):
                 yield from collector.drain()
             yield from collector.finish()
             state.commit()
-        finally:
-            state.close()
         yield metrics_frame(metrics)
 
-    def _open_state(self, plan: Plan, stage: Stage, partition: int) -> TaskState:
-        name = f"{stage.index}-{partition}"
-        local = Path(plan.local_dir or tempfile.gettempdir()) / "headrace-replicas" / plan.instance / name
+    def _state(self, plan: Plan, stage: Stage, partition: int) -> TaskState:
+        local = Path(plan.local_dir or tempfile.gettempdir()) / "headrace-replicas" / plan.instance
         describe = f"application {plan.application_id!r}, task {stage.blueprint.sub.number}_{partition}"
-        state = TaskState(self._durable, Replica(local), describe)
-        state.open()
-        return state
+        return TaskState(self._durable, Replica(local / f"{stage.index}-{partition}"), describe)
 
 
 def _as_frame(row: Row) -> Frame:
@@ -94,4 +88,5 @@ def _chunk(plan: Plan, frame: Frame) -> Chunk:
         plan.topics[frame.channel],
         frames.decode_order(payload),
         lambda: frames.to_columns(frames.decode(payload)),
+        lambda: frames.decode(payload),
     )

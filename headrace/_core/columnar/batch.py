@@ -1,0 +1,48 @@
+"""A batch: records column by column, keys and values as the bytes of known serdes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+
+class Batch(NamedTuple):
+    """Records in processing order; `positions` are their rows in the order of the task's input."""
+
+    keys: pa.Array
+    values: pa.Array
+    timestamps: npt.NDArray[np.int64]
+    headers: pa.Array | None
+    positions: npt.NDArray[np.intp]
+
+    def where(self, mask: pa.Array) -> Batch:
+        """The records for which a mask without nulls holds."""
+        chosen = mask.to_numpy(zero_copy_only=False)
+        return Batch(
+            self.keys.filter(mask),
+            self.values.filter(mask),
+            self.timestamps[chosen],
+            None if self.headers is None else self.headers.filter(mask),
+            self.positions[chosen],
+        )
+
+
+def of_records(records: pa.RecordBatch, first_position: int) -> Batch:
+    """The records of a chunk, or of several in their order."""
+    return Batch(
+        records.column("key"),
+        records.column("value"),
+        records.column("timestamp").to_numpy(),
+        records.column("headers") if "headers" in records.schema.names else None,
+        np.arange(first_position, first_position + records.num_rows, dtype=np.intp),
+    )
+
+
+def longs(numbers: npt.NDArray[np.int64]) -> pa.Array:
+    """Whole numbers as the bytes of `serdes.Long()`."""
+    offsets = np.arange(0, 8 * (len(numbers) + 1), 8, dtype=np.int32)
+    data = numbers.astype(">i8").tobytes()
+    return pa.Array.from_buffers(pa.binary(), len(numbers), [None, pa.py_buffer(offsets), pa.py_buffer(data)])

@@ -1,0 +1,111 @@
+"""The batch form of a task gives the same outputs, state and counters as the record path."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import headrace as hr
+from headrace import serdes
+from headrace._core.chunk import Chunk
+from headrace._core.metrics import Metrics
+from headrace._core.order import Order
+from headrace._runtime.assemble import blueprints
+from headrace._runtime.spark import frames
+from headrace._runtime.spark.collector import FrameCollector
+from headrace._runtime.spark.plan import make_plan
+from headrace._state.memory import MemoryStore
+from headrace._state.overlay import OverlayStore
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+KEYS = {
+    "string": (serdes.String(), st.sampled_from(["a", "b", "ü", ""])),
+    "long": (serdes.Long(), st.integers(-2, 2)),
+    "bytes": (serdes.Bytes(), st.binary(max_size=2)),
+}
+
+
+def records(keys):
+    return st.lists(
+        st.tuples(
+            st.none() | keys,
+            st.none() | st.integers(0, 3),
+            st.integers(0, 40) | st.sampled_from([2**62, 2**61]),
+            st.sampled_from([(), (("h", b"1"),)]),
+        ),
+        max_size=30,
+    )
+
+
+def run(topology, chunks, key_serde, *, columnar):
+    config = hr.StreamsConfig(application_id="t", topics_dir="unused")
+    plan = make_plan(topology._graph, config, {"in": 4}, spark_partitions=1, instance="i", epoch=1)
+    (blueprint,) = blueprints(topology._graph, config)
+    metrics, collector = Metrics(), FrameCollector(plan, 0, 0, 0)
+    stores = {name: OverlayStore(MemoryStore()) for name in blueprint.stores}
+    task = blueprint.make_task(0, stores, collector, metrics, plan.places, columnar=columnar)
+    collector.context = task.context
+    written = []
+    offset = 0
+    for batch in chunks:
+        parts = []
+        for source, part in enumerate(batch):
+            columns = frames.from_columns(
+                [key_serde.serialize(key) for key, *_ in part],
+                [serdes.Json().serialize(value) for _, value, *_ in part],
+                [timestamp_ms for _, _, timestamp_ms, _ in part],
+                [headers for *_, headers in part],
+            )
+            order = Order.of_partition(source, offset, np.array([t for _, _, t, _ in part], np.int64))
+            parts.append(Chunk("in", order, lambda c=columns: frames.to_columns(c), lambda c=columns: c))
+            offset += len(part)
+        for _ in task.process(parts):
+            written += collector.drain()
+        written += collector.finish()
+    assert bool(task._forms) is columnar
+    outputs = {}
+    for frame in written:
+        rows = frames.decode(frame.payload).to_pylist()
+        outputs.setdefault((frame.channel, frame.target), []).extend(
+            [{"headers": None} | row for row in rows]
+        )
+    return outputs, {name: store.changes for name, store in stores.items()}, metrics.drain()
+
+
+@pytest.mark.parametrize("kind", KEYS)
+def test_count_in_columns_equals_count_by_records(kind):
+    serde, keys = KEYS[kind]
+    builder = hr.StreamsBuilder()
+    counted = builder.stream("in", key_serde=serde).group_by_key().count(store="counts").to_stream()
+    counted.to("out")
+    counted.to("copy")
+    topology = builder.build()
+
+    @settings(max_examples=60)
+    @given(st.lists(st.tuples(records(keys), records(keys)), min_size=1, max_size=3))
+    def check(chunks):
+        by_records = run(topology, chunks, serde, columnar=False)
+        assert run(topology, chunks, serde, columnar=True) == by_records
+
+    check()
+
+
+@pytest.mark.parametrize(
+    ("serde", "column", "accepted"),
+    [
+        (serdes.String(), [b"a", None, "ü".encode()], True),
+        (serdes.String(), [b"a", b"\xff"], False),
+        (serdes.String(), [b"\xed\xa0\x80"], False),
+        (serdes.Long(), [bytes(8), None], True),
+        (serdes.Long(), [bytes(8), bytes(7)], False),
+        (serdes.Json(), [b"1", None, b"{}"], True),
+        (serdes.Json(), [b"1", b"{"], False),
+        (serdes.Bytes(), [b"", None], True),
+        (serdes.Bool(), [b"\x01", b"\x02"], False),
+    ],
+)
+def test_a_column_is_accepted_exactly_when_every_value_can_be_decoded(serde, column, accepted):
+    assert serde.accepts_all(pa.array(column, pa.binary())) is accepted
