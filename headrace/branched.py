@@ -46,7 +46,9 @@ class BranchedKStream(Generic[K, V]):
             message = f"split() {self._name!r} already has a branch named {branch!r}; give every branch its own name."
             raise TopologyError(message)
         self._stream._graph.names.generate("KSTREAM-BRANCHCHILD-")
-        return BranchedKStream(self._stream, self._name, (*self._branches, (branch, f"{self._name}{branch}", predicate)))
+        return BranchedKStream(
+            self._stream, self._name, (*self._branches, (branch, f"{self._name}{branch}", predicate))
+        )
 
     def _finish(self) -> dict[str, KStream[K, V]]:
         if not self._branches:

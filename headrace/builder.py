@@ -76,7 +76,7 @@ class StreamsBuilder:
             timestamp_extractor,
         ):
             message = (
-                f"Topic {listed[0]!r} is already read by source {source.name!r} with other serdes or another extractor. "
+                f"Topic {listed[0]!r} is already read by source {source.name!r} with other serdes or extractor. "
                 "Read each topic once and reuse the stream."
             )
             raise TopologyError(message)

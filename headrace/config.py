@@ -33,7 +33,7 @@ class StreamsConfig:
     Args:
         application_id: names the application; its state belongs to it.
         topics_dir: directory of the embedded topics.
-        state_dir: where checkpoint and state live, one directory per application; default `headrace-state/<application_id>`.
+        state_dir: where checkpoint and state live, one per application; default `headrace-state/<application_id>`.
         commit_interval: time between the starts of two micro-batches while running on; 0 runs them back to back.
         max_records_per_batch: upper bound of records admitted to one micro-batch.
         default_key_serde: serde of keys where an operator names none; without it `serdes.String()`.
@@ -106,7 +106,7 @@ class StreamsConfig:
         for dotted, value in settings.items():
             name = dotted.replace(".", "_")
             if name == "commit_interval_ms":
-                name, value = "commit_interval", timedelta(milliseconds=float(value))  # noqa: PLW2901
+                name, value = "commit_interval", timedelta(milliseconds=float(value))
             converted[name] = value
         return cls(**converted)
 
@@ -125,7 +125,9 @@ def _check(given: Mapping[str, Any]) -> None:
         raise ConfigError(message)
     for name, (neutral, capability) in _NOT_YET.items():
         if given[name] != neutral:
-            message = f"{name}={given[name]!r} needs {capability}, which this version does not have; leave it at {neutral!r}."
+            message = (
+                f"{name}={given[name]!r} needs {capability}, which this version does not have; leave it at {neutral!r}."
+            )
             raise ConfigError(message)
     if given["processing_guarantee"] not in ("exactly_once_v2", "exactly_once"):
         message = f"processing_guarantee is {given['processing_guarantee']!r}; allowed: 'exactly_once_v2'."

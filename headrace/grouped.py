@@ -108,7 +108,8 @@ class KGroupedStream(Generic[K, V]):
             >>> import headrace as hr
             >>> from headrace.testing import TopologyTestDriver
             >>> builder = hr.StreamsBuilder()
-            >>> builder.stream("in").group_by_key().aggregate(list, lambda key, value, all: [*all, value]).to_stream().to("out")
+            >>> grouped = builder.stream("in").group_by_key()
+            >>> grouped.aggregate(list, lambda key, value, seen: [*seen, value]).to_stream().to("out")
             >>> with TopologyTestDriver(builder.build()) as driver:
             ...     driver.input_topic("in").pipe("a", 1, timestamp_ms=0)
             ...     driver.input_topic("in").pipe("a", 2, timestamp_ms=0)

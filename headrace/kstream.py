@@ -120,8 +120,8 @@ class KStream(Generic[K, V]):
 
         Example:
             >>> from headrace.testing import run_stream
-            >>> run_stream(lambda stream: stream.flat_map(lambda key, value: [(v, key) for v in value]), ("a", "xy", 10))
-            [Record(key='x', value='a', timestamp_ms=10), Record(key='y', value='a', timestamp_ms=10)]
+            >>> run_stream(lambda stream: stream.flat_map(lambda key, value: [(c, key) for c in value]), ("a", "xy", 1))
+            [Record(key='x', value='a', timestamp_ms=1), Record(key='y', value='a', timestamp_ms=1)]
         """
         checked_callable(mapper, "flat_map", "mapper(key, value) -> iterable of (key, value)")
         return self._new_key(self._add(FlatMap, "KSTREAM-FLATMAP-", name, mapper=mapper), None)
@@ -207,9 +207,7 @@ class KStream(Generic[K, V]):
         if other._graph is not self._graph:
             message = "merge() needs two streams of the same StreamsBuilder."
             raise TopologyError(message)
-        node = PassThrough(
-            name=self._graph.names.node(name, "KSTREAM-MERGE-"), parents=(self._node, other._node)
-        )
+        node = PassThrough(name=self._graph.names.node(name, "KSTREAM-MERGE-"), parents=(self._node, other._node))
         self._graph.add(node)
         return self._handle(
             node.name,

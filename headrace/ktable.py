@@ -31,7 +31,7 @@ class KTable(Generic[K, V]):
         self._store = store
 
     def to_stream(self, *, name: str | None = None) -> KStream[K, V]:
-        """Every change of the table as a record: the key, the new value (`None` for a deleted row), the row's timestamp.
+        """Every change as a record: the key, the new value (`None` for a deleted row), the row's timestamp.
 
         Example:
             >>> import headrace as hr

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from headrace.config import StreamsConfig
 from headrace.errors import ConfigError
@@ -83,7 +83,7 @@ class Streams:
             self._running = Application(self._topology._graph, self._config, self._spark)
         return self._running
 
-    def __enter__(self) -> Streams:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

@@ -36,8 +36,9 @@ def fail_on_invalid_timestamp(record: ConsumerRecord, partition_time_ms: int) ->
     """The record's own timestamp; a negative one stops the application. The default."""
     if record.timestamp_ms < 0:
         message = (
-            f"Record {record.topic}-{record.partition}@{record.offset} has the invalid timestamp {record.timestamp_ms}. "
-            "Use timestamp_extractor=log_and_skip_on_invalid_timestamp to drop such records, or an extractor of your own."
+            f"Record {record.topic}-{record.partition}@{record.offset} has the invalid timestamp "
+            f"{record.timestamp_ms}. Use timestamp_extractor=log_and_skip_on_invalid_timestamp to drop such records, "
+            "or an extractor of your own."
         )
         raise StreamsError(message)
     return record.timestamp_ms

@@ -7,8 +7,17 @@ from hypothesis import HealthCheck, settings
 
 from tests.support.runtimes import DriverRuntime, SparkRuntime
 
+# Tests run many short queries: a quick start matters more than peak speed of the JVM.
+FAST_START = {
+    "spark.master": "local[2]",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
+
 settings.register_profile(
-    "headrace", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+    "headrace",
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("headrace")
 
@@ -19,7 +28,7 @@ def spark():
     import headrace as hr
     from headrace._runtime.spark.session import local_session
 
-    session = local_session(hr.StreamsConfig(application_id="tests", spark={"spark.master": "local[2]"}))
+    session = local_session(hr.StreamsConfig(application_id="tests", spark=FAST_START))
     yield session
     session.stop()
 

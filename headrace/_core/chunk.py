@@ -72,7 +72,5 @@ def _runs(chunk_of: np.ndarray, row_of: np.ndarray) -> Iterator[Run]:
     breaks = np.flatnonzero((np.diff(chunk_of) != 0) | (np.diff(row_of) != 1)) + 1
     starts = np.concatenate(([0], breaks))
     lengths = np.diff(np.concatenate((starts, [len(row_of)])))
-    for chunk, start, length in zip(
-        chunk_of[starts].tolist(), row_of[starts].tolist(), lengths.tolist(), strict=True
-    ):
+    for chunk, start, length in zip(chunk_of[starts].tolist(), row_of[starts].tolist(), lengths.tolist(), strict=True):
         yield Run(chunk, start, start + length)

@@ -30,7 +30,6 @@ class Collector(Protocol):
         headers: tuple[tuple[str, bytes | None], ...],
     ) -> None: ...
 
-
     def send_batch(self, topic: str, batch: Batch) -> None:
         """`send` for every record of a batch, in order."""
         ...

@@ -1,8 +1,9 @@
 """The one order in which records are processed.
 
 Every record carries the place of the input record it descends from: the highest timestamp its partition had reached
-(`time_ms`), the rank of its topic-partition (`source`), its offset. Sorting by these is Kafka Streams' merge by smallest
-head timestamp, and stays the same however the input is cut into batches and however often records were repartitioned.
+(`time_ms`), the rank of its topic-partition (`source`), its offset. Sorting by these is Kafka Streams' merge by
+smallest head timestamp, and stays the same however the input is cut into batches and however often records were
+repartitioned.
 """
 
 from __future__ import annotations

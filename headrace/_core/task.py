@@ -20,7 +20,6 @@ from headrace._state.api import ByteStore
 from headrace.record import Record
 from headrace.timestamps import Extractor
 
-
 _HAND_OUT_ROWS = 20_000
 
 _Decoded = tuple[Sequence[Any], Sequence[Any], Columns]
@@ -164,7 +163,9 @@ class Task:
         keys, values, columns = self._decoded(source, chunk)
         place = self._places[int(chunk.order.source[0])]
         assert self._partition_times is not None
-        return extracted(chunk, columns, keys, values, place, extractor, self._partition_times, source.name, self.context)
+        return extracted(
+            chunk, columns, keys, values, place, extractor, self._partition_times, source.name, self.context
+        )
 
     def _metadata(self, order: Order, position: int) -> RecordMetadata:
         topic, partition = self._places[int(order.source[position])]

@@ -120,11 +120,15 @@ class GraphBuilder:
 
     def add(self, node: N) -> N:
         if node.name in self._nodes:
-            message = f"There is already a node named {node.name!r}; every name must be used once. Choose another name=."
+            message = (
+                f"There is already a node named {node.name!r}; every name must be used once. Choose another name=."
+            )
             raise TopologyError(message)
         for parent in node.parents:
             if parent not in self._nodes:
-                message = f"Node {node.name!r} names the unknown parent {parent!r}. Known nodes: {known_names(self._nodes)}."
+                message = (
+                    f"Node {node.name!r} names the unknown parent {parent!r}. Known nodes: {known_names(self._nodes)}."
+                )
                 raise TopologyError(message)
         self._nodes[node.name] = node
         return node

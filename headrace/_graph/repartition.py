@@ -43,7 +43,5 @@ def add_repartition(
             partitions=partitions,
         )
     )
-    graph.add(
-        Source(name=source_name, topics=(topic,), key_serde=key_serde, value_serde=value_serde, internal=True)
-    )
+    graph.add(Source(name=source_name, topics=(topic,), key_serde=key_serde, value_serde=value_serde, internal=True))
     return source_name

@@ -41,7 +41,7 @@ def stages(graph: Graph) -> tuple[SubTopology, ...]:
     for node in graph.nodes:
         place = places[node.name]
         parents = tuple(
-            parent if places[parent] == place else _relay(graph, parent, places[parent], place, members, relays)
+            parent if places[parent] == place else _relay(parent, places[parent], place, members, relays)
             for parent in node.parents
         )
         members.setdefault(place, []).append(replace(node, parents=parents))
@@ -49,7 +49,6 @@ def stages(graph: Graph) -> tuple[SubTopology, ...]:
 
 
 def _relay(
-    graph: Graph,
     parent: str,
     from_place: _Place,
     to_place: _Place,
@@ -61,11 +60,21 @@ def _relay(
     if known is not None:
         return known
     topic = f"{parent}-relay-{to_place[1]}"
-    serdes = {"key_serde": Pickled(), "value_serde": Pickled(), "internal": True}
-    members[from_place].append(Sink(name=f"{topic}-sink", parents=(parent,), topic=topic, relay=True, **serdes))
-    members.setdefault(to_place, []).append(Source(name=f"{topic}-source", topics=(topic,), **serdes))
-    relays[parent, to_place] = f"{topic}-source"
-    return f"{topic}-source"
+    pickled = Pickled()
+    sink = Sink(
+        name=f"{topic}-sink",
+        parents=(parent,),
+        topic=topic,
+        key_serde=pickled,
+        value_serde=pickled,
+        internal=True,
+        relay=True,
+    )
+    source = Source(name=f"{topic}-source", topics=(topic,), key_serde=pickled, value_serde=pickled, internal=True)
+    members[from_place].append(sink)
+    members.setdefault(to_place, []).append(source)
+    relays[parent, to_place] = source.name
+    return source.name
 
 
 def _cyclic(graph: Graph, home: Mapping[str, int]) -> set[int]:

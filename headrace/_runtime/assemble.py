@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from headrace._core import operators as ops
 from headrace._core.columnar.compile import columnar_forms
@@ -59,7 +59,8 @@ class Defaults:
     def view(self, graph: Graph, name: str, contents: ByteReader) -> ReadOnlyTimestampedStore[Any, Any]:
         """What a query sees of a store with these contents."""
         store = known_store(graph, name)
-        return ReadOnlyTimestampedStore(TimestampedKeyValueStore(contents, *self.serdes(store), name=name))
+        readable = cast("ByteStore", contents)  # the view never writes
+        return ReadOnlyTimestampedStore(TimestampedKeyValueStore(readable, *self.serdes(store), name=name))
 
 
 @dataclass(frozen=True)

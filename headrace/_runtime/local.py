@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from headrace._core.columnar.batch import Batch
 from headrace._core.chunk import Chunk, Columns
+from headrace._core.columnar.batch import Batch
 from headrace._core.metrics import Counts, Metrics, total
 from headrace._core.order import Order
 from headrace._core.task import Task
@@ -121,7 +121,9 @@ class _LocalTask:
         self._stores = {name: OverlayStore(store) for name, store in durable.items()}
         self._metrics = Metrics()
         self._written: list[tuple[str, int, Message]] = []
-        self._task: Task = blueprint.make_task(partition, self._stores, self, self._metrics, runtime.places, columnar=False)
+        self._task: Task = blueprint.make_task(
+            partition, self._stores, self, self._metrics, runtime.places, columnar=False
+        )
 
     def send(self, topic: str, key: bytes | None, value: bytes | None, timestamp_ms: int, headers: Headers) -> None:
         self._written.append((topic, self._task.context.position, Message(key, value, timestamp_ms, headers)))

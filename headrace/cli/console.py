@@ -34,3 +34,8 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]], *, right
     for row in rows:
         made.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
     return made
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """A number of things, in the right grammatical number."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"

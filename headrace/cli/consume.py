@@ -36,7 +36,7 @@ class Stored(NamedTuple):
 
 
 class Reader:
-    """Bytes into keys or values. A serde nobody named is a guess: what it cannot read is shown as bytes, with a hint."""
+    """Bytes into keys or values. A serde nobody named is a guess: what it cannot read is shown as bytes, and a hint."""
 
     def __init__(self, part: str, named: Serde[Any] | None, default: Serde[Any]) -> None:
         self._part = part

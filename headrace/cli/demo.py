@@ -12,7 +12,7 @@ import headrace as hr
 HERE = Path(__file__).parent
 
 
-def add(room: str, reading: dict[str, Any], climate: dict[str, Any]) -> dict[str, Any]:
+def add(_room: str, reading: dict[str, Any], climate: dict[str, Any]) -> dict[str, Any]:
     """The climate of a room after one more reading."""
     celsius = reading["celsius"]
     return {
@@ -26,9 +26,9 @@ builder = hr.StreamsBuilder()
 (
     builder.stream("readings")
     # Stateless: a broken sensor measures nothing.
-    .filter(lambda sensor, reading: reading["celsius"] is not None, name="measured")
+    .filter(lambda _, reading: reading["celsius"] is not None, name="measured")
     # The key was the sensor and becomes the room, so readings are dealt anew: a repartition.
-    .group_by(lambda sensor, reading: reading["room"], name="by-room")
+    .group_by(lambda _, reading: reading["room"], name="by-room")
     # Stateful: one row per room. Its timestamp is the highest of all readings in it.
     .aggregate(lambda: {"readings": 0}, add, store="rooms", name="climate")
     # Every change of a row is a record of the output.

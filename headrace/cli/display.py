@@ -35,7 +35,7 @@ def _live(screen: Console, name: str) -> Iterator[Show]:
 
     def show(doing: str, now: Snapshot) -> None:
         speed = rate.add(time.monotonic(), now.records_in)
-        spinner.update(text=Text(f"{name} · {doing} · {_figures(now, speed)}" if now.batches else f"{name} · {doing}"))
+        spinner.update(text=Text(f"{name} · {doing}{_figures(now, speed)}"))
 
     with Live(spinner, console=screen, transient=True, refresh_per_second=10), quiet.diverted(_Lines(screen).write):
         yield show
@@ -52,21 +52,17 @@ def _plain(screen: Console, name: str) -> Iterator[Show]:
         at_s = time.monotonic()
         speed = rate.add(at_s, now.records_in)
         if (last is None or doing != last[0]) or (now != last[1] and at_s >= due_s):
-            figures = f": {_figures(now, speed)}" if now.batches else ""
-            screen.print(Text(f"{name} {doing}{figures}"))
+            screen.print(Text(f"{name} · {doing}{_figures(now, speed)}"))
             last, due_s = (doing, now), at_s + _PLAIN_EVERY_S
 
     yield show
 
 
 def _figures(now: Snapshot, speed: float) -> str:
+    done = f" · batch {now.batches} · {now.records_in:,} in · {now.records_out:,} out" if now.batches else ""
+    rate = f" · {speed:,.0f} records/s" if speed >= 1 else ""
     waiting = "" if now.waiting is None else f" · {now.waiting:,} waiting"
-    counts = f"batch {now.batches} · {now.records_in:,} in · {now.records_out:,} out"
-    return f"{counts} · {shown_speed(speed)}{waiting}"
-
-
-def shown_speed(records_per_s: float) -> str:
-    return f"{records_per_s:,.0f} records/s" if records_per_s >= 10 else f"{records_per_s:.1f} records/s"
+    return done + rate + waiting
 
 
 class _Lines:

@@ -33,7 +33,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Drawing:
-    """Boxes by name, edges by the points they pass on their way, and the size of it all; the left upper corner is 0, 0."""
+    """Boxes by name, edges by the points they pass on their way, and the size of it all, from 0, 0 at the left top."""
 
     boxes: dict[str, Box]
     bends: dict[Edge, list[Point]]
@@ -65,9 +65,7 @@ def layered(
         for name in row:
             boxes[name] = Box(x[name] - left, top + height / 2, *sizes.get(name, (0.0, height)))
         top += height + _ROW_GAP
-    bends = {
-        edge: [point for name in chain for box in [boxes[name]] for point in _ends(box)] for edge, chain in chains.items()
-    }
+    bends = {edge: [point for name in chain for point in _ends(boxes[name])] for edge, chain in chains.items()}
     width = max(x[name] + widths[name] / 2 for name in x) - left
     return Drawing({name: boxes[name] for name in sizes}, bends, width, top - _ROW_GAP)
 

@@ -38,7 +38,7 @@ def text_records(
     def record(line: str) -> AnyRecord:
         key, found, value = line.partition(separator)
         if not found:
-            message = f"there is no {separator!r} in {line!r}. Write key{separator}value, or choose another --separator."
+            message = f"there is no {separator!r} in {line!r}. Write key{separator}value, or choose a --separator."
             raise CommandError(message)
         return Record(from_text(key, key_serde), from_text(value, value_serde))
 

@@ -15,7 +15,7 @@ from typing import Any
 from headrace.builder import StreamsBuilder
 from headrace.cli.errors import CommandError
 from headrace.config import StreamsConfig
-from headrace.errors import known_names, nearest
+from headrace.errors import known_names
 from headrace.topology import Topology
 
 _PACKAGE = str(Path(__file__).resolve().parents[1])
@@ -55,8 +55,8 @@ def load(reference: str) -> Loaded:
     config = getattr(module, "config", None)
     if config is not None and not isinstance(config, StreamsConfig):
         message = (
-            f"{path}: 'config' is a {type(config).__name__}, not a StreamsConfig. Write "
-            "config = hr.StreamsConfig(application_id=...), or hr.StreamsConfig.from_mapping(...) for Kafka's dotted names."
+            f"{path}: 'config' is a {type(config).__name__}, not a StreamsConfig. Write config = "
+            "hr.StreamsConfig(application_id=...), or hr.StreamsConfig.from_mapping(...) for Kafka's dotted names."
         )
         raise CommandError(message)
     return Loaded(path, _topology(module, path, name), config)
@@ -69,7 +69,7 @@ def _parts(reference: str) -> tuple[Path, str]:
         beside = sorted(other.name for other in path.parent.glob("*.py")) if path.parent.is_dir() else []
         where = f"Python files in {str(path.parent.absolute())!r}: {known_names(beside)}."
         what = "is a directory, not a file" if path.is_dir() else "does not exist"
-        message = f"File {str(path)!r} {what}.{nearest(path.name, beside)} {where}"
+        message = f"File {str(path)!r} {what}. {where}"
         raise CommandError(message)
     return path, name if colon and name.isidentifier() else "topology"
 
@@ -93,7 +93,8 @@ def _imported(path: Path) -> ModuleType:
 
 def _told(error: BaseException) -> str:
     if isinstance(error, SyntaxError):
-        return f"{type(error).__name__}: {error.msg}\n  at {error.filename}:{error.lineno}: {(error.text or '').strip()}"
+        source = (error.text or "").strip()
+        return f"{type(error).__name__}: {error.msg}\n  at {error.filename}:{error.lineno}: {source}"
     line = _users_line(error.__traceback__)
     return f"{type(error).__name__}: {error}" + (f"\n  at {line}" if line else "")
 
@@ -116,7 +117,7 @@ def _topology(module: ModuleType, path: Path, name: str) -> Topology:
         raise CommandError(message)
     topologies = [key for key, value in vars(module).items() if isinstance(value, Topology)]
     builders = [key for key, value in vars(module).items() if isinstance(value, StreamsBuilder)]
-    problem = f"has no {name!r}" if found is None else f"has a {name!r} that is a {type(found).__name__}, not a Topology"
+    problem = f"has no {name!r}" if found is None else f"has a {name!r} of type {type(found).__name__}, not a Topology"
     if topologies:
         choices = " or ".join(f"{path}:{key}" for key in topologies)
         hint = f"It defines the topologies {known_names(topologies)}: name one with {choices}."

@@ -17,7 +17,8 @@ _STYLE = """
 body { margin: 0; background: var(--page); color: var(--ink);
   font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
 main { max-width: 1200px; margin: 0 auto; padding: 32px 24px; }
-h1 { font-size: 26px; margin: 0 0 4px; } p { margin: 0 0 20px; color: var(--soft); } p b { color: var(--ink); font-weight: 600; }
+h1 { font-size: 26px; margin: 0 0 4px; } p { margin: 0 0 20px; color: var(--soft); }
+p b { color: var(--ink); font-weight: 600; }
 .card { background: var(--card); border: 1px solid var(--line); border-radius: 14px; overflow-x: auto; }
 .card svg { display: block; margin: 0 auto; }
 ul { display: flex; flex-wrap: wrap; gap: 6px 22px; list-style: none; padding: 0; margin: 16px 2px; color: var(--soft);

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from typer.core import TyperGroup
 
 import headrace
-from headrace.cli.console import show_error
 from headrace.cli.errors import CommandError
+from headrace.cli.failing import Commands
 from headrace.cli.topics import topics
-from headrace.errors import StreamsError
 
 
 class Format(StrEnum):
@@ -24,36 +20,6 @@ class Format(StrEnum):
     TEXT = "text"
     MERMAID = "mermaid"
     HTML = "html"
-
-
-class Commands(TyperGroup):
-    """Turns every error into one readable block and exit code 1; `--debug`, anywhere, lets the traceback through."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        ctx.meta["debug"] = "--debug" in args
-        return super().parse_args(ctx, [arg for arg in args if arg != "--debug"])
-
-    def invoke(self, ctx: Any) -> Any:
-        try:
-            return super().invoke(ctx)
-        except BrokenPipeError:
-            # The reader of our output, `head` for one, has enough. Nothing may be written at exit either.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        except Exception as error:
-            # Typer's own, wrong options for one, have an exit code, and it shows them itself.
-            if ctx.meta["debug"] or hasattr(error, "exit_code") or isinstance(error, typer.Abort):
-                raise
-            show_error(*_told(error))
-        raise typer.Exit(1)
-
-
-def _told(error: Exception) -> tuple[str, str]:
-    if isinstance(error, StreamsError):
-        return "Error" if isinstance(error, CommandError) else type(error).__name__, str(error)
-    if isinstance(error, OSError):
-        return "Error", f"{error.strerror or error}: {error.filename}" if error.filename else str(error)
-    first = next(iter(str(error).splitlines()), "")
-    return "Error", f"Unexpected {type(error).__name__}: {first}\nAdd --debug to see where it comes from."
 
 
 program = typer.Typer(
@@ -66,8 +32,10 @@ program = typer.Typer(
 )
 program.add_typer(topics, name="topics")
 
-App = Annotated[str, typer.Argument(metavar="APP.PY[:NAME]", help="File that defines `topology`, and may define `config`.")]
-TopicsDir = Annotated[Path | None, typer.Option(help="Directory of the topics.", show_default="the config's, or topics")]
+App = Annotated[str, typer.Argument(metavar="APP.PY[:NAME]", help="File that defines topology, and may define config.")]
+TopicsDir = Annotated[
+    Path | None, typer.Option(help="Directory of the topics.", show_default="the config's, or topics")
+]
 StateDir = Annotated[
     Path | None, typer.Option(help="Directory of the state.", show_default="the config's, or headrace-state/<id>")
 ]
@@ -84,10 +52,10 @@ def _version(asked: bool) -> None:
 
 @program.callback()
 def _options(
-    version: Annotated[  # noqa: ARG001
+    version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
-    debug: Annotated[  # noqa: ARG001
+    debug: Annotated[
         bool, typer.Option("--debug", help="Show the whole traceback of an error; may stand anywhere.")
     ] = False,
 ) -> None:
@@ -152,7 +120,9 @@ def run(
 )
 def describe(
     app: App,
-    format: Annotated[Format, typer.Option(help="Kafka Streams' text, a Mermaid flowchart, or one HTML page.")] = Format.TEXT,  # noqa: A002
+    form: Annotated[
+        Format, typer.Option("--format", help="Kafka Streams' text, a Mermaid flowchart, or one HTML page.")
+    ] = Format.TEXT,
     output: Annotated[Path | None, typer.Option(help="Write to this file.", show_default="stdout")] = None,
 ) -> None:
     """Shows the topology of an application: sources, processors, stores, sinks. Nothing is run."""
@@ -160,10 +130,10 @@ def describe(
     from headrace.cli.page import html_page
 
     loaded = loading.load(app)
-    if format is Format.HTML:
+    if form is Format.HTML:
         text = html_page(loaded.topology, title=loaded.path.stem)
     else:
-        text = loaded.topology.describe() if format is Format.TEXT else loaded.topology.to_mermaid()
+        text = loaded.topology.describe() if form is Format.TEXT else loaded.topology.to_mermaid()
     if output is None:
         typer.echo(text, nl=False)
     else:

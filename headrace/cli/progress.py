@@ -1,4 +1,4 @@
-"""How far an application is: what it has counted, and what waits for it. Reads files only, so it works from outside too."""
+"""How far an application is: what it has counted, and what waits for it. Reads files only, so anyone can ask."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Rate:
 
     def add(self, now_s: float, records: int) -> float:
         self._seen.append((now_s, records))
-        while len(self._seen) > 2 and self._seen[1][0] < now_s - self._over_s:
+        while len(self._seen) > 2 and self._seen[1][0] <= now_s - self._over_s:
             self._seen.popleft()
         then_s, before = self._seen[0]
         return (records - before) / (now_s - then_s) if now_s > then_s else 0.0

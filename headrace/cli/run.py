@@ -5,12 +5,12 @@ from __future__ import annotations
 import signal
 import time
 from types import FrameType
-from typing import Any
+from typing import Any, Self
 
 from headrace._runtime.spark.plan import partition_counts
 from headrace.cli.background import Background
-from headrace.cli.console import console
-from headrace.cli.display import Show, progress, shown_speed
+from headrace.cli.console import console, counted
+from headrace.cli.display import Show, progress
 from headrace.cli.loading import Loaded
 from headrace.cli.progress import Meter, Snapshot
 from headrace.config import StreamsConfig
@@ -55,7 +55,7 @@ class StopRequest:
         self.times = 0
         self._before: dict[int, Any] = {}
 
-    def __enter__(self) -> StopRequest:
+    def __enter__(self) -> Self:
         for number in (signal.SIGINT, signal.SIGTERM):
             self._before[number] = signal.signal(number, self._hear)
         return self
@@ -101,7 +101,7 @@ class _Runner:
 
     def _doing(self, stop: StopRequest) -> str:
         if stop.times:
-            return "stopping after the running batch (once more: at once)"
+            return "stopping after this batch, again Ctrl-C: at once"
         if self._session is None:
             return "starting Spark"
         return "catching up" if self._until_caught_up else "running, Ctrl-C stops"
@@ -118,10 +118,10 @@ class _Runner:
 
 def _summary(config: StreamsConfig, done: Snapshot, took_s: float, *, stopped: bool) -> str:
     head = f"{config.application_id} {'stopped' if stopped else 'caught up'}"
-    waiting = "" if not done.waiting else f"; {done.waiting:,} wait for the next run"
-    if not done.records_in:
+    waiting = f"; {done.waiting:,} wait for the next run" if done.waiting else ""
+    if not done.batches:
         return f"{head}: no new records{waiting}."
-    speed = shown_speed(done.records_in / max(took_s, 0.001))
-    batches = f"{done.batches} batch" if done.batches == 1 else f"{done.batches} batches"
-    figures = f"{done.records_in:,} records in, {done.records_out:,} out, {batches}"
-    return f"{head}: {figures} in {took_s:.1f} s ({speed}){waiting}."
+    speed = done.records_in / max(took_s, 0.001)
+    rate = f" ({speed:,.0f} records/s)" if speed >= 1 else ""
+    figures = f"{counted(done.records_in, 'record')} in, {done.records_out:,} out"
+    return f"{head}: {figures}, {counted(done.batches, 'batch', 'batches')} in {took_s:.1f} s{rate}{waiting}."

@@ -7,7 +7,7 @@ from typing import Any
 from headrace._runtime.assemble import Defaults, known_store
 from headrace._state.readonly import ReadOnlyTimestampedStore
 from headrace.cli.background import Background
-from headrace.cli.console import console, table
+from headrace.cli.console import console, counted, table
 from headrace.cli.errors import CommandError
 from headrace.cli.loading import Loaded
 from headrace.cli.run import prepared
@@ -36,7 +36,7 @@ def show_store(loaded: Loaded, config: StreamsConfig, name: str, *, key: str | N
     if len(entries) > limit:
         console().print(f"{limit:,} of {len(entries):,} entries; --limit shows more, --key one.")
     elif key is None:
-        console().print("1 entry." if len(entries) == 1 else f"{len(entries):,} entries.")
+        console().print(f"{counted(len(entries), 'entry', 'entries')}.")
 
 
 def read_store(loaded: Loaded, config: StreamsConfig, name: str) -> ReadOnlyTimestampedStore[Any, Any]:

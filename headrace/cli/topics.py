@@ -12,7 +12,7 @@ from typing import Annotated, TextIO
 import typer
 
 from headrace import serdes
-from headrace.cli.console import console, table
+from headrace.cli.console import console, counted, table
 from headrace.cli.consume import Reader, print_json, print_readable, stored_records
 from headrace.cli.errors import CommandError
 from headrace.cli.lines import AnyRecord, json_records, text_records
@@ -23,8 +23,8 @@ topics = typer.Typer(no_args_is_help=True, help="List, create, fill and read emb
 
 TopicsDir = Annotated[Path, typer.Option(help="Directory of the topics.")]
 Name = Annotated[str, typer.Argument(help="Name of the topic.")]
-KeySerde = Annotated[str | None, typer.Option(help="Serde of the keys, e.g. String, Long, Json.", show_default="String")]
-ValueSerde = Annotated[str | None, typer.Option(help="Serde of the values, e.g. Json, String, Long.", show_default="Json")]
+KeySerde = Annotated[str | None, typer.Option(help="Serde of the keys, e.g. String or Long.", show_default="String")]
+ValueSerde = Annotated[str | None, typer.Option(help="Serde of the values, e.g. Json or Long.", show_default="Json")]
 
 
 @topics.command("list", epilog="Example: headrace topics list --topics-dir topics")
@@ -50,7 +50,7 @@ def create(
 ) -> None:
     """Creates a topic."""
     LocalTopics(topics_dir).create(name, partitions)
-    console().print(f"Created topic {name} with {partitions} partitions in {topics_dir}.")
+    console().print(f"Created topic {name} with {counted(partitions, 'partition')} in {topics_dir}.")
 
 
 @topics.command(
@@ -85,7 +85,7 @@ def produce(
         records = json_records(lines, keys, values) if json else text_records(lines, separator, keys, values)
         size = commit_every or (1 if lines.isatty() else None)
         count = sum(local.produce(name, part, key_serde=keys, value_serde=values) for part in _parts(records, size))
-    console().print(f"{count:,} {'record' if count == 1 else 'records'} written to {name}.")
+    console().print(f"{counted(count, 'record')} written to {name}.")
 
 
 @topics.command(

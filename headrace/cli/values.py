@@ -54,7 +54,7 @@ def from_text(text: str, serde: Serde[Any]) -> Any:
     try:
         return _FROM_TEXT.get(type(serde), str)(text)
     except (ValueError, KeyError) as error:
-        hint = f' Text goes in quotes, {json.dumps(text)}, or use String.' if isinstance(serde, serdes.Json) else ""
+        hint = f" Text goes in quotes, {json.dumps(text)}, or use String." if isinstance(serde, serdes.Json) else ""
         message = f"{text!r} is no value of serde {type(serde).__name__}.{hint}"
         raise CommandError(message) from error
 

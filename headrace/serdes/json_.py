@@ -14,7 +14,7 @@ _decode = msgspec.json.Decoder().decode
 
 
 class Json(Serde[Any]):
-    """Values as compact JSON: dicts, lists, text, numbers, booleans; dataclasses and sets are written as dicts and lists.
+    """Values as compact JSON: dicts, lists, text, numbers, booleans; dataclasses are written as dicts, sets as lists.
 
     Example:
         >>> Json().deserialize(Json().serialize({"page": "/", "n": 1}))

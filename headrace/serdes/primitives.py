@@ -17,8 +17,8 @@ class String(Serde[str]):
     """Text as UTF-8.
 
     Example:
-        >>> String().serialize("é")
-        b'\\xc3\\xa9'
+        >>> String().serialize("é").hex()
+        'c3a9'
     """
 
     canonical = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import timedelta
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from headrace._core.metrics import readable
 from headrace._graph.nodes import Sink, Source
@@ -60,7 +60,9 @@ class TopologyTestDriver:
         source = next((s for s in self._graph.nodes if isinstance(s, Source) and name in s.topics), None)
         if source is None or source.internal:
             known = self._graph.source_topics
-            message = f"The topology does not read topic {name!r}.{nearest(name, known)} It reads: {known_names(known)}."
+            message = (
+                f"The topology does not read topic {name!r}.{nearest(name, known)} It reads: {known_names(known)}."
+            )
             raise TopicError(message)
         return TestInputTopic(self, name, *self._defaults.serdes(source))
 
@@ -69,7 +71,9 @@ class TopologyTestDriver:
         sink = next((s for s in self._graph.nodes if isinstance(s, Sink) and name == s.topic), None)
         if sink is None or sink.internal:
             known = self._graph.sink_topics
-            message = f"The topology does not write topic {name!r}.{nearest(name, known)} It writes: {known_names(known)}."
+            message = (
+                f"The topology does not write topic {name!r}.{nearest(name, known)} It writes: {known_names(known)}."
+            )
             raise TopicError(message)
         return TestOutputTopic(self._runtime, name, *self._defaults.serdes(sink))
 
@@ -95,7 +99,7 @@ class TopologyTestDriver:
     def close(self) -> None:
         """Ends the driver."""
 
-    def __enter__(self) -> TopologyTestDriver:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -109,9 +113,7 @@ class TestInputTopic:
 
     __test__ = False
 
-    def __init__(
-        self, driver: TopologyTestDriver, name: str, key_serde: Serde[Any], value_serde: Serde[Any]
-    ) -> None:
+    def __init__(self, driver: TopologyTestDriver, name: str, key_serde: Serde[Any], value_serde: Serde[Any]) -> None:
         self._driver = driver
         self._name = name
         self._key_serde = key_serde
@@ -139,9 +141,7 @@ class TestOutputTopic:
 
     __test__ = False
 
-    def __init__(
-        self, runtime: LocalRuntime, name: str, key_serde: Serde[Any], value_serde: Serde[Any]
-    ) -> None:
+    def __init__(self, runtime: LocalRuntime, name: str, key_serde: Serde[Any], value_serde: Serde[Any]) -> None:
         self._runtime = runtime
         self._name = name
         self._key_serde = key_serde

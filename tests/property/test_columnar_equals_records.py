@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,10 +19,6 @@ from headrace._runtime.spark.collector import FrameCollector
 from headrace._runtime.spark.plan import make_plan
 from headrace._state.memory import MemoryStore
 from headrace._state.overlay import OverlayStore
-
-import numpy as np
-import pyarrow as pa
-import pytest
 
 KEYS = {
     "string": (serdes.String(), st.sampled_from(["a", "b", "ü", ""])),
@@ -69,9 +68,7 @@ def run(topology, chunks, key_serde, *, columnar):
     outputs = {}
     for frame in written:
         rows = frames.decode(frame.payload).to_pylist()
-        outputs.setdefault((frame.channel, frame.target), []).extend(
-            [{"headers": None} | row for row in rows]
-        )
+        outputs.setdefault((frame.channel, frame.target), []).extend([{"headers": None} | row for row in rows])
     return outputs, {name: store.changes for name, store in stores.items()}, metrics.drain()
 
 

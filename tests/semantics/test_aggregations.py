@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import headrace as hr
 from headrace import Record, StreamsBuilder, serdes
 
 
@@ -11,8 +10,7 @@ def test_count_carries_the_highest_timestamp_so_far(runtime):
     builder.stream("in").group_by_key().count().to_stream().to("out")
     outputs, _ = runtime.run(builder.build(), [("in", "k", "v", t) for t in (1, 2, 5, 6, 4, 3, 7, 9)])
     assert outputs["out"] == [
-        Record("k", count, timestamp_ms)
-        for count, timestamp_ms in enumerate([1, 2, 5, 6, 6, 6, 7, 9], start=1)
+        Record("k", count, timestamp_ms) for count, timestamp_ms in enumerate([1, 2, 5, 6, 6, 6, 7, 9], start=1)
     ]
 
 
@@ -28,9 +26,7 @@ def test_deleted_aggregate_starts_again_at_the_next_records_own_timestamp(runtim
 def test_reduce_starts_from_the_first_value_and_keeps_the_triggering_headers(runtime):
     builder = StreamsBuilder()
     builder.stream("in").group_by_key().reduce(lambda total, value: total + value, store="sums").to_stream().to("out")
-    outputs, _ = runtime.run(
-        builder.build(), [("in", "k", 1, 5), ("in", "j", 7, 6), ("in", "k", 2, 4, (("h", b"x"),))]
-    )
+    outputs, _ = runtime.run(builder.build(), [("in", "k", 1, 5), ("in", "j", 7, 6), ("in", "k", 2, 4, (("h", b"x"),))])
     assert outputs["out"] == [Record("k", 1, 5), Record("j", 7, 6), Record("k", 3, 5, (("h", b"x"),))]
 
 

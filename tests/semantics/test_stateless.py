@@ -29,7 +29,12 @@ def test_stateless_operators_keep_timestamp_and_headers(runtime):
         "filter": [Record(None, 2, 5), Record("c", None, 7), Record("d", 3, 6)],
         "filter-not": [Record("a", 1, 10, headers)],
         "map": [Record("a!", "1", 10, headers), Record("None!", "2", 5), Record("c!", "None", 7), Record("d!", "3", 6)],
-        "map-values": [Record("a", [1], 10, headers), Record(None, [2], 5), Record("c", [None], 7), Record("d", [3], 6)],
+        "map-values": [
+            Record("a", [1], 10, headers),
+            Record(None, [2], 5),
+            Record("c", [None], 7),
+            Record("d", [3], 6),
+        ],
         "map-values-with-key": [
             Record("a", ["a", 1], 10, headers),
             Record(None, [None, 2], 5),
@@ -100,8 +105,13 @@ def test_split_without_default_drops_and_counts_the_rest(runtime):
 def test_records_of_two_topics_merge_by_smallest_head_timestamp(spark, tmp_path):
     runtime = SparkRuntime(spark, tmp_path)
     builder = StreamsBuilder()
-    builder.stream("a").merge(builder.stream("b")).group_by_key().aggregate(list, lambda k, v, all: [*all, v]).to_stream().to("out")
+    builder.stream("a").merge(builder.stream("b")).group_by_key().aggregate(
+        list, lambda k, v, seen: [*seen, v]
+    ).to_stream().to("out")
     topology = builder.build()
-    runtime.produce(topology, [("a", "k", "A10", 10), ("a", "k", "A3", 3), ("a", "k", "A30", 30), ("b", "k", "B5", 5), ("b", "k", "B20", 20)])
+    runtime.produce(
+        topology,
+        [("a", "k", "A10", 10), ("a", "k", "A3", 3), ("a", "k", "A30", 30), ("b", "k", "B5", 5), ("b", "k", "B20", 20)],
+    )
     hr.Streams(topology, runtime.config(), spark=spark).process_available()
     assert runtime.outputs(topology)["out"][-1] == Record("k", ["B5", "A10", "A3", "B20", "A30"], 30)

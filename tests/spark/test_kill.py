@@ -22,7 +22,9 @@ WORDS = ["ant", "ape", "bee", "cat", "cow", "dog", "deer", "eel", "emu", "fox"]
 def lines(seed, count):
     rng = random.Random(seed)
     return [
-        hr.Record(f"k{rng.randrange(20)}", " ".join(rng.choices(WORDS, k=rng.randrange(5))), 10 * i + rng.randrange(300))
+        hr.Record(
+            f"k{rng.randrange(20)}", " ".join(rng.choices(WORDS, k=rng.randrange(5))), 10 * i + rng.randrange(300)
+        )
         for i in range(count)
     ]
 
@@ -36,11 +38,13 @@ def fill(directory, records):
 
 def start(directory, max_records):
     command = [sys.executable, "-m", "tests.support.killable", str(directory), str(max_records)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True)
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True
+    )
 
 
 def kill_after(process, batches, topics, rng):
-    """Waits until so many more batches are committed, a moment more, and kills driver, JVM and workers, or the driver alone."""
+    """Waits for so many more batches and a moment more, then kills driver, JVM and workers, or the driver alone."""
     log = topics._log
     instance = None
     while process.poll() is None:

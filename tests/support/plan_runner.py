@@ -1,4 +1,4 @@
-"""Spark's part in plain Python: batches through ingest, stages and sink as the query runs them, with real state and topics.
+"""Spark's part in plain Python: batches through ingest, stages and sink as a query runs them, on real state and topics.
 
 Everything but Spark itself is the product's own code, so thousands of cuts, failures and restarts cost seconds.
 """
@@ -11,42 +11,12 @@ from collections import defaultdict
 import headrace as hr
 from headrace._runtime.spark.admission import admitted
 from headrace._runtime.spark.embedded import _write_runs
-from headrace._runtime.spark.frames import METRICS, TO_SINK
+from headrace._runtime.spark.frames import TO_SINK
 from headrace._runtime.spark.ingest import ingest
 from headrace._runtime.spark.plan import make_plan
 from headrace._runtime.spark.stage import StageProcessor
+from headrace._state.durable import MemoryDurable
 from headrace.topics.log import TopicLog
-
-
-class DurableDicts:
-    """The durable state of one task, in dicts."""
-
-    def __init__(self):
-        self.head, self.deltas, self.slices = None, {}, {}
-
-    def get_head(self):
-        return self.head
-
-    def put_head(self, blob):
-        self.head = blob
-
-    def get_delta(self, version):
-        return self.deltas[version]
-
-    def put_delta(self, version, blob):
-        self.deltas[version] = blob
-
-    def remove_delta(self, version):
-        del self.deltas[version]
-
-    def get_slice(self, slice_id):
-        return self.slices[slice_id]
-
-    def put_slice(self, slice_id, blob):
-        self.slices[slice_id] = blob
-
-    def remove_slice(self, slice_id):
-        del self.slices[slice_id]
 
 
 class PlanRunner:
@@ -58,7 +28,7 @@ class PlanRunner:
         self.generation = 0
         self.topology = topology
         self.spark_partitions = spark_partitions
-        self.tasks = defaultdict(DurableDicts)
+        self.tasks = defaultdict(MemoryDurable)
         self.offsets = {}
         self.batch = 0
         self.restart()
@@ -108,7 +78,7 @@ class PlanRunner:
             create = {topic: self.plan.partitions[topic] for topic in self.plan.sink_topics}
             self.log.commit(runs, producer="test", batch=self.batch, create=create)
         if fail is not None:
-            self.tasks = defaultdict(DurableDicts, before)
+            self.tasks = defaultdict(MemoryDurable, before)
             return True
         self.offsets = dict(zip(places, chosen, strict=True))
         self.batch += 1

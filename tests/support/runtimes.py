@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import headrace as hr
-from headrace._runtime.assemble import Defaults
 from headrace._graph.nodes import Sink, Source
+from headrace._runtime.assemble import Defaults
 from headrace.testing import TopologyTestDriver
 
 

@@ -97,7 +97,9 @@ def test_a_given_name_still_uses_up_its_index():
 def test_repartitions_exactly_when_the_key_may_have_changed(build, repartitions):
     builder = StreamsBuilder()
     build(builder.stream("in"))
-    internal = [node for node in builder.build()._graph.nodes if isinstance(node, hr._graph.nodes.Sink) and node.internal]
+    internal = [
+        node for node in builder.build()._graph.nodes if isinstance(node, hr._graph.nodes.Sink) and node.internal
+    ]
     assert len(internal) == repartitions
 
 
@@ -117,13 +119,19 @@ def test_named_grouping_shares_one_repartition():
         (lambda b: b.stream("a/b"), "'a/b' cannot name a topic"),
         (lambda b: b.stream("in").filter("x"), "filter() needs a function predicate(key, value); got 'x' of type str"),
         (lambda b: b.stream("in").to("out side"), "'out side' cannot name a topic"),
-        (lambda b: (b.stream("in").filter(print, name="f"), b.stream("in").filter(print, name="f")), "already a node named 'f'"),
+        (
+            lambda b: (b.stream("in").filter(print, name="f"), b.stream("in").filter(print, name="f")),
+            "already a node named 'f'",
+        ),
         (lambda b: [b.stream("in").group_by_key().count(store="s") for _ in "ab"], "already a store named 's'"),
         (lambda b: b.stream("in").merge(3), "merge() needs another KStream; got 3 of type int"),
         (lambda b: b.stream("in").merge(StreamsBuilder().stream("in")), "two streams of the same StreamsBuilder"),
         (lambda b: b.stream("in").repartition(partitions=0), "partitions=0; it must be a whole number of 1 or more"),
         (lambda b: b.stream("in").split().no_default(), "has no branches"),
-        (lambda b: (b.stream(["a", "b"]), b.stream("a")), "Topic 'a' is already read by source 'KSTREAM-SOURCE-0000000000'"),
+        (
+            lambda b: (b.stream(["a", "b"]), b.stream("a")),
+            "Topic 'a' is already read by source 'KSTREAM-SOURCE-0000000000'",
+        ),
         (lambda b: (b.stream("a"), b.stream("a", value_serde=serdes.Long())), "with other serdes"),
         (lambda b: b.build(), "The topology reads no topic"),
     ],
@@ -136,7 +144,9 @@ def test_what_cannot_be_built_is_refused_with_a_reason(build, said):
 
 def test_mermaid_shows_topics_nodes_stores_and_sub_topologies():
     builder = StreamsBuilder()
-    builder.stream("in", name="read").group_by_key().count(store="counts", name="count").to_stream(name="stream").to("out", name="write")
+    builder.stream("in", name="read").group_by_key().count(store="counts", name="count").to_stream(name="stream").to(
+        "out", name="write"
+    )
     assert builder.build().to_mermaid() == (
         "flowchart TD\n"
         '    subgraph sub0["Sub-topology 0"]\n'

@@ -15,7 +15,14 @@ PACKAGE = Path(headrace.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 FORBIDDEN = {
-    "_graph": ("headrace._core", "headrace._state", "headrace._runtime", "headrace.testing", "headrace.topics", "pyspark"),
+    "_graph": (
+        "headrace._core",
+        "headrace._state",
+        "headrace._runtime",
+        "headrace.testing",
+        "headrace.topics",
+        "pyspark",
+    ),
     "_core": ("headrace._graph", "headrace._runtime", "headrace.testing", "headrace.topics", "pyspark", "time", "os"),
     "_state": ("headrace._graph", "headrace._core", "headrace._runtime", "headrace.topics", "pyspark", "time"),
     "serdes": ("headrace._graph", "headrace._core", "headrace._runtime", "pyspark"),
@@ -59,7 +66,10 @@ def test_pyspark_is_imported_only_by_the_spark_runtime_and_the_command_line():
 
 
 def test_library_and_driver_import_neither_pyspark_nor_start_java():
-    code = "import sys, headrace, headrace.testing; sys.exit(any(m.split('.')[0] in ('pyspark', 'py4j', 'pandas') for m in sys.modules))"
+    code = """
+import sys, headrace, headrace.testing
+sys.exit(any(module.split('.')[0] in ('pyspark', 'py4j', 'pandas') for module in sys.modules))
+"""
     assert subprocess.run([sys.executable, "-c", code], env={"PATH": ""}, check=False).returncode == 0
 
 

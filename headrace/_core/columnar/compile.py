@@ -61,9 +61,7 @@ def _form(operator: Operator, layout: Layout, stores: Stores, written: list[str]
     return None
 
 
-def _count(
-    operator: ops.StreamCount, layout: Layout, stores: Stores, written: list[str]
-) -> Form | None:
+def _count(operator: ops.StreamCount, layout: Layout, stores: Stores, written: list[str]) -> Form | None:
     forward = _children(operator, Layout(layout.key_serde, Long()), stores, written)
     store = stores[operator.store_name]
     if forward is None or not layout.key_serde.canonical or layout.key_serde != store.key_serde:

@@ -26,7 +26,9 @@ class Source(Operator):
 
     def accepts(self, records: pa.RecordBatch) -> bool:
         """Whether all records of a batch can be decoded."""
-        return self.key_serde.accepts_all(records.column("key")) and self.value_serde.accepts_all(records.column("value"))
+        return self.key_serde.accepts_all(records.column("key")) and self.value_serde.accepts_all(
+            records.column("value")
+        )
 
     def process(self, record: AnyRecord) -> None:
         self.forward(record)

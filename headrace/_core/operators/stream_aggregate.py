@@ -31,6 +31,7 @@ class StreamAggregate(Operator):
     def process(self, record: AnyRecord) -> None:
         if not accepts(record, self):
             return
+        assert record.timestamp_ms is not None
         key, timestamp_ms = record.key, record.timestamp_ms
         row = self._store.get(key)
         if row is None:

@@ -28,6 +28,7 @@ class StreamReduce(Operator):
     def process(self, record: AnyRecord) -> None:
         if not accepts(record, self):
             return
+        assert record.timestamp_ms is not None
         key, new, timestamp_ms = record.key, record.value, record.timestamp_ms
         row = self._store.get(key)
         if row is not None:

@@ -38,4 +38,5 @@ def _first_in_order(
         ]
     )
     first = np.lexsort((order.offset, order.source, order.time_ms))[:limit]
-    return np.bincount(order.source[first], minlength=len(places)).tolist()
+    chosen: list[int] = np.bincount(order.source[first], minlength=len(places)).tolist()
+    return chosen

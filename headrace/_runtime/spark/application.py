@@ -83,7 +83,9 @@ class Application:
         if manifest is None:
             _, tasks = partition_counts(self._graph, user_topics)
             wanted = self._config.spark.get("spark.sql.shuffle.partitions")
-            manifest = manifests.new(self._config, int(wanted) if wanted else default_partitions(self.spark, max(tasks)))
+            manifest = manifests.new(
+                self._config, int(wanted) if wanted else default_partitions(self.spark, max(tasks))
+            )
         plan = make_plan(
             self._graph,
             self._config,
@@ -109,8 +111,9 @@ class Application:
         batches = TopicLog(self._config.topics_dir).last_batch(manifest.instance)
         if batches is not None and not any(Path(queries.checkpoint(self._config)).glob("offsets/*")):
             message = (
-                f"The checkpoint of application {self._config.application_id!r} in {str(self._config.state_dir)!r} is gone, "
-                f"though it has written {batches + 1} batches. Restore it, or start anew with another state_dir."
+                f"The checkpoint of application {self._config.application_id!r} in {str(self._config.state_dir)!r} "
+                f"is gone, though it has written {batches + 1} batches. Restore it, or start anew with another "
+                "state_dir."
             )
             raise StateError(message)
 

@@ -31,7 +31,7 @@ def reported() -> Iterator[None]:
 
 
 def recovered(failure: BaseException) -> StreamsError:
-    """The error a failed query stands for; whatever is not ours is told in one line, the whole trace chained beneath."""
+    """The error a failed query stands for; what is not ours is told in one line, the whole trace chained beneath."""
     found = _MARK.search(str(failure))
     if found is None:
         lines = [line.strip() for line in str(failure).splitlines() if line.strip()]

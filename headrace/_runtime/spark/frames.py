@@ -68,7 +68,8 @@ def encode(records: pa.RecordBatch, order: Order) -> bytes:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, schema, options=_WRITE) as writer:
         writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=schema))
-    return sink.getvalue().to_pybytes()
+    payload: bytes = sink.getvalue().to_pybytes()
+    return payload
 
 
 def decode(payload: bytes) -> pa.RecordBatch:
@@ -114,7 +115,9 @@ def from_columns(
 def with_log_order(batch: pa.RecordBatch, hop: int, origin: int, seq: int) -> pa.RecordBatch:
     """A sink frame's records as the topic log orders them: by input place, then by who made them."""
     count = batch.num_rows
-    columns: dict[str, Any] = {field.name: batch.column(field.name) for field in RECORD_SCHEMA if field.name in batch.schema.names}
+    columns: dict[str, Any] = {
+        field.name: batch.column(field.name) for field in RECORD_SCHEMA if field.name in batch.schema.names
+    }
     order = order_of(batch)
     first = (origin << 40) + seq
     columns |= {

@@ -10,13 +10,14 @@ from headrace._graph.graph import Graph
 from headrace._runtime.assemble import Defaults, known_store
 from headrace._runtime.spark.plan import Plan, Stage
 from headrace._runtime.spark.query import checkpoint
+from headrace._runtime.spark.session import query_settings
 from headrace._state.changelog import TaskState
 from headrace._state.combined import CombinedReader
+from headrace._state.durable import MemoryDurable
 from headrace._state.memory import MemoryStore
 from headrace._state.readonly import ReadOnlyTimestampedStore
 from headrace._state.replica import Replica
 from headrace.config import StreamsConfig
-from headrace.errors import StateError
 
 
 class StoreReader:
@@ -34,7 +35,7 @@ class StoreReader:
         parts = [self._contents(task, blobs, name) for task, blobs in self._durable_tasks(stage).items()]
         return Defaults.of(self._config).view(self._graph, name, CombinedReader(parts))
 
-    def _contents(self, task: str, durable: _SavedTask, name: str) -> MemoryStore:
+    def _contents(self, task: str, durable: MemoryDurable, name: str) -> MemoryStore:
         with tempfile.TemporaryDirectory(prefix="headrace-query-") as directory:
             describe = f"application {self._plan.application_id!r}, task {task}"
             with TaskState(durable, Replica(Path(directory)), describe) as state:
@@ -42,62 +43,27 @@ class StoreReader:
                 contents.put_many(state.store(name).range(None, None))
                 return contents
 
-    def _durable_tasks(self, stage: Stage) -> dict[str, _SavedTask]:
-        if not Path(checkpoint(self._config), "commits").is_dir() or not any(
-            Path(checkpoint(self._config), "commits").iterdir()
-        ):
+    def _durable_tasks(self, stage: Stage) -> dict[str, MemoryDurable]:
+        """What the last committed batch left of every task of a stage; nothing before the first."""
+        if not any(Path(checkpoint(self._config)).glob("commits/[0-9]*")):
             return {}
-        operator = len(self._plan.chain) - 1 - self._plan.chain.index(stage)
         routes = self._plan.routes[stage.index][0]
-        tasks: dict[str, _SavedTask] = {}
+        tasks: dict[str, MemoryDurable] = {}
 
-        def task(route: int) -> _SavedTask:
-            return tasks.setdefault(f"{stage.blueprint.sub.number}_{routes.index(route)}", _SavedTask())
+        def task(route: int) -> MemoryDurable:
+            return tasks.setdefault(f"{stage.blueprint.sub.number}_{routes.index(route)}", MemoryDurable())
 
-        for row in self._read(operator, "head").select("key.route", "value.blob").collect():
+        for row in self._read(stage, "head", "value.blob"):
             task(row.route).head = bytes(row.blob)
-        for variable in ("deltas", "slices"):
-            rows = self._read(operator, variable).select("key.route", "user_map_key.number", "user_map_value.blob")
-            for row in rows.collect():
-                getattr(task(row.route), variable)[row.number] = bytes(row.blob)
+        for row in self._read(stage, "deltas", "user_map_key.number", "user_map_value.blob"):
+            task(row.route).deltas[row.number] = bytes(row.blob)
+        for row in self._read(stage, "slices", "user_map_key.number", "user_map_value.blob"):
+            task(row.route).slices[row.number] = bytes(row.blob)
         return tasks
 
-    def _read(self, operator: int, variable: str) -> Any:
-        reader = self._spark.read.format("statestore").option("stateVarName", variable)
-        return reader.option("operatorId", operator).load(checkpoint(self._config))
-
-
-class _SavedTask:
-    """A `DurableTask` that is only read."""
-
-    def __init__(self) -> None:
-        self.head: bytes | None = None
-        self.deltas: dict[int, bytes] = {}
-        self.slices: dict[int, bytes] = {}
-
-    def get_head(self) -> bytes | None:
-        return self.head
-
-    def get_delta(self, version: int) -> bytes:
-        return self.deltas[version]
-
-    def get_slice(self, slice_id: int) -> bytes:
-        return self.slices[slice_id]
-
-    def put_head(self, blob: bytes) -> None:
-        raise StateError(_READ_ONLY)
-
-    def put_delta(self, version: int, blob: bytes) -> None:  # noqa: ARG002
-        raise StateError(_READ_ONLY)
-
-    def remove_delta(self, version: int) -> None:  # noqa: ARG002
-        raise StateError(_READ_ONLY)
-
-    def put_slice(self, slice_id: int, blob: bytes) -> None:  # noqa: ARG002
-        raise StateError(_READ_ONLY)
-
-    def remove_slice(self, slice_id: int) -> None:  # noqa: ARG002
-        raise StateError(_READ_ONLY)
-
-
-_READ_ONLY = "A store read from outside the application cannot be written."
+    def _read(self, stage: Stage, variable: str, *columns: str) -> Any:
+        operator = len(self._plan.chain) - 1 - self._plan.chain.index(stage)  # Spark counts from the sink
+        with query_settings(self._spark, self._config, self._plan.spark_partitions):
+            reader = self._spark.read.format("statestore").option("stateVarName", variable)
+            rows = reader.option("operatorId", operator).load(checkpoint(self._config))
+            return rows.select("key.route", *columns).collect()

@@ -1,4 +1,4 @@
-"""What a state directory belongs to: application, topology and layout, saved at the first start and compared at every other."""
+"""What a state directory belongs to: application and layout, saved at the first start, compared at every other."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def load(config: StreamsConfig) -> Manifest | None:
     except FileNotFoundError:
         if config.state_dir.is_dir() and any(config.state_dir.iterdir()):
             message = (
-                f"state_dir {str(config.state_dir)!r} is not empty and holds no {_FILE}: it is not a state directory of "
+                f"state_dir {str(config.state_dir)!r} is not empty and holds no {_FILE}: it is no state directory of "
                 f"application {config.application_id!r}. Give it an empty or new directory."
             )
             raise StateError(message) from None
@@ -146,5 +146,7 @@ def _changes(before: tuple[SavedStage, ...], now: tuple[SavedStage, ...]) -> lis
             changes.append(f"store {name!r} has the serdes {new[name][1]}, it had {old[name][1]}")
     for index, (stage_before, stage_now) in enumerate(zip(before, now, strict=True)):
         if stage_before.tasks != stage_now.tasks:
-            changes.append(f"stage {index} has {stage_now.tasks} tasks, it had {stage_before.tasks} (partitions changed)")
+            changes.append(
+                f"stage {index} has {stage_now.tasks} tasks, it had {stage_before.tasks} (partitions changed)"
+            )
     return changes

@@ -31,7 +31,7 @@ _CHUNK = 1 << 16
 
 
 class NoiseFilter:
-    """Takes bytes as they come and gives those worth showing; what may yet turn out to be noise is held till `flush`."""
+    """Takes bytes as they come and gives those worth showing; what may yet turn out to be noise is held back."""
 
     def __init__(self) -> None:
         self._line = b""
@@ -54,7 +54,7 @@ class NoiseFilter:
     def flush(self) -> bytes:
         """A line not yet ended is shown, and so will be the rest of it.
 
-        The beginning of a traceback inside Spark's worker daemon goes on being held: a worker may be gone in the middle.
+        The beginning of a traceback inside Spark's worker daemon stays held: a worker may be gone in the middle.
         """
         if not self._line:
             return b""

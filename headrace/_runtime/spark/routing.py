@@ -20,7 +20,7 @@ def spark_hash(value: int, seed: int = 42) -> int:
 
 
 def routes(tasks: int, spark_partitions: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Grouping keys: one per task, dealt evenly over the Spark partitions, and one per Spark partition for passing through."""
+    """Grouping keys: one per task, dealt evenly over Spark's partitions, and one per partition for passing through."""
     needed = [1 + tasks // spark_partitions + (tasks % spark_partitions > home) for home in range(spark_partitions)]
     found: list[list[int]] = [[] for _ in range(spark_partitions)]
     for candidate in count():

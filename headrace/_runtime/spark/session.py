@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import os
-import re
-import shutil
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from headrace._runtime.spark import quiet
+from headrace._runtime.spark import java, quiet
 from headrace.config import StreamsConfig
 from headrace.errors import ConfigError
 
-_MIN_JAVA = 17
 _STATE = "org.apache.spark.sql.execution.streaming"
 
 # Needed by every query, whoever made the session.
@@ -59,22 +55,9 @@ def local_session(config: StreamsConfig) -> Any:
 
 def require_java() -> None:
     """Raises a `ConfigError` that says what to install, unless there is a Java Spark can run on."""
-    home = os.environ.get("JAVA_HOME")
-    java = shutil.which("java", path=str(Path(home) / "bin")) if home else shutil.which("java")
-    found = "none was found"
-    if java is not None:
-        said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr  # noqa: S603
-        version = re.search(r'version "(\d+)', said)
-        if version and int(version[1]) >= _MIN_JAVA:
-            return
-        found = f"{java} is version {version[1]}" if version else f"{java} does not say its version"
-    message = (
-        f"Running on Spark needs Java {_MIN_JAVA} or newer: {found}. Install a JDK {_MIN_JAVA} (Debian and Ubuntu: "
-        f"apt install openjdk-{_MIN_JAVA}-jre-headless; macOS: brew install openjdk@{_MIN_JAVA}; Fedora: dnf install "
-        f"java-{_MIN_JAVA}-openjdk-headless) and, if it is not on the PATH, set JAVA_HOME. "
-        "The test driver in headrace.testing needs no Java."
-    )
-    raise ConfigError(message)
+    problem = java.problem()
+    if problem is not None:
+        raise ConfigError(problem)
 
 
 @contextmanager

@@ -23,7 +23,6 @@ from headrace._state.changelog import TaskState
 from headrace._state.replica import Replica
 
 
-
 class StageProcessor(StatefulProcessor):
     """Runs a task when its grouping key is a task's route; lets frames for later stages pass."""
 
@@ -35,7 +34,10 @@ class StageProcessor(StatefulProcessor):
         self._durable = SparkDurableTask(handle)
 
     def handleInputRows(  # noqa: N802
-        self, key: Any, rows: Iterator[Row], timerValues: Any  # noqa: ARG002, N803
+        self,
+        key: Any,
+        rows: Iterator[Row],
+        timerValues: Any,  # noqa: ARG002, N803
     ) -> Iterator[Row]:
         plan = program.load(self._packed)
         task_routes, _ = plan.routes[self._index]

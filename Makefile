@@ -1,0 +1,45 @@
+# Everything installs into .venv; a stamp file makes the second run quick.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+.PHONY: setup java demo test test-slow lint bench bench-quick clean
+
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Headrace needs Python 3.11 or newer; $(PYTHON) is older. Install one and run: make PYTHON=python3.11 $(MAKECMDGOALS)"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@echo "Installing Headrace and what it needs into .venv ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[all]" --group dev
+	@touch $(STAMP)
+
+java:
+	@$(PYTHON) headrace/_runtime/spark/java.py
+
+demo: java setup
+	@$(BIN)/headrace demo
+
+test: java setup
+	$(BIN)/ruff check headrace tests bench
+	$(BIN)/ruff format --check headrace tests bench
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -q -m "not slow"
+
+test-slow: java setup
+	$(BIN)/python -m pytest -q -m slow
+
+lint: setup
+	$(BIN)/ruff format headrace tests bench
+	$(BIN)/ruff check --fix headrace tests bench
+	$(BIN)/mypy
+
+bench: java setup
+	$(BIN)/python -m bench
+
+bench-quick: java setup
+	$(BIN)/python -m bench --quick
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis

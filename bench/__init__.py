@@ -1,0 +1,1 @@
+"""Benchmarks: contenders side by side in one run, alternating, medians of warm batches, ratios."""

@@ -1,0 +1,31 @@
+"""`python -m bench [--quick] [case ...]`."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+
+from bench import count, state_size
+from headrace import StreamsConfig
+from headrace._runtime.spark.session import local_session, query_settings
+
+CASES = {"count": count.run, "state-size": state_size.run}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Headrace against what a user would pick instead, in one run.")
+    parser.add_argument("cases", nargs="*", choices=[*CASES, []], help="default: all")
+    parser.add_argument("--quick", action="store_true", help="fewer batches, under three minutes")
+    arguments = parser.parse_args()
+    config = StreamsConfig(application_id="bench", spark={"spark.master": "local[2]"})
+    spark = local_session(config)
+    # Every contender gets the same settings: RocksDB with change logs, two partitions.
+    with tempfile.TemporaryDirectory(prefix="headrace-bench-") as directory, query_settings(spark, config, 2):
+        for case in arguments.cases or CASES:
+            CASES[case](spark, Path(directory) / case, quick=arguments.quick)
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""Runs contenders in turns and reports medians: an absolute time proves nothing, a ratio within one run does."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import statistics
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).with_name("results.json")
+
+
+@dataclass
+class Contender:
+    """One way to do the work. `run` processes the next round and returns records and seconds of each warm batch."""
+
+    name: str
+    run: Callable[[int], list[tuple[int, float]]]
+    batches: list[tuple[int, float]] = field(default_factory=list)
+
+    @property
+    def rate(self) -> float:
+        """Records per second, the median over all warm batches."""
+        return statistics.median(records / seconds for records, seconds in self.batches)
+
+
+def alternate(contenders: Iterable[Contender], rounds: int) -> None:
+    listed = list(contenders)
+    for number in range(rounds):
+        for contender in listed:
+            started = time.perf_counter()
+            batches = contender.run(number)
+            contender.batches += batches
+            shown = ", ".join(f"{records / seconds:,.0f}" for records, seconds in batches)
+            print(
+                f"  round {number + 1} {contender.name:24} {shown} records/s ({time.perf_counter() - started:.0f} s)",
+                flush=True,
+            )
+
+
+def table(title: str, contenders: list[Contender]) -> None:
+    """Prints medians and the ratio of the first contender to each."""
+    first = contenders[0]
+    print(f"\n{title}")
+    print(f"  {'contender':24} {'records/s':>12} {'batches':>8} {f'{first.name} is':>16}")
+    for contender in contenders:
+        ratio = f"{first.rate / contender.rate:.2f}x"
+        print(f"  {contender.name:24} {contender.rate:12,.0f} {len(contender.batches):8} {ratio:>16}")
+
+
+def save(case: str, rates: dict[str, float], details: dict[str, Any] | None = None) -> None:
+    """Adds a case to the results file, next to those already there."""
+    results: dict[str, Any] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"cases": {}}
+    results["machine"] = {"cores": os.cpu_count(), "python": platform.python_version()}
+    results["cases"][case] = {name: round(rate) for name, rate in rates.items()}
+    if details:
+        results.setdefault("details", {})[case] = details
+    RESULTS.write_text(json.dumps(results, indent=2) + "\n")
+
+
+def warm_batches(query: Any, records: int) -> list[tuple[int, float]]:
+    """Records and seconds of each batch of a finished query, without the first, which pays for planning and warm-up."""
+    progress = [p for p in query.recentProgress if p["numInputRows"]]
+    return [(records, p["durationMs"]["triggerExecution"] / 1000) for p in progress[1:]]
+
+
+def worker_memory_mb() -> float:
+    """The resident memory of the largest Python worker below this process."""
+    largest = 0
+    for status in Path("/proc").glob("[0-9]*/status"):
+        try:
+            if "pyspark" in status.with_name("cmdline").read_text():
+                resident = next(
+                    (line for line in status.read_text().splitlines() if line.startswith("VmHWM")), "VmHWM: 0"
+                )
+                largest = max(largest, int(resident.split()[1]))
+        except OSError:
+            continue
+    return largest / 1024

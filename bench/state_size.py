@@ -1,0 +1,82 @@
+"""Case `state-size`: what a batch of 10,000 touched keys costs with 10,000 and with 1,000,000 keys in the store."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import statistics
+import time
+from pathlib import Path
+from typing import Any
+
+import headrace as hr
+from bench.harness import Contender, alternate, save, table, warm_batches, worker_memory_mb
+from headrace import serdes
+
+TOUCHED = 10_000
+
+
+def run(spark: Any, directory: Path, *, quick: bool) -> None:
+    rounds, batches = (2, 4) if quick else (3, 8)
+    small, large = (Sized(spark, directory / str(keys), keys, batches) for keys in (TOUCHED, 1_000_000))
+    contenders = [Contender("10,000 keys in store", small), Contender("1,000,000 keys in store", large)]
+    print("state-size: batches of 10,000 records")
+    alternate(contenders, rounds)
+    table("batches of 10,000 touched keys", contenders)
+    slowdown = contenders[0].rate / contenders[1].rate
+    memory = worker_memory_mb()
+    restore = large.restored_in()
+    print(
+        f"  batch time with 1,000,000 keys: {slowdown:.2f}x; largest worker {memory:,.0f} MB; restore {restore:.1f} s"
+    )
+    save(
+        "state-size",
+        {"headrace-10k-keys": contenders[0].rate, "headrace-1m-keys": contenders[1].rate},
+        {"batch_time_ratio": round(slowdown, 2), "largest_worker_mb": round(memory), "restore_s": round(restore, 1)},
+    )
+
+
+class Sized:
+    """An application whose store holds so many keys before the first round."""
+
+    def __init__(self, spark: Any, directory: Path, keys: int, batches: int) -> None:
+        self._spark, self._directory, self._keys, self._batches = spark, directory, keys, batches
+        self._rng = random.Random(keys)
+        self._topics = hr.LocalTopics(directory / "topics")
+        self._topics.create("in", partitions=1)
+        builder = hr.StreamsBuilder()
+        builder.stream("in", value_serde=serdes.Long()).group_by_key().count(store="counts").to_stream().to("out")
+        self._topology = builder.build()
+        self._at = 0
+        self._process(range(keys), 250_000)
+
+    def __call__(self, number: int) -> list[tuple[int, float]]:  # noqa: ARG002
+        touched = [self._rng.randrange(self._keys) for _ in range(TOUCHED * (self._batches + 1))]
+        return warm_batches(self._process(touched, TOUCHED), TOUCHED)
+
+    def restored_in(self) -> float:
+        """Seconds a batch takes longer on a machine without a replica than on one that has it."""
+        usual = statistics.median(seconds for _, seconds in self(0))
+        shutil.rmtree(self._directory / "local")
+        started = time.perf_counter()
+        progress = self._process(range(TOUCHED), TOUCHED).recentProgress[0]
+        del started
+        return max(0.0, progress["durationMs"]["addBatch"] / 1000 - usual)
+
+    def _process(self, numbers: Any, limit: int) -> Any:
+        records = []
+        for number in numbers:
+            self._at += 1
+            records.append(hr.Record(f"key-{number:016}", 1, self._at))
+        self._topics.produce("in", records, value_serde=serdes.Long())
+        config = hr.StreamsConfig(
+            application_id="bench-state",
+            topics_dir=self._directory / "topics",
+            state_dir=self._directory / "state",
+            local_dir=self._directory / "local",
+            max_records_per_batch=limit,
+        )
+        app = hr.Streams(self._topology, config, spark=self._spark)._application
+        _, query = app._started(available_now=True)
+        query.awaitTermination()
+        return query

@@ -1,0 +1,229 @@
+"""The command line as a user runs it: real processes, real Spark. Their stderr shows no noise of Spark's."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import headrace as hr
+
+pytestmark = pytest.mark.spark
+
+COMMAND = [sys.executable, "-c", "from headrace.cli import main; main()"]
+
+APP = """\
+import headrace as hr
+
+builder = hr.StreamsBuilder()
+(
+    builder.stream("numbers")
+    .map_values(lambda value: 60 // value, name="divide")
+    .group_by(lambda key, value: key[0], name="by-letter")
+    .reduce(lambda total, value: total + value, store="totals")
+    .to_stream()
+    .to("sums")
+)
+topology = builder.build()
+config = hr.StreamsConfig(application_id="sums", spark={"spark.master": "local[2]"})
+"""
+
+LINES = """\
+{"key": "a1", "value": 1, "timestamp_ms": 1000}
+{"key": "b1", "value": 2, "timestamp_ms": 3000}
+{"key": "a2", "value": 0, "timestamp_ms": 2000}
+{"key": "a1", "value": 3, "timestamp_ms": 4000}
+"""
+
+DEMO = """\
+
+== The application ==
+
+Sensors report temperatures. How cold and how warm is it in each room?
+
+builder = hr.StreamsBuilder()
+(
+    builder.stream("readings")
+    # Stateless: a broken sensor measures nothing.
+    .filter(lambda _, reading: reading["celsius"] is not None, name="measured")
+    # The key was the sensor and becomes the room, so readings are dealt anew: a repartition.
+    .group_by(lambda _, reading: reading["room"], name="by-room")
+    # Stateful: one row per room. Its timestamp is the highest of all readings in it.
+    .aggregate(lambda: {"readings": 0}, add, store="rooms", name="climate")
+    # Every change of a row is a record of the output.
+    .to_stream()
+    .to("room-climate")
+)
+
+From topic to topic:
+
+topic readings
+└── measured  filter
+    └── by-room  select key
+        └── repartition by-room-repartition
+            └── climate  aggregate  store rooms
+                └── to stream
+                    └── topic room-climate
+
+== First run ==
+
+These readings wait in the topic readings, in this order:
+
+ sensor      room        °C   measured
+ ──────────────────────────────────────────────
+ kitchen-1   kitchen   21.0   10:00:00
+ cellar-1    cellar    11.5   10:00:05
+ kitchen-2   kitchen   22.5   10:00:10
+ cellar-1    cellar           10:00:15   broken
+ kitchen-1   kitchen   23.0   10:00:30
+ kitchen-1   kitchen   19.5   10:00:20   late
+ cellar-1    cellar    12.0   10:00:40
+
+Spark has processed them. New in the topic room-climate:
+
+ key       value                                               timestamp
+ ───────────────────────────────────────────────────────────────────────────────────────────
+ kitchen   {"readings": 1, "coldest": 21.0, "warmest": 21.0}   10:00:00
+ kitchen   {"readings": 2, "coldest": 21.0, "warmest": 22.5}   10:00:10
+ kitchen   {"readings": 3, "coldest": 21.0, "warmest": 23.0}   10:00:30
+ kitchen   {"readings": 4, "coldest": 19.5, "warmest": 23.0}   10:00:30    from the late one
+ cellar    {"readings": 1, "coldest": 11.5, "warmest": 11.5}   10:00:05
+ cellar    {"readings": 2, "coldest": 11.5, "warmest": 12.0}   10:00:40
+
+Each reading gave an update of its room, but for the broken one, which was filtered out.
+The late one counts like any other. The room's timestamp stays at the highest seen: time does not go back.
+
+== Second run ==
+
+Spark was stopped. Meanwhile more readings came, one from before:
+
+ sensor      room        °C   measured
+ ────────────────────────────────────────────
+ kitchen-2   kitchen   24.5   10:00:25   late
+ cellar-1    cellar    11.0   10:00:50
+ kitchen-1   kitchen   21.5   10:00:55
+
+Spark has processed them. New in the topic room-climate:
+
+ key       value                                               timestamp
+ ───────────────────────────────────────────────────────────────────────────────────────────
+ kitchen   {"readings": 5, "coldest": 19.5, "warmest": 24.5}   10:00:30    from the late one
+ kitchen   {"readings": 6, "coldest": 19.5, "warmest": 24.5}   10:00:55
+ cellar    {"readings": 3, "coldest": 11.0, "warmest": 12.0}   10:00:50
+
+The counts went on, and so did each room's time. Input offsets, state and output are committed together,
+so a restart, or a crash, neither loses nor repeats a reading.
+
+== The store rooms ==
+
+What the application now knows, one row per room:
+
+ key       value                                               timestamp
+ ───────────────────────────────────────────────────────────────────────
+ cellar    {"readings": 3, "coldest": 11.0, "warmest": 12.0}   10:00:50
+ kitchen   {"readings": 6, "coldest": 19.5, "warmest": 24.5}   10:00:55
+
+
+== What next ==
+
+Everything is in my-demo: the application demo.py, its topics, its state. Try:
+
+headrace store my-demo/demo.py rooms --key kitchen
+headrace topics consume room-climate --topics-dir my-demo/topics
+headrace describe my-demo/demo.py --format html --output demo.html
+echo 'cellar-1:{"room": "cellar", "celsius": 30}' | headrace topics produce readings --topics-dir my-demo/topics
+headrace run my-demo/demo.py --until-caught-up
+"""
+
+
+@pytest.fixture(autouse=True)
+def in_new_directory(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def headrace(*arguments, stdin=""):
+    """What a command writes to stdout and stderr, and its exit code."""
+    done = subprocess.run([*COMMAND, *arguments], input=stdin, capture_output=True, text=True, timeout=300, check=False)
+    return trimmed(done.stdout), done.stderr, done.returncode
+
+
+def trimmed(text):
+    return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
+
+
+def without_seconds(text):
+    return re.sub(r" in [\d.]+ s( \([\d,]+ records/s\))?", " in T s", text)
+
+
+def test_demo_shows_two_runs_and_leaves_what_its_last_words_promise():
+    assert headrace("demo", "--directory", "my-demo") == (DEMO, "", 0)
+    assert sorted(path.name for path in Path("my-demo").iterdir() if path.name != "__pycache__") == [
+        "demo.py",
+        "state",
+        "topics",
+    ]
+
+
+def test_failing_function_is_told_and_the_mended_file_goes_on_with_exact_output(tmp_path):
+    Path("app.py").write_text(APP)
+    headrace("topics", "create", "numbers", "--partitions", "1")
+    headrace("topics", "produce", "numbers", "--json", stdin=LINES)
+    assert headrace("run", "app.py", "--until-caught-up") == (
+        "",
+        "sums · starting Spark · 4 waiting\n"
+        "sums · catching up · 4 waiting\n"
+        "✗ ProcessingError\n"
+        "divide failed on record numbers-0@2 (key 'a2', timestamp 2000), task 0_0: "
+        "ZeroDivisionError: integer division or modulo by zero\n"
+        f'  at {tmp_path}/app.py:6 in <lambda>: .map_values(lambda value: 60 // value, name="divide")\n',
+        1,
+    )
+    Path("app.py").write_text(APP.replace("60 // value", "60 // value if value else -1"))
+    stdout, _, code = headrace("run", "app.py", "--until-caught-up")
+    assert (without_seconds(stdout), code) == ("sums caught up: 4 records in, 4 out, 1 batch in T s.\n", 0)
+    assert headrace("topics", "consume", "sums") == (
+        "   0        0  1970-01-01 00:00:01.000  a                 60\n"
+        "   0        1  1970-01-01 00:00:03.000  b                 30\n"
+        "   0        2  1970-01-01 00:00:02.000  a                 59\n"
+        "   0        3  1970-01-01 00:00:04.000  a                 79\n",
+        "",
+        0,
+    )
+    assert headrace("store", "app.py", "totals") == (
+        "\n"
+        " key   value   timestamp (UTC)\n"
+        " ─────────────────────────────────────\n"
+        " a     79      1970-01-01 00:00:04.000\n"
+        " b     30      1970-01-01 00:00:03.000\n"
+        "\n"
+        "2 entries.\n",
+        "",
+        0,
+    )
+
+
+def test_terminated_application_finishes_its_batch_and_sums_up():
+    Path("app.py").write_text(
+        APP.replace('name="divide")', 'name="divide")\n    .peek(lambda key, value: print("saw", key))')
+    )
+    headrace("topics", "create", "numbers", "--partitions", "1")
+    headrace("topics", "produce", "numbers", stdin="a:5\nb:6\n")
+    with subprocess.Popen([*COMMAND, "run", "app.py"], stdout=-1, stderr=-1, text=True) as running:
+        wait_until_written("sums", 2)
+        running.send_signal(signal.SIGTERM)
+        stdout, stderr = running.communicate(timeout=120)
+    assert (without_seconds(stdout), running.returncode) == ("sums stopped: 2 records in, 2 out, 1 batch in T s.\n", 0)
+    assert [line for line in stderr.splitlines() if not line.startswith("sums · ")] == ["saw a", "saw b"]
+
+
+def wait_until_written(topic, records, within_s=180):
+    topics = hr.LocalTopics("topics")
+    end_s = time.monotonic() + within_s
+    while topic not in topics.list() or topics.describe(topic).records < records:
+        assert time.monotonic() < end_s, f"{topic} was not written within {within_s} s"
+        time.sleep(0.1)

@@ -1,0 +1,135 @@
+"""`Streams` as users call it: runs, restarts, reads of stores, sessions of their own, Spark Connect."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from datetime import timedelta
+
+import pytest
+
+import headrace as hr
+from headrace import Record
+from tests.support.runtimes import SparkRuntime
+from tests.support.topologies import word_letters
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture
+def runtime(spark, tmp_path):
+    return SparkRuntime(spark, tmp_path, partitions=3)
+
+
+def lines(*texts, first=0):
+    return [("lines", f"k{i}", text, first + i) for i, text in enumerate(texts)]
+
+
+def test_several_calls_and_new_objects_go_on_where_the_last_one_stopped(runtime):
+    topology = word_letters()
+    runtime.produce(topology, lines("ant bee", "ant"))
+    app = hr.Streams(topology, runtime.config(), spark=runtime.spark)
+    app.process_available()
+    app.process_available()
+    runtime.produce(topology, lines("bee ant", first=10))
+    hr.Streams(topology, runtime.config(), spark=runtime.spark).process_available()
+    counts = {
+        key: [(r.value, r.timestamp_ms) for r in runtime.outputs(topology)["word-counts"] if r.key == key]
+        for key in ("ant", "bee")
+    }
+    assert counts == {"ant": [(1, 0), (2, 1), (3, 10)], "bee": [(1, 0), (2, 10)]}
+
+
+def test_stores_show_the_last_committed_state_with_timestamps(runtime):
+    topology = word_letters()
+    runtime.produce(topology, lines("ant bee cat", "ant"))
+    app = hr.Streams(topology, runtime.config(), spark=runtime.spark)
+    assert list(app.store("words").all()) == []
+    app.process_available()
+    words = app.store("words")
+    assert list(words.all()) == [("ant", 2), ("bee", 1), ("cat", 1)]
+    assert (words.get("ant"), words.get("nothing")) == (2, None)
+    assert list(words.range("b", "cat")) == [("bee", 1), ("cat", 1)]
+    assert words.get_with_timestamp("ant").timestamp_ms == 1
+    assert app.store("letters").get("b") == ["bee=1"]
+    with pytest.raises(
+        hr.StateError, match=r"There is no store 'word'. Did you mean 'words'\? Known stores: 'letters', 'words'"
+    ):
+        app.store("word")
+
+
+def test_running_application_processes_what_arrives_and_stops(runtime):
+    topology = word_letters()
+    runtime.produce(topology, lines("ant"))
+    app = hr.Streams(topology, runtime.config(), spark=runtime.spark)
+    app.start()
+    try:
+        assert app.await_termination(timedelta(seconds=0.1)) is False
+        app._application._query.processAllAvailable()
+        runtime.produce(topology, lines("ant", first=5))
+        app._application._query.processAllAvailable()
+        assert app.store("words").get("ant") == 2
+        with pytest.raises(hr.StreamsError, match=r"process_available\(\) was called while application 'test' runs"):
+            app.process_available()
+    finally:
+        app.stop()
+    assert runtime.outputs(topology)["word-counts"] == [Record("ant", 1, 0), Record("ant", 2, 5)]
+
+
+def test_metrics_count_every_record_once_over_restarts(runtime):
+    topology = word_letters()
+    runtime.produce(topology, lines("ant bee", "ant"))
+    hr.Streams(topology, runtime.config(max_records_per_batch=1), spark=runtime.spark).process_available()
+    runtime.produce(topology, lines("cow", first=9))
+    app = hr.Streams(topology, runtime.config(), spark=runtime.spark)
+    app.process_available()
+    metrics = app.metrics()
+    assert metrics["KSTREAM-SOURCE-0000000000"] == {"records_in": 3}
+    assert metrics["words-repartition-source"] == {"records_in": 4}
+    assert metrics["topic word-counts"] == {"records_out": 4}
+
+
+def test_session_settings_of_the_user_are_left_as_they_were(runtime):
+    before = dict(runtime.spark.conf.getAll)
+    runtime.produce(word_letters(), lines("ant"))
+    hr.Streams(word_letters(), runtime.config(), spark=runtime.spark).process_available()
+    assert dict(runtime.spark.conf.getAll) == before
+
+
+def test_replicas_may_vanish_at_any_time(runtime):
+    import shutil
+
+    topology = word_letters()
+    for round_number in range(3):
+        runtime.produce(topology, lines("ant bee", first=round_number * 10))
+        hr.Streams(topology, runtime.config(), spark=runtime.spark).process_available()
+        shutil.rmtree(runtime.directory / "local")
+    counts = [(r.key, r.value) for r in runtime.outputs(topology)["word-counts"]]
+    assert sorted(counts) == [("ant", 1), ("ant", 2), ("ant", 3), ("bee", 1), ("bee", 2), ("bee", 3)]
+
+
+def test_runs_on_spark_connect(tmp_path):
+    code = f"""
+        from pathlib import Path
+        from pyspark.sql import SparkSession
+        import headrace as hr
+        from headrace import serdes
+        from tests.support.runtimes import SparkRuntime
+        from tests.support.topologies import word_letters
+
+        spark = SparkSession.builder.remote("local[2]").getOrCreate()
+        runtime = SparkRuntime(spark, Path({str(tmp_path)!r}), partitions=2)
+        topology = word_letters()
+        runtime.produce(topology, [("lines", "k", "ant bee", 3), ("lines", "k", "ant", 2)])
+        app = hr.Streams(topology, runtime.config(), spark=spark)
+        app.process_available()
+        counts = sorted((r.key, r.value, r.timestamp_ms) for r in runtime.outputs(topology)["word-counts"])
+        assert counts == [("ant", 1, 3), ("ant", 2, 3), ("bee", 1, 3)], counts
+        assert list(app.store("words").all()) == [("ant", 2), ("bee", 1)]
+        spark.stop()
+    """
+    ended = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=False, timeout=300
+    )
+    assert ended.returncode == 0, ended.stderr[-3000:]

@@ -1,0 +1,405 @@
+"""The command line without Spark: descriptions, topics, errors, help."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import headrace as hr
+from headrace.cli.loading import load
+from headrace.cli.program import program
+from headrace.cli.progress import Meter, Rate, Snapshot
+from headrace.errors import known_names
+
+APP = """\
+import headrace as hr
+
+builder = hr.StreamsBuilder()
+(
+    builder.stream("words")
+    .filter(lambda key, value: value, name="non-empty")
+    .group_by(lambda key, value: value, name="by-word")
+    .count(store="counts")
+    .to_stream()
+    .to("totals")
+)
+topology = builder.build()
+"""
+
+SERDES = known_names(name for name in hr.serdes.__all__ if name != "Serde")
+
+
+@pytest.fixture(autouse=True)
+def in_new_directory(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+
+
+def headrace(*arguments, stdin=None):
+    """What a command writes to stdout and stderr, and its exit code."""
+    result = CliRunner().invoke(program, list(arguments), input=stdin)
+    return result.stdout, result.stderr, result.exit_code
+
+
+def app(source=APP, name="app.py"):
+    Path(name).write_text(source)
+    return name
+
+
+def squeezed(text):
+    """Words without the spaces and lines of a table."""
+    return [line.split() for line in text.splitlines() if line.strip(" ─")]
+
+
+def test_no_arguments_show_the_help():
+    assert headrace()[0].rstrip() == headrace("--help")[0].rstrip()
+
+
+@pytest.mark.parametrize(
+    ("command", "example"),
+    [
+        ((), "Begin with: headrace demo"),
+        (("demo",), "Example: headrace demo --directory my-demo"),
+        (("run",), "Examples: headrace run app.py --until-caught-up"),
+        (("describe",), "Examples: headrace describe app.py"),
+        (("store",), "Examples: headrace store app.py counts --limit 20"),
+        (("topics", "list"), "Example: headrace topics list --topics-dir topics"),
+        (("topics", "create"), "Example: headrace topics create clicks --partitions 4"),
+        (("topics", "produce"), """Examples: echo 'alice:{"page": "/"}' | headrace topics produce clicks"""),
+        (("topics", "consume"), "Examples: headrace topics consume clicks --limit 10"),
+    ],
+)
+def test_help_of_every_command_has_an_example(command, example):
+    stdout, stderr, code = headrace(*command, "--help")
+    assert (example in stdout, stderr, code) == (True, "", 0)
+
+
+def test_version():
+    assert headrace("--version") == (f"headrace {hr.__version__}\n", "", 0)
+
+
+def test_describe_prints_the_text_of_the_topology():
+    assert headrace("describe", app()) == (load("app.py").topology.describe(), "", 0)
+
+
+def test_describe_prints_a_mermaid_flowchart():
+    assert headrace("describe", app(), "--format", "mermaid") == (load("app.py").topology.to_mermaid(), "", 0)
+
+
+def test_describe_writes_an_html_page_that_needs_nothing_else():
+    assert headrace("describe", app(), "--format", "html", "--output", "app.html") == ("Wrote app.html.\n", "", 0)
+    page = Path("app.html").read_text()
+    svg = ET.fromstring(page[page.index("<svg") : page.index("</svg>") + len("</svg>")])
+    assert [title.text for title in svg.iter("{http://www.w3.org/2000/svg}title")] == [
+        "KSTREAM-SOURCE-0000000000: source",
+        "non-empty: filter",
+        "by-word: select key",
+        "by-word-repartition-filter: null key filter",
+        "by-word-repartition-sink: sink",
+        "by-word-repartition-source: source",
+        "KSTREAM-AGGREGATE-0000000003: count",
+        "KTABLE-TOSTREAM-0000000007: to stream",
+        "KSTREAM-SINK-0000000008: sink",
+        "words: topic",
+        "by-word-repartition: records dealt anew by their key",
+        "totals: topic",
+    ]
+    rest = page.replace("http://www.w3.org/2000/svg", "")
+    assert [word for word in ("http:", "https:", "<script", "<link", "@import", "url(http") if word in rest] == []
+
+
+def test_describe_names_another_topology_of_the_file():
+    app(APP.replace("topology =", "second ="))
+    assert headrace("describe", "app.py:second") == (load("app.py:second").topology.describe(), "", 0)
+
+
+@pytest.mark.parametrize(
+    ("source", "reference", "message"),
+    [
+        (
+            APP,
+            "other.py",
+            "File 'other.py' does not exist. Python files in '{here}': 'app.py'.",
+        ),
+        (
+            APP.replace("topology =", "second ="),
+            "app.py",
+            "app.py has no 'topology'. It defines the topologies 'second': name one with app.py:second.",
+        ),
+        (
+            APP,
+            "app.py:builder",
+            "app.py: 'builder' is a StreamsBuilder, not a Topology. Call its build(): topology = builder.build()",
+        ),
+        (
+            APP.replace("topology =", "#"),
+            "app.py",
+            "app.py has no 'topology'. It has the StreamsBuilder 'builder': add the line topology = builder.build()",
+        ),
+        (
+            "topology = 7\nother = 8\n",
+            "app.py",
+            "app.py has a 'topology' of type int, not a Topology. It defines: 'other', 'topology'. "
+            "Add a line like: topology = builder.build()",
+        ),
+        (
+            APP + "config = {'application.id': 'x'}\n",
+            "app.py",
+            "app.py: 'config' is a dict, not a StreamsConfig. Write config = hr.StreamsConfig(application_id=...), or "
+            "hr.StreamsConfig.from_mapping(...) for Kafka's dotted names.",
+        ),
+        (
+            "import headrace as hr\nhr.StreamsBuilder().stream('a').filter(3)\n",
+            "app.py",
+            "app.py failed while it was loaded: TopologyError: filter() needs a function predicate(key, value); got 3 "
+            "of type int.\n  at {here}/app.py:2: hr.StreamsBuilder().stream('a').filter(3)",
+        ),
+        (
+            "x = 1\nx = = 2\n",
+            "app.py",
+            "app.py failed while it was loaded: SyntaxError: invalid syntax\n  at {here}/app.py:2: x = = 2",
+        ),
+    ],
+)
+def test_a_file_without_a_topology_is_refused_and_told_what_it_has(tmp_path, source, reference, message):
+    app(source)
+    assert headrace("describe", reference) == ("", f"✗ Error\n{message.format(here=tmp_path)}\n", 1)
+
+
+def test_debug_lets_the_error_through_wherever_it_stands():
+    result = CliRunner().invoke(program, ["describe", "missing.py", "--debug"])
+    assert str(result.exception) == f"File 'missing.py' does not exist. Python files in '{Path.cwd()}': none."
+
+
+def test_options_override_the_config_of_the_file():
+    app(APP + "config = hr.StreamsConfig(application_id='mine', state_dir='s', spark={'a': '1'})\n")
+    config = load("app.py").configured(topics_dir=None, application_id="other", spark={"b": "2"})
+    shown = (config.application_id, str(config.topics_dir), str(config.state_dir), config.spark)
+    assert shown == ("other", "topics", "s", {"a": "1", "b": "2"})
+
+
+def test_a_state_directory_nobody_chose_follows_the_application_id():
+    app(APP + "config = hr.StreamsConfig(application_id='mine', topics_dir='t')\n")
+    config = load("app.py").configured(application_id="other")
+    assert (str(config.topics_dir), str(config.state_dir)) == ("t", "headrace-state/other")
+
+
+def test_a_file_without_config_is_an_application_of_its_own_name():
+    config = load(app(name="my app.py")).configured()
+    assert (config.application_id, str(config.topics_dir)) == ("my-app", "topics")
+
+
+def test_run_refuses_missing_topics_before_spark_starts():
+    headrace("topics", "create", "word")
+    assert headrace("run", app()) == (
+        "",
+        "✗ TopicError\nThe topology reads topic 'words', which does not exist. Did you mean 'word'? Known topics: "
+        "'word'. Create it with LocalTopics(...).create('words') or `headrace topics create words`.\n",
+        1,
+    )
+
+
+def test_run_refuses_a_spark_setting_without_value():
+    message = "--spark 'spark.master' has no '='; write it as --spark spark.sql.shuffle.partitions=4"
+    assert headrace("run", app(), "--spark", "spark.master") == ("", f"✗ Error\n{message}\n", 1)
+
+
+def test_store_refuses_an_unknown_store_and_lists_the_known():
+    message = "There is no store 'count'. Did you mean 'counts'? Known stores: 'counts'."
+    assert headrace("store", app(), "count") == ("", f"✗ StateError\n{message}\n", 1)
+
+
+def test_store_of_an_application_that_never_ran_says_how_to_run_it():
+    message = (
+        "Application 'app' has no state in 'headrace-state/app': it has not run yet. Start it with: headrace run app.py"
+    )
+    assert headrace("store", app(), "counts") == ("", f"✗ Error\n{message}\n", 1)
+
+
+def test_created_topics_are_listed_with_their_ends():
+    assert headrace("topics", "list") == (
+        "No topics in 'topics'. Create one with: headrace topics create clicks\n",
+        "",
+        0,
+    )
+    created = headrace("topics", "create", "clicks", "--partitions", "2")
+    assert created == ("Created topic clicks with 2 partitions in topics.\n", "", 0)
+    headrace("topics", "produce", "clicks", stdin="alice:1\nbob:2\nalice:3\n")
+    assert squeezed(headrace("topics", "list")[0]) == [
+        ["topic", "partitions", "records", "end", "offsets"],
+        ["clicks", "2", "3", "1", "2"],
+    ]
+
+
+def test_lines_become_records_and_are_printed_again():
+    headrace("topics", "create", "clicks", "--partitions", "1")
+    lines = (
+        '{"key": "alice", "value": {"page": "/"}, "timestamp_ms": 1748772000123, "headers": {"trace": "7"}}\n'
+        '\n{"key": "bob", "value": "text", "timestamp_ms": 5}\n{"value": null, "timestamp_ms": 6}\n'
+    )
+    assert headrace("topics", "produce", "clicks", "--json", stdin=lines) == ("3 records written to clicks.\n", "", 0)
+    assert headrace("topics", "consume", "clicks") == (
+        '   0        0  2025-06-01 10:00:00.123  alice             {"page": "/"}  [trace=7]\n'
+        "   0        1  1970-01-01 00:00:00.005  bob               text\n"
+        "   0        2  1970-01-01 00:00:00.006  null              null\n",
+        "",
+        0,
+    )
+
+
+def test_json_lines_of_one_topic_can_be_written_to_another():
+    for topic in ("clicks", "copy"):
+        headrace("topics", "create", topic, "--partitions", "3")
+    headrace(
+        "topics", "produce", "clicks", "--json", stdin='{"key":"a","value":1,"timestamp_ms":7,"headers":{"h":null}}\n'
+    )
+    lines, _, _ = headrace("topics", "consume", "clicks", "--json")
+    assert list(map(json.loads, lines.splitlines())) == [
+        {"partition": 1, "offset": 0, "timestamp_ms": 7, "key": "a", "value": 1, "headers": {"h": None}}
+    ]
+    headrace("topics", "produce", "copy", "--json", stdin=lines)
+    assert headrace("topics", "consume", "copy", "--json") == (lines, "", 0)
+
+
+@pytest.mark.parametrize(
+    ("serde", "typed", "json_value"),
+    [
+        ("Long", "12", "12"),
+        ("Double", "1.5", "1.5"),
+        ("Bool", "true", "true"),
+        ("string", "a:b", '"a:b"'),
+        ("Bytes", "hi", '"aGk="'),
+        ("Uuid", "12345678-1234-5678-1234-567812345678", '"12345678-1234-5678-1234-567812345678"'),
+    ],
+)
+def test_values_of_each_serde_go_in_as_text_and_through_json_and_back(serde, typed, json_value):
+    headrace("topics", "create", "t", "--partitions", "1")
+    headrace("topics", "produce", "t", "--value-serde", serde, stdin=f"k:{typed}\n")
+    headrace(
+        "topics", "produce", "t", "--value-serde", serde, "--json", stdin=f'{{"key": "k", "value": {json_value}}}\n'
+    )
+    lines = headrace("topics", "consume", "t", "--value-serde", serde, "--json")[0].splitlines()
+    assert [json.loads(line)["value"] for line in lines] == [json.loads(json_value)] * 2
+
+
+def test_values_of_an_unnamed_serde_are_shown_as_bytes_with_a_hint():
+    headrace("topics", "create", "t", "--partitions", "1")
+    lines = '{"key": "a", "value": 258, "timestamp_ms": 0}\n'
+    headrace("topics", "produce", "t", "--json", "--value-serde", "Long", stdin=lines)
+    assert headrace("topics", "consume", "t") == (
+        "   0        0  1970-01-01 00:00:00.000  a                 0x0000000000000102\n",
+        "Name the serde of the values with --value-serde Long or Double.\n",
+        0,
+    )
+
+
+def test_consume_stops_at_its_limit():
+    headrace("topics", "create", "t", "--partitions", "1")
+    headrace(
+        "topics", "produce", "t", "--json", stdin='{"value": 1, "timestamp_ms": 0}\n{"value": 2, "timestamp_ms": 0}\n'
+    )
+    assert headrace("topics", "consume", "t", "--limit", "1", "--follow") == (
+        "   0        0  1970-01-01 00:00:00.000  null              1\n",
+        "",
+        0,
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "stdin", "message"),
+    [
+        ((), "a:1\nb\n", "Line 2: there is no ':' in 'b'. Write key:value, or choose a --separator."),
+        ((), "a:1\nb:x\n", "Line 2: 'x' is no value of serde Json. Text goes in quotes, \"x\", or use String."),
+        (("--value-serde", "Long"), "a:x\n", "Line 1: 'x' is no value of serde Long."),
+        (
+            ("--json",),
+            '{"valu": 1}\n',
+            "Line 1: Object contains unknown field `valu`. A line looks like "
+            '{"key": "alice", "value": 1, "timestamp_ms": 12}.',
+        ),
+        (
+            ("--json",),
+            '{"timestamp_ms": -1}\n',
+            "Line 1: Malformed record: timestamp_ms is -1; a timestamp is 0 or greater.",
+        ),
+        (("--separator", ""), "", "--separator is empty; it must be at least one character."),
+        (("--file", "none.txt"), "", "Cannot read 'none.txt': No such file or directory."),
+        (
+            ("--key-serde", "Strin"),
+            "",
+            f"There is no serde 'Strin'. Did you mean 'String'? Known: {SERDES}.",
+        ),
+    ],
+)
+def test_a_line_that_cannot_be_a_record_is_named_and_nothing_is_written(options, stdin, message):
+    headrace("topics", "create", "t")
+    assert headrace("topics", "produce", "t", *options, stdin=stdin) == ("", f"✗ Error\n{message}\n", 1)
+    assert hr.LocalTopics("topics").describe("t").records == 0
+
+
+def test_records_before_a_bad_line_are_kept_if_they_were_to_be_committed():
+    headrace("topics", "create", "t")
+    code = headrace("topics", "produce", "t", "--commit-every", "2", stdin="a:1\nb:2\nc:3\nd\n")[2]
+    assert (code, hr.LocalTopics("topics").describe("t").records) == (1, 2)
+
+
+def test_records_are_read_from_a_file_with_its_own_separator():
+    headrace("topics", "create", "t", "--partitions", "1")
+    Path("lines.txt").write_text("a=1\nb==2\n")
+    headrace("topics", "produce", "t", "--file", "lines.txt", "--separator", "=", "--value-serde", "String")
+    records = hr.LocalTopics("topics").read("t", value_serde=hr.serdes.String())
+    assert [(record.key, record.value) for record in records] == [("a", "1"), ("b", "=2")]
+
+
+def test_an_unknown_topic_is_refused_with_those_there_are():
+    headrace("topics", "create", "clicks")
+    message = "Topic 'click' does not exist. Did you mean 'clicks'? Known topics: 'clicks'. Create it first."
+    assert headrace("topics", "consume", "click") == ("", f"✗ TopicError\n{message}\n", 1)
+
+
+def test_only_new_records_need_follow():
+    headrace("topics", "create", "t")
+    message = "--from-end shows the records that come from now on; add --follow to wait for them."
+    assert headrace("topics", "consume", "t", "--from-end") == ("", f"✗ Error\n{message}\n", 1)
+
+
+def test_demo_refuses_a_directory_that_is_in_use():
+    app()
+    message = "'.' exists and is not an empty directory. Give the demo a new one."
+    assert headrace("demo", "--directory", ".") == ("", f"✗ Error\n{message}\n", 1)
+
+
+def test_progress_is_what_was_counted_and_what_waits_behind_the_last_finished_batch():
+    headrace("topics", "create", "words", "--partitions", "1")
+    headrace("topics", "produce", "words", stdin="a:1\nb:2\nc:3\n")
+    meter = Meter(
+        load(app()).topology._graph, hr.StreamsConfig(application_id="app", topics_dir="topics", state_dir="state")
+    )
+    assert meter.read() == Snapshot(batches=0, records_in=0, records_out=0, waiting=3)
+    checkpoint = Path("state", "checkpoint")
+    for folder in ("commits", "offsets"):
+        (checkpoint / folder).mkdir(parents=True)
+    (checkpoint / "commits" / "9").touch()
+    (checkpoint / "offsets" / "9").write_text('v1\n{"conf":{}}\n{"words-0": 2}')
+    (checkpoint / "offsets" / "10").write_text('v1\n{"conf":{}}\n{"words-0": 3}')
+    counts = {"KSTREAM-SOURCE-0000000000": {"records_in": 2}, "topic totals": {"records_out": 1}}
+    Path("state", "counters.json").write_text(json.dumps({"batch": 9, "counts": counts}))
+    assert meter.read() == Snapshot(batches=10, records_in=2, records_out=1, waiting=1)
+    assert (meter.last_commit(), meter.last_planned()) == (9, 10)
+    (checkpoint / "offsets" / "9").write_text("v9\n")
+    assert meter.read().waiting is None
+
+
+def test_rate_is_that_of_the_last_seconds():
+    rate = Rate(over_s=10)
+    assert [rate.add(now_s, records) for now_s, records in [(0, 0), (5, 50), (10, 100), (20, 100), (30, 100)]] == [
+        0.0,
+        10.0,
+        10.0,
+        0.0,
+        0.0,
+    ]

@@ -1,0 +1,107 @@
+"""The filter on the stderr of Spark's JVM: its own noise goes, everything else passes unchanged and at once."""
+
+from __future__ import annotations
+
+import os
+import queue
+
+import pytest
+
+from headrace._runtime.spark import quiet
+from headrace._runtime.spark.quiet import NoiseFilter
+
+STARTUP = b"""\
+WARNING: Using incubator modules: jdk.incubator.vector
+Setting default log level to "WARN".
+To adjust logging level use sc.setLogLevel(newLevel). For SparkR, use setLogLevel(newLevel).
+"""
+WORKER = b"""\
+Starting Streaming TransformWithStateInPandas Python worker.
+
+Streaming TransformWithStateInPandas Python worker finish init stage of Python runner. Received UDF from JVM: <f>.
+
+Streaming TransformWithStateInPySpark Python worker Starting execution of UDF: <f>.
+
+Streaming TransformWithState Python worker received parameters for UDF. State server port/path: /tmp/x.sock.
+
+"""
+PANDAS = b"""\
+/venv/lib/python3.11/site-packages/pyspark/sql/pandas/functions.py:777: FutureWarning: PySpark does not yet fully \
+support pandas >= 3.0.0. Some features may not work correctly.
+  require_minimum_pandas_version()
+"""
+WORKER_GONE = b"""\
+Traceback (most recent call last):
+  File "/venv/pyspark/python/lib/pyspark.zip/pyspark/daemon.py", line 264, in manager
+  File "/venv/pyspark/python/lib/pyspark.zip/pyspark/daemon.py", line 95, in worker
+BrokenPipeError: [Errno 32] Broken pipe
+"""
+USER = b"""\
+seen alice 1
+
+Setting out
+Traceback (most recent call last):
+  File "/home/me/app.py", line 3, in <module>
+BrokenPipeError: [Errno 32] Broken pipe
+  require_minimum_pandas_version()
+/home/me/app.py:3: FutureWarning: mine
+"""
+DAEMON_FAILED = WORKER_GONE.replace(b"BrokenPipeError: [Errno 32] Broken pipe", b"MemoryError")
+
+
+def shown(*pieces):
+    noise = NoiseFilter()
+    return b"".join([*map(noise.feed, pieces), noise.flush()])
+
+
+@pytest.mark.parametrize("text", [STARTUP, WORKER, PANDAS, WORKER_GONE])
+def test_noise_is_dropped(text):
+    assert shown(text) == b""
+
+
+@pytest.mark.parametrize("text", [USER, DAEMON_FAILED, b"\n\n", b"no newline", b"\xff\xfe bytes\r\n"])
+def test_everything_else_passes_unchanged(text):
+    assert shown(text) == text
+
+
+@pytest.mark.parametrize("size", [1, 7, 100])
+def test_pieces_of_any_size_give_the_same(size):
+    text = STARTUP + USER + WORKER + USER + WORKER_GONE + PANDAS + USER
+    pieces = [text[start : start + size] for start in range(0, len(text), size)]
+    assert shown(*pieces) == USER * 3
+
+
+def test_an_unfinished_line_is_shown_when_asked_and_so_is_its_rest():
+    noise = NoiseFilter()
+    parts = [noise.feed(b"loading "), noise.flush(), noise.feed(b"50% "), noise.flush(), noise.feed(b"done\nnext\n")]
+    assert parts == [b"", b"loading ", b"", b"50% ", b"done\nnext\n"]
+
+
+def test_the_traceback_of_a_worker_that_is_gone_in_the_middle_is_not_shown():
+    lines = WORKER_GONE.splitlines(keepends=True)
+    assert [shown(*lines[:length]) for length in range(1, 4)] == [b"", b"", b""]
+
+
+def test_lines_arrive_while_the_pipe_is_open_and_its_end_is_noticed():
+    arrived = queue.Queue()
+    reading, writing = os.pipe()
+    pump = quiet._Pump(reading)
+    with quiet.diverted(lambda data: arrived.put(data) if data else None):
+        pump.start()
+        os.write(writing, WORKER + b"hello\n")
+        assert arrived.get(timeout=10) == b"hello\n"
+        os.write(writing, b"no newline")
+        assert arrived.get(timeout=10) == b"no newline"
+        os.close(writing)
+        pump.join(timeout=10)
+    assert (arrived.empty(), pump.is_alive()) == (True, False)
+
+
+def test_what_passes_goes_to_what_stderr_is_at_the_time(capfd):
+    reading, writing = os.pipe()
+    pump = quiet._Pump(reading)
+    pump.start()
+    os.write(writing, STARTUP + b"hello\n")
+    os.close(writing)
+    pump.join(timeout=10)
+    assert capfd.readouterr() == ("", "hello\n")
