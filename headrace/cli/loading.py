@@ -38,7 +38,7 @@ class Loaded:
         settings = dict(vars(self.config))
         if settings["state_dir"] == StreamsConfig(application_id=self.config.application_id).state_dir:
             del settings["state_dir"]
-        if settings["topics_dir"] is None:
+        if settings["topics_dir"] is None and settings["bootstrap_servers"] is None:
             settings["topics_dir"] = "topics"
         given["spark"] = {**settings["spark"], **given.get("spark", {})}
         return StreamsConfig(**{**settings, **given})

@@ -40,6 +40,8 @@ class _Picture:
                 for topic in node.topics:
                     self._sources.setdefault(topic, []).append(node.name)
         self._home = {node.name: sub.number for sub in graph.sub_topologies for node in sub.nodes}
+        self._internal = {node.topic for node in graph.nodes if isinstance(node, Sink) and node.internal}
+        self._looped: dict[str, str] = {}
         self._place_all()
 
     def svg(self) -> str:
@@ -47,11 +49,13 @@ class _Picture:
         left = min(box.x - box.width / 2 for box in everything) - _MARGIN
         width = max(box.x + box.width / 2 for box in everything) + _MARGIN - left
         height = max(box.y + box.height / 2 for box in everything) + _MARGIN
-        internal = {node.topic for node in self._graph.nodes if isinstance(node, Sink) and node.internal}
+        names = {key: topic for topic, key in self._looped.items()}
         parts = [shapes.frame(f"Sub-topology {sub.number}", box) for sub, box in self._frames]
         parts += self._edges()
         parts += [shapes.node(node, self._nodes[node.name]) for node in self._graph.nodes]
-        parts += [shapes.topic(name, box, internal=name in internal) for name, box in self._topics.items()]
+        for key, box in self._topics.items():
+            topic = names.get(key, key)
+            parts.append(shapes.topic(topic, box, internal=topic in self._internal))
         return shapes.drawing(left, width, height, parts)
 
     def _place_all(self) -> None:
@@ -63,8 +67,12 @@ class _Picture:
             for reader in self._sources.get(topic, ())
         ]
         level = depths([sub.number for sub in subs], [(upper, lower) for upper, lower in between if upper != lower])
-        row = {topic: level[self._home[readers[0]]] for topic, readers in self._sources.items()}
-        row |= {topic: level[self._home[writers[0]]] + 1 for topic, writers in self._sinks.items()}
+        row = {topic: level[self._home[writers[0]]] + 1 for topic, writers in self._sinks.items()}
+        for topic, readers in self._sources.items():
+            at = level[self._home[readers[0]]]
+            if at < row.get(topic, 0) and not self._fed_back(topic):
+                self._looped[topic] = f"{topic} again"
+            row[self._read_as(topic)] = row.get(self._read_as(topic), at)
         top = _MARGIN
         for number in range(max(level.values()) + 2):
             topics = [topic for topic in row if row[topic] == number and not self._fed_back(topic)]
@@ -75,21 +83,26 @@ class _Picture:
             top = bottom + _LEVEL_GAP
 
     def _fed_back(self, topic: str) -> bool:
-        """Whether one sub-topology, and no other, writes and reads a topic: then it stands among the nodes."""
-        writing = {self._home[name] for name in self._sinks.get(topic, ())}
-        return len(writing) == 1 and writing == {self._home[name] for name in self._sources.get(topic, ())}
+        """Whether a topic is a repartition within one sub-topology: then it stands among the nodes."""
+        users = [*self._sinks.get(topic, ()), *self._sources.get(topic, ())]
+        return topic in self._internal and len({self._home[name] for name in users}) == 1
+
+    def _read_as(self, topic: str) -> str:
+        """A topic written below those who read it is drawn a second time, above them."""
+        return self._looped.get(topic, topic)
 
     def _place_topics(self, topics: list[str], top: float) -> None:
         """Puts topics near what has been placed of those who read and write them."""
         near = {topic: [self._nodes[name].x for name in self._users(topic) if name in self._nodes] for topic in topics}
         order = sorted(topics, key=lambda topic: fmean(near[topic] or [0.0]))
-        sizes = [shapes.topic_size(topic) for topic in order]
+        sizes = [shapes.topic_size(topic.removesuffix(" again")) for topic in order]
         places = spread([fmean(near[topic] or [0.0]) for topic in order], [width for width, _ in sizes])
         for topic, x, size in zip(order, places, sizes, strict=True):
             self._topics[topic] = Box(x, top + size[1] / 2, *size)
 
-    def _users(self, topic: str) -> list[str]:
-        return self._sinks.get(topic) or self._sources.get(topic, [])
+    def _users(self, key: str) -> list[str]:
+        read = {self._read_as(topic): names for topic, names in self._sources.items()}
+        return self._sinks.get(key) or read.get(key, [])
 
     def _place_frames(self, subs: list[SubTopology], top: float) -> float:
         drawings = [self._drawn(sub) for sub in subs]
@@ -119,10 +132,10 @@ class _Picture:
     def _wanted(self, sub: SubTopology, drawing: Drawing) -> float:
         """Where the middle of a frame should be for its sources to be below their topics."""
         shifts = [
-            self._topics[topic].x - (drawing.boxes[source.name].x - drawing.width / 2)
+            self._topics[key].x - (drawing.boxes[source.name].x - drawing.width / 2)
             for source in sub.sources
-            for topic in source.topics
-            if topic in self._topics
+            for key in map(self._read_as, source.topics)
+            if key in self._topics
         ]
         return fmean(shifts) if shifts else 0.0
 
@@ -141,7 +154,9 @@ class _Picture:
                 yield shapes.edge(self._nodes[parent], box, self._bends.get((parent, node.name), []))
             if isinstance(node, Source):
                 for topic in node.topics:
-                    yield shapes.edge(self._topics[topic], box, self._bends.get((_inner(topic), node.name), []))
+                    yield shapes.edge(
+                        self._topics[self._read_as(topic)], box, self._bends.get((_inner(topic), node.name), [])
+                    )
             if isinstance(node, Sink):
                 yield shapes.edge(box, self._topics[node.topic], self._bends.get((node.name, _inner(node.topic)), []))
 

@@ -12,6 +12,8 @@ import msgspec
 from headrace import errors
 from headrace.errors import StreamsError
 
+# What a Python worker raised: the first line after the frames of its traceback.
+_PYTHON_TRACE = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)+(\S.*)")
 _MARK = re.compile(r"headrace-error<([A-Za-z0-9+/=]+)>")
 
 
@@ -33,8 +35,15 @@ def reported() -> Iterator[None]:
 def recovered(failure: BaseException) -> StreamsError:
     """The error a failed query stands for; what is not ours is told in one line, the whole trace chained beneath."""
     found = _MARK.search(str(failure))
+    if "No module named 'headrace'" in str(failure):
+        message = (
+            "Spark's Python workers cannot import headrace. Install it in the Python they run, on every machine, or "
+            "point them to this one: set PYSPARK_PYTHON before Spark (or the Connect server) starts."
+        )
+        return StreamsError(message)
     if found is None:
-        lines = [line.strip() for line in str(failure).splitlines() if line.strip()]
+        raised = _PYTHON_TRACE.findall(str(failure))
+        lines = raised[-1:] or [line.strip() for line in str(failure).splitlines() if line.strip()]
         message = f"The Spark query failed: {lines[0] if lines else type(failure).__name__}"
         return StreamsError(message)
     name, text = msgspec.json.decode(base64.b64decode(found[1]))

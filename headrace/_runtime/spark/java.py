@@ -1,4 +1,4 @@
-"""Whether this machine has a Java that Spark can run on. Needs only the standard library, so it also runs as a script."""
+"""Whether this machine has a Java that Spark can run on. Standard library only, so that it also runs as a script."""
 
 from __future__ import annotations
 

@@ -18,6 +18,13 @@ from headrace.config import StreamsConfig
 
 def start(spark: Any, plan: Plan, config: StreamsConfig, *, available_now: bool) -> Any:
     """Starts the query of a plan and returns Spark's handle of it."""
+    try:
+        return _start(spark, plan, config, available_now=available_now)
+    except PySparkException as failure:
+        raise recovered(failure) from failure
+
+
+def _start(spark: Any, plan: Plan, config: StreamsConfig, *, available_now: bool) -> Any:
     packed = program.dump(plan)
     source = f"headrace-{plan.instance}"
     spark.dataSource.register(data_source(source, packed, config.max_records_per_batch))
