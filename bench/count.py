@@ -23,9 +23,9 @@ def run(spark: Any, directory: Path, *, quick: bool) -> None:
     contenders = [
         Contender("headrace", Headrace(spark, directory / "headrace", records, batches)),
         Contender("spark-native", Native(spark, directory / "native", records, batches)),
-        Contender("spark-tws-row", Row(spark, directory / "row", 20_000, 2 if quick else 3)),
+        Contender("spark-tws-row", Row(spark, directory / "row", 10_000, 2 if quick else 3)),
     ]
-    print(f"count: {KEYS:,} keys, batches of {records:,} records (spark-tws-row: 20,000)")
+    print(f"count: {KEYS:,} keys, batches of {records:,} records (spark-tws-row: 10,000)")
     alternate(contenders, rounds)
     table("count per key, highest timestamp, every update", contenders)
     save("count", {contender.name: contender.rate for contender in contenders})

@@ -6,11 +6,12 @@ import json
 import os
 import platform
 import statistics
+import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 RESULTS = Path(__file__).with_name("results.json")
 
@@ -69,16 +70,33 @@ def warm_batches(query: Any, records: int) -> list[tuple[int, float]]:
     return [(records, p["durationMs"]["triggerExecution"] / 1000) for p in progress[1:]]
 
 
-def worker_memory_mb() -> float:
-    """The resident memory of the largest Python worker below this process."""
-    largest = 0
-    for status in Path("/proc").glob("[0-9]*/status"):
-        try:
-            if "pyspark" in status.with_name("cmdline").read_text():
-                resident = next(
-                    (line for line in status.read_text().splitlines() if line.startswith("VmHWM")), "VmHWM: 0"
-                )
-                largest = max(largest, int(resident.split()[1]))
-        except OSError:
-            continue
-    return largest / 1024
+class WorkerMemory:
+    """Watches the private memory of the largest Python worker while it is entered."""
+
+    def __init__(self) -> None:
+        self.peak_mb = 0.0
+        self._ended = threading.Event()
+        self._watcher = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._watcher.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._ended.set()
+        self._watcher.join()
+
+    def _watch(self) -> None:
+        while not self._ended.wait(0.05):
+            self.peak_mb = max(self.peak_mb, *map(_private_mb, Path("/proc").glob("[0-9]*/status")), 0.0)
+
+
+def _private_mb(status: Path) -> float:
+    """Private pages only: those of the replica's file are shared with the page cache and given back on demand."""
+    try:
+        if "pyspark.daemon" not in status.with_name("cmdline").read_text():
+            return 0.0
+        lines = status.read_text().splitlines()
+    except OSError:
+        return 0.0
+    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("RssAnon")), 0.0)

@@ -5,34 +5,36 @@ from __future__ import annotations
 import random
 import shutil
 import statistics
-import time
 from pathlib import Path
 from typing import Any
 
 import headrace as hr
-from bench.harness import Contender, alternate, save, table, warm_batches, worker_memory_mb
+from bench.harness import Contender, alternate, save, table, warm_batches, WorkerMemory
 from headrace import serdes
 
 TOUCHED = 10_000
 
 
 def run(spark: Any, directory: Path, *, quick: bool) -> None:
-    rounds, batches = (2, 4) if quick else (3, 8)
+    rounds, batches = (2, 3) if quick else (3, 8)
     small, large = (Sized(spark, directory / str(keys), keys, batches) for keys in (TOUCHED, 1_000_000))
     contenders = [Contender("10,000 keys in store", small), Contender("1,000,000 keys in store", large)]
     print("state-size: batches of 10,000 records")
     alternate(contenders, rounds)
     table("batches of 10,000 touched keys", contenders)
     slowdown = contenders[0].rate / contenders[1].rate
-    memory = worker_memory_mb()
     restore = large.restored_in()
-    print(
-        f"  batch time with 1,000,000 keys: {slowdown:.2f}x; largest worker {memory:,.0f} MB; restore {restore:.1f} s"
-    )
+    print(f"  batch time with 1,000,000 keys is {slowdown:.2f}x, restoring them takes {restore:.1f} s")
+    print(f"  private memory of the largest worker: {small.memory_mb:,.0f} MB and {large.memory_mb:,.0f} MB")
     save(
         "state-size",
         {"headrace-10k-keys": contenders[0].rate, "headrace-1m-keys": contenders[1].rate},
-        {"batch_time_ratio": round(slowdown, 2), "largest_worker_mb": round(memory), "restore_s": round(restore, 1)},
+        {
+            "batch_time_ratio": round(slowdown, 2),
+            "restore_s": round(restore, 1),
+            "worker_mb_10k_keys": round(small.memory_mb),
+            "worker_mb_1m_keys": round(large.memory_mb),
+        },
     )
 
 
@@ -48,19 +50,21 @@ class Sized:
         builder.stream("in", value_serde=serdes.Long()).group_by_key().count(store="counts").to_stream().to("out")
         self._topology = builder.build()
         self._at = 0
+        self.memory_mb = 0.0
         self._process(range(keys), 250_000)
 
     def __call__(self, number: int) -> list[tuple[int, float]]:  # noqa: ARG002
         touched = [self._rng.randrange(self._keys) for _ in range(TOUCHED * (self._batches + 1))]
-        return warm_batches(self._process(touched, TOUCHED), TOUCHED)
+        with WorkerMemory() as memory:
+            query = self._process(touched, TOUCHED)
+        self.memory_mb = max(self.memory_mb, memory.peak_mb)
+        return warm_batches(query, TOUCHED)
 
     def restored_in(self) -> float:
         """Seconds a batch takes longer on a machine without a replica than on one that has it."""
         usual = statistics.median(seconds for _, seconds in self(0))
         shutil.rmtree(self._directory / "local")
-        started = time.perf_counter()
         progress = self._process(range(TOUCHED), TOUCHED).recentProgress[0]
-        del started
         return max(0.0, progress["durationMs"]["addBatch"] / 1000 - usual)
 
     def _process(self, numbers: Any, limit: int) -> Any:
