@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import headrace as hr
-from bench.harness import Contender, alternate, save, table, warm_batches, WorkerMemory
+from bench.harness import Contender, WorkerMemory, alternate, save, table, warm_batches
 from headrace import serdes
 
 TOUCHED = 10_000

@@ -5,13 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.support.runtimes import DriverRuntime, SparkRuntime
-
-# Tests run many short queries: a quick start matters more than peak speed of the JVM.
-FAST_START = {
-    "spark.master": "local[2]",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-}
+from tests.support.runtimes import FAST_START, DriverRuntime, SparkRuntime
 
 settings.register_profile(
     "headrace",

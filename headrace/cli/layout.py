@@ -87,13 +87,26 @@ def spread(wanted: Sequence[float], widths: Sequence[float], gap: float = _COLUM
 
 
 def depths(names: Sequence[N], edges: Sequence[tuple[N, N]]) -> dict[N, int]:
-    """The layer of each node: below all its parents, none empty. An edge of a cycle may point upwards."""
+    """The layer of each node, below all its parents. An edge that closes a cycle counts for nothing."""
+    children: dict[N, list[N]] = {name: [] for name in names}
+    for upper, lower in edges:
+        if upper not in _descendants(lower, children):
+            children[upper].append(lower)
     found = dict.fromkeys(names, 0)
     for _ in names:
-        for upper, lower in edges:
-            found[lower] = max(found[lower], found[upper] + 1)
-    rank = {depth: index for index, depth in enumerate(sorted(set(found.values())))}
-    return {name: rank[depth] for name, depth in found.items()}
+        for upper, lowers in children.items():
+            for lower in lowers:
+                found[lower] = max(found[lower], found[upper] + 1)
+    return found
+
+
+def _descendants(name: N, children: Mapping[N, list[N]]) -> set[N]:
+    found, waiting = {name}, [name]
+    while waiting:
+        new = set(children[waiting.pop()]) - found
+        found |= new
+        waiting += new
+    return found
 
 
 def _layers(

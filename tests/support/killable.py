@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import headrace as hr
+from tests.support.runtimes import FAST_START
 from tests.support.topologies import word_letters
 
 
@@ -16,7 +17,7 @@ def main(directory: Path, max_records: int) -> None:
         state_dir=directory / "state",
         local_dir=directory / "local",
         max_records_per_batch=max_records,
-        spark={"spark.master": "local[2]"},
+        spark=FAST_START,
     )
     with hr.Streams(word_letters(), config) as app:
         print("running", flush=True)

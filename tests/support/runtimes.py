@@ -7,6 +7,12 @@ from headrace._graph.nodes import Sink, Source
 from headrace._runtime.assemble import Defaults
 from headrace.testing import TopologyTestDriver
 
+# Tests run many short queries: a quick start matters more than peak speed of the JVM.
+FAST_START = {
+    "spark.master": "local[2]",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
+
 
 class DriverRuntime:
     """Everything in this process, record by record."""

@@ -30,7 +30,7 @@ def test_boxes_stand_apart_inside_the_drawing_and_below_their_parents(graph):
     assert [pair for pair in combinations(drawing.boxes, 2) if overlap(*map(drawing.boxes.get, pair))] == []
     assert [edge for edge in edges if drawing.boxes[edge[0]].y >= drawing.boxes[edge[1]].y] == []
     assert all(
-        0 <= box.x - box.width / 2 + 1e-6 and box.x + box.width / 2 <= drawing.width + 1e-6
+        box.x - box.width / 2 + 1e-6 >= 0 and box.x + box.width / 2 <= drawing.width + 1e-6
         for box in drawing.boxes.values()
     )
 

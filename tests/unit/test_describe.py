@@ -151,7 +151,7 @@ def test_mermaid_shows_topics_nodes_stores_and_sub_topologies():
         "flowchart TD\n"
         '    subgraph sub0["Sub-topology 0"]\n'
         '        n0["read<br/>Source"]\n'
-        '        n1["count<br/>StreamAggregate"]\n'
+        '        n1["count<br/>StreamCount"]\n'
         '        n2["stream<br/>TableToStream"]\n'
         '        n3["write<br/>Sink"]\n'
         '        s0[("counts")]\n'

@@ -19,6 +19,8 @@ from headrace.config import StreamsConfig
 from headrace.errors import StateError, StreamsError
 from headrace.topics.log import TopicLog
 
+_ABANDONED_AFTER_S = 24 * 3600  # data files of writers that were killed; no batch takes so long
+
 
 class Application:
     """What `Streams` is once Spark is needed."""
@@ -104,6 +106,7 @@ class Application:
         """A new start of the application; any earlier one still running can no longer write."""
         plan, manifest = self._planned()
         manifests.save(self._config, manifest)
+        TopicLog(plan.topics_dir).sweep(_ABANDONED_AFTER_S)
         return plan, queries.start(self.spark, plan, self._config, available_now=available_now)
 
     def _refuse_lost_checkpoint(self, manifest: manifests.Manifest) -> None:

@@ -40,11 +40,13 @@ def _with_order(
     plan: Plan, topic: str, partition: int, first_offset: int, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[tuple[pa.RecordBatch, Order]]:
     rank, reached_ms, offset = plan.ranks[topic, partition], -1, first_offset
+    extracted = plan.reader_of[topic].blueprint.extractors
     for whole in batches:
         for start in range(0, whole.num_rows, _MAX_ROWS):
             batch = whole.slice(start, _MAX_ROWS)
             timestamps = batch.column("timestamp").to_numpy()
-            _refuse_negative(timestamps, topic, partition, offset)
+            if topic not in extracted:
+                _refuse_negative(timestamps, topic, partition, offset)
             order = Order.of_partition(rank, offset, timestamps, reached_ms)
             reached_ms, offset = int(order.time_ms[-1]), offset + batch.num_rows
             yield batch, order

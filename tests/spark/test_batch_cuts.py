@@ -1,0 +1,34 @@
+"""On Spark itself: wherever batches are cut, the output topics are the same."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import headrace as hr
+from tests.property.test_batch_cuts import RECORDS, fill
+from tests.support.runtimes import SparkRuntime
+from tests.support.topologies import word_letters
+
+pytestmark = pytest.mark.spark
+
+
+def run(spark, records, limit):
+    with tempfile.TemporaryDirectory() as name:
+        runtime = SparkRuntime(spark, Path(name))
+        fill(runtime.directory, records)
+        hr.Streams(word_letters(), runtime.config(max_records_per_batch=limit), spark=spark).process_available()
+        return {
+            topic: [(r.partition, r.key, r.value, r.timestamp_ms) for r in found]
+            for topic, found in runtime.outputs(word_letters()).items()
+        }
+
+
+@settings(max_examples=3)
+@given(records=RECORDS, limit=st.integers(1, 9))
+def test_cuts_into_micro_batches_do_not_change_any_output_topic(spark, records, limit):
+    assert run(spark, records, limit) == run(spark, records, 10_000)

@@ -1,0 +1,31 @@
+"""Checked by mypy in test_inferred_types: what chained calls are inferred to be."""
+
+from __future__ import annotations
+
+from typing import assert_type
+
+from headrace import KGroupedStream, KStream, KTable, StreamsBuilder
+
+
+def length(key: str, value: str) -> int:
+    return len(value)
+
+
+def swapped(key: str, value: int) -> tuple[int, str]:
+    return value, key
+
+
+def total(key: str, value: int, aggregate: float) -> float:
+    return aggregate + value
+
+
+words: KStream[str, str] = StreamsBuilder().stream("in")
+lengths = words.map_values_with_key(length)
+assert_type(lengths, KStream[str, int])
+assert_type(lengths.map(swapped), KStream[int, str])
+assert_type(words.filter(lambda key, value: key < value), KStream[str, str])
+assert_type(words.group_by(length), KGroupedStream[int, str])
+assert_type(words.group_by_key().count(), KTable[str, int])
+assert_type(lengths.group_by_key().aggregate(float, total), KTable[str, float])
+assert_type(words.group_by_key().count().to_stream(), KStream[str, int])
+assert_type(words.split().branch(lambda key, value: True).no_default(), dict[str, KStream[str, str]])

@@ -1,0 +1,65 @@
+"""Settings: Kafka's names, refused when unknown, with the nearest known one."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from headrace import ConfigError, StreamsConfig, serdes
+
+
+def test_dotted_names_are_kafkas():
+    config = StreamsConfig.from_mapping(
+        {"application.id": "a", "state.dir": "s", "commit.interval.ms": 1500, "max.records.per.batch": 7}
+    )
+    assert (config.application_id, config.state_dir, config.commit_interval, config.max_records_per_batch) == (
+        "a",
+        Path("s"),
+        timedelta(seconds=1.5),
+        7,
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"application_id": "a", "state_dri": "x"}, "Unknown setting 'state_dri'. Did you mean 'state_dir'?"),
+        ({}, "application_id is ''; it must be 1-200 letters"),
+        ({"application_id": "a b"}, "application_id is 'a b'"),
+        ({"application_id": "a", "commit_interval": 3}, "commit_interval is 3; it must be a timedelta of 0 or more"),
+        ({"application_id": "a", "max_records_per_batch": 0}, "max_records_per_batch is 0"),
+        ({"application_id": "a", "default_key_serde": str}, "it must be a serde such as serdes.String()"),
+        ({"application_id": "a", "processing_guarantee": "twice"}, "processing_guarantee is 'twice'"),
+        ({"application_id": "a", "bootstrap_servers": "h:1"}, "needs topics on a Kafka broker, which this version"),
+        ({"application_id": "a", "statestore_cache_max_bytes": 1}, "needs the record cache, which this version"),
+    ],
+)
+def test_what_is_not_allowed_is_refused_with_a_reason(settings, said):
+    with pytest.raises(ConfigError) as refused:
+        StreamsConfig(**settings)
+    assert said in str(refused.value)
+
+
+def test_unknown_dotted_name_suggests_the_nearest_one():
+    with pytest.raises(ConfigError, match="Did you mean 'application_id'"):
+        StreamsConfig.from_mapping({"aplication.id": "a"})
+
+
+def test_config_is_immutable():
+    config = StreamsConfig(application_id="a")
+    with pytest.raises(ConfigError, match="make a new one with application_id='b'"):
+        config.application_id = "b"
+
+
+def test_default_serdes_are_used_where_a_stream_names_none():
+    import headrace as hr
+    from headrace.testing import TopologyTestDriver
+
+    builder = hr.StreamsBuilder()
+    builder.stream("in").to("out")
+    config = StreamsConfig(application_id="a", default_key_serde=serdes.Long(), default_value_serde=serdes.Bytes())
+    with TopologyTestDriver(builder.build(), config) as driver:
+        driver.input_topic("in").pipe(7, b"\x00", timestamp_ms=1)
+        assert driver.output_topic("out").read_all() == [hr.Record(7, b"\x00", 1)]

@@ -1,0 +1,38 @@
+"""Records are immutable values."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from headrace import Record, StreamsError
+
+
+def test_copies_change_one_thing():
+    record = Record("k", 1, 5, (("h", b"x"),))
+    assert record.with_key("j") == Record("j", 1, 5, (("h", b"x"),))
+    assert record.with_value(2) == Record("k", 2, 5, (("h", b"x"),))
+    assert record.with_timestamp(6) == Record("k", 1, 6, (("h", b"x"),))
+    assert record.with_headers(()) == Record("k", 1, 5)
+    assert record == Record("k", 1, 5, (("h", b"x"),))
+
+
+def test_partition_takes_no_part_in_equality():
+    assert Record("k", 1, 5, partition=3) == Record("k", 1, 5)
+    assert hash(Record("k", 1, 5, partition=3)) == hash(Record("k", 1, 5))
+
+
+@pytest.mark.parametrize("timestamp_ms", [-1, -100])
+def test_negative_timestamp_is_refused(timestamp_ms):
+    with pytest.raises(StreamsError, match="Malformed record"):
+        Record("k", 1, timestamp_ms)
+    with pytest.raises(StreamsError, match="Malformed record"):
+        Record("k", 1, 0).with_timestamp(timestamp_ms)
+
+
+def test_records_are_immutable_and_picklable():
+    record = Record("k", {"a": 1}, 5)
+    with pytest.raises(AttributeError):
+        record.key = "j"
+    assert pickle.loads(pickle.dumps(record)) == record

@@ -1,0 +1,71 @@
+"""Serdes write Kafka's own bytes, keep nulls, and refuse what is not theirs."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+
+from headrace import SerdeError, serdes
+
+UUID = uuid.UUID("12345678-1234-5678-1234-567812345678")
+
+
+@pytest.mark.parametrize(
+    ("serde", "value", "expected"),
+    [
+        (serdes.String(), "grüezi", "grüezi".encode().hex()),
+        (serdes.Bytes(), b"\x00\xff", "00ff"),
+        (serdes.Short(), -2, "fffe"),
+        (serdes.Int(), 258, "00000102"),
+        (serdes.Long(), -1, "ffffffffffffffff"),
+        (serdes.Float(), 1.5, "3fc00000"),
+        (serdes.Double(), 1.5, "3ff8000000000000"),
+        (serdes.Bool(), True, "01"),
+        (serdes.Uuid(), UUID, str(UUID).encode().hex()),
+        (serdes.Json(), {"a": [1, None]}, b'{"a":[1,null]}'.hex()),
+    ],
+)
+def test_bytes_are_kafkas_and_come_back_as_the_value(serde, value, expected):
+    assert serde.serialize(value).hex() == expected
+    assert serde.deserialize(bytes.fromhex(expected)) == value
+    assert serde.deserialize_many([None, bytes.fromhex(expected)]) == [None, value]
+    assert (serde.serialize(None), serde.deserialize(None)) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("serde", "value"),
+    [
+        (serdes.String(), 3),
+        (serdes.Bytes(), "text"),
+        (serdes.Short(), 40_000),
+        (serdes.Int(), "1"),
+        (serdes.Long(), 1.5),
+        (serdes.Long(), True),
+        (serdes.Bool(), 1),
+        (serdes.Uuid(), "x"),
+        (serdes.Json(), object()),
+    ],
+)
+def test_values_of_another_type_are_refused_with_serde_and_value(serde, value):
+    with pytest.raises(SerdeError) as refused:
+        serde.serialize(value)
+    assert f"{serde!r} cannot serialize" in str(refused.value)
+    assert f"of type {type(value).__name__}" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("serde", "data"),
+    [
+        (serdes.String(), b"\xff"),
+        (serdes.Int(), b"123"),
+        (serdes.Bool(), b"\x02"),
+        (serdes.Uuid(), b"no"),
+        (serdes.Json(), b"{"),
+    ],
+)
+def test_bytes_that_are_not_the_serdes_are_refused(serde, data):
+    with pytest.raises(SerdeError, match="cannot deserialize"):
+        serde.deserialize(data)
+    with pytest.raises(SerdeError, match="cannot deserialize"):
+        serde.deserialize_many([None, data])
