@@ -26,6 +26,8 @@ _NOT_YET: dict[str, tuple[Any, str]] = {
     "dead_letter_topic": (None, "error handlers"),
 }
 
+_NUMBERS = ("max_records_per_batch", "statestore_cache_max_bytes")
+
 
 class StreamsConfig:
     """The settings of one application; immutable.
@@ -101,12 +103,14 @@ class StreamsConfig:
 
     @classmethod
     def from_mapping(cls, settings: Mapping[str, Any]) -> StreamsConfig:
-        """The same from Kafka's dotted names, e.g. `{"application.id": "clicks"}`; `...ms` settings take numbers."""
+        """The same from Kafka's dotted names, e.g. `{"application.id": "clicks"}`; numbers may be text."""
         converted: dict[str, Any] = {}
         for dotted, value in settings.items():
             name = dotted.replace(".", "_")
             if name == "commit_interval_ms":
                 name, value = "commit_interval", timedelta(milliseconds=float(value))
+            elif name in _NUMBERS and isinstance(value, str) and value.isdecimal():
+                value = int(value)
             converted[name] = value
         return cls(**converted)
 

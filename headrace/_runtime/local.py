@@ -74,6 +74,7 @@ class LocalRuntime:
                 self._counts = total([self._counts, task.commit()])
             for sink_topic, written in produced:
                 self.outputs.setdefault(sink_topic, []).append(written)
+                self._counts = total([self._counts, {f"topic {sink_topic}": {"records_out": 1}}])
                 if sink_topic in self._graph.source_topics:
                     waiting.append((sink_topic, partition, written))
 

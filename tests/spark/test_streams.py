@@ -78,6 +78,26 @@ def test_running_application_processes_what_arrives_and_stops(runtime):
     assert runtime.outputs(topology)["word-counts"] == [Record("ant", 1, 0), Record("ant", 2, 5)]
 
 
+def test_records_produced_while_it_runs_are_each_counted_once_and_in_order(runtime):
+    builder = hr.StreamsBuilder()
+    builder.stream("in", value_serde=serdes.Long()).group_by_key().aggregate(
+        list, lambda key, value, seen: [*seen[-1:], value]
+    ).to_stream().to("out")
+    topology = builder.build()
+    runtime.topics.create("in", partitions=3)
+    app = hr.Streams(topology, runtime.config(max_records_per_batch=50), spark=runtime.spark)
+    app.start()
+    try:
+        for number in range(60):
+            batch = [Record(f"k{key}", number * 5 + i, number) for key in range(4) for i in range(5)]
+            runtime.topics.produce("in", batch, value_serde=serdes.Long())
+        app._application._query.processAllAvailable()
+    finally:
+        app.stop()
+    found = {key: [r.value[-1] for r in runtime.outputs(topology)["out"] if r.key == key] for key in ("k0", "k3")}
+    assert found == {"k0": list(range(300)), "k3": list(range(300))}
+
+
 def test_metrics_count_every_record_once_over_restarts(runtime):
     topology = word_letters()
     runtime.produce(topology, lines("ant bee", "ant"))

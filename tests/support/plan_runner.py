@@ -73,7 +73,7 @@ class PlanRunner:
         ]
         for stage in self.plan.chain:
             frames = self._through(stage, frames)
-        runs, _ = _write_runs(self.plan, [frame for frame in frames if frame.stage == TO_SINK])
+        runs = _write_runs(self.plan, [frame for frame in frames if frame.stage == TO_SINK])
         if fail != "before":
             create = {topic: self.plan.partitions[topic] for topic in self.plan.sink_topics}
             self.log.commit(runs, producer="test", batch=self.batch, create=create)

@@ -12,7 +12,7 @@ from headrace import ConfigError, StreamsConfig, serdes
 
 def test_dotted_names_are_kafkas():
     config = StreamsConfig.from_mapping(
-        {"application.id": "a", "state.dir": "s", "commit.interval.ms": 1500, "max.records.per.batch": 7}
+        {"application.id": "a", "state.dir": "s", "commit.interval.ms": 1500, "max.records.per.batch": "7"}
     )
     assert (config.application_id, config.state_dir, config.commit_interval, config.max_records_per_batch) == (
         "a",

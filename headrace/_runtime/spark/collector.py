@@ -78,6 +78,8 @@ class FrameCollector:
 
     def _add(self, topic: str, records: pa.RecordBatch, order: Order, targets: np.ndarray) -> None:
         """Packs records for a topic; `targets` are their partitions."""
+        if topic not in self._plan.internal_topics:
+            self.context.metrics.add(f"topic {topic}", "records_out", records.num_rows)
         by_target = np.argsort(targets, kind="stable")
         found, starts = np.unique(targets[by_target], return_index=True)
         bounds = [*starts.tolist(), len(targets)]

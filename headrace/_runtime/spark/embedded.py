@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
 
 import msgspec
 import pyarrow as pa
@@ -172,7 +171,7 @@ class TopicsWriter(DataSourceStreamArrowWriter):
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         with reported():
             plan = program.load(self._packed)
-            parts: list[dict[str, Any]] = []
+            parts: list[Counts] = []
             outputs: list[Frame] = []
             for batch in iterator:
                 for frame in map(Frame._make, zip(*(column.to_pylist() for column in batch.columns), strict=True)):
@@ -180,8 +179,7 @@ class TopicsWriter(DataSourceStreamArrowWriter):
                         parts.append(msgspec.json.decode(frame.payload))
                     else:
                         outputs.append(frame)
-            runs, counts = _write_runs(plan, outputs)
-            return Written(runs, total([*parts, counts]))
+            return Written(_write_runs(plan, outputs), total(parts))
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
         with reported():
@@ -205,12 +203,11 @@ def _log_of(directory: str) -> TopicLog:
     return TopicLog(directory)
 
 
-def _write_runs(plan: Plan, outputs: list[Frame]) -> tuple[list[Run], Counts]:
+def _write_runs(plan: Plan, outputs: list[Frame]) -> list[Run]:
     """One run per topic, partition and task that wrote it; a data file holds one run per partition."""
     log = TopicLog(plan.topics_dir)
     writers: list[SegmentWriter] = []
     makers: dict[tuple[int, int], dict[tuple[int, int], SegmentWriter]] = {}
-    counts: Counts = {}
     for frame in sorted(outputs, key=lambda frame: (frame.channel, frame.target, frame.hop, frame.origin, frame.seq)):
         assigned = makers.setdefault((frame.channel, frame.target), {})
         maker = (frame.hop, frame.origin)
@@ -221,9 +218,7 @@ def _write_runs(plan: Plan, outputs: list[Frame]) -> tuple[list[Run], Counts]:
         records = frames.decode(frame.payload)
         topic = plan.topics[frame.channel]
         assigned[maker].write(topic, frame.target, frames.with_log_order(records, frame.hop, frame.origin, frame.seq))
-        counter = counts.setdefault(f"topic {topic}", {"records_out": 0})
-        counter["records_out"] += records.num_rows
-    return [run for writer in writers for run in writer.finish()], counts
+    return [run for writer in writers for run in writer.finish()]
 
 
 def _key(topic: str, partition: int) -> str:
