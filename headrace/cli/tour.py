@@ -28,11 +28,13 @@ Rooms = ReadOnlyTimestampedStore[Any, Any]
 
 _QUESTION = "Sensors report temperatures. How cold and how warm is it in each room?"
 _FIRST_RESULT = """\
-Each reading gave an update of its room, but for the broken one, which was filtered out.
-The late one counts like any other. The room's timestamp stays at the highest seen: time does not go back."""
+Each reading gave an update of its room, but for the broken one, which was
+filtered out. The late one counts like any other, but the room's timestamp
+stays at the highest seen: time does not go back."""
 _SECOND_RESULT = """\
-The counts went on, and so did each room's time. Input offsets, state and output are committed together,
-so a restart, or a crash, neither loses nor repeats a reading."""
+The counts went on, and so did each room's time. Input offsets, state and
+output are committed together, so a restart, or a crash, neither loses nor
+repeats a reading."""
 _NEXT = """\
 headrace store {home}/demo.py rooms --key kitchen
 headrace topics consume room-climate --topics-dir {home}/topics
@@ -125,7 +127,7 @@ class _Tour:
                 late = before is not None and before.timestamp_ms == record.timestamp_ms
                 if record not in known:
                     assert record.timestamp_ms is not None
-                    yield key, shown(record.value), clock(record.timestamp_ms), "from the late one" if late else ""
+                    yield key, shown(record.value), clock(record.timestamp_ms), "late" if late else ""
         self._seen = updates
 
 

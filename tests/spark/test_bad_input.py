@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -186,6 +187,15 @@ def test_incompatibly_changed_topology_is_refused_before_spark_sees_it(runtime, 
     runtime.produce(counting(), records(2))
     run(runtime, counting())
     assert runtime.outputs(counting())["out"] == [Record("k", [1], 10), Record("k", [1, 2], 10)]
+
+
+def test_function_that_cannot_be_sent_to_workers_is_refused_by_name(runtime):
+    lock = threading.Lock()
+    runtime.produce(counting(), records(1))
+    with pytest.raises(hr.TopologyError, match="Operator 'transform' cannot be sent to Spark's workers"):
+        run(runtime, counting(lambda value: (lock, value)))
+    run(runtime, counting())
+    assert runtime.outputs(counting())["out"] == [Record("k", [1], 10)]
 
 
 def test_two_starts_at_once_let_only_the_newer_one_write(runtime):

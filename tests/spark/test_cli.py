@@ -87,16 +87,17 @@ These readings wait in the topic readings, in this order:
 Spark has processed them. New in the topic room-climate:
 
  key       value                                               timestamp
- ───────────────────────────────────────────────────────────────────────────────────────────
+ ──────────────────────────────────────────────────────────────────────────────
  kitchen   {"readings": 1, "coldest": 21.0, "warmest": 21.0}   10:00:00
  kitchen   {"readings": 2, "coldest": 21.0, "warmest": 22.5}   10:00:10
  kitchen   {"readings": 3, "coldest": 21.0, "warmest": 23.0}   10:00:30
- kitchen   {"readings": 4, "coldest": 19.5, "warmest": 23.0}   10:00:30    from the late one
+ kitchen   {"readings": 4, "coldest": 19.5, "warmest": 23.0}   10:00:30    late
  cellar    {"readings": 1, "coldest": 11.5, "warmest": 11.5}   10:00:05
  cellar    {"readings": 2, "coldest": 11.5, "warmest": 12.0}   10:00:40
 
-Each reading gave an update of its room, but for the broken one, which was filtered out.
-The late one counts like any other. The room's timestamp stays at the highest seen: time does not go back.
+Each reading gave an update of its room, but for the broken one, which was
+filtered out. The late one counts like any other, but the room's timestamp
+stays at the highest seen: time does not go back.
 
 == Second run ==
 
@@ -111,13 +112,14 @@ Spark was stopped. Meanwhile more readings came, one from before:
 Spark has processed them. New in the topic room-climate:
 
  key       value                                               timestamp
- ───────────────────────────────────────────────────────────────────────────────────────────
- kitchen   {"readings": 5, "coldest": 19.5, "warmest": 24.5}   10:00:30    from the late one
+ ──────────────────────────────────────────────────────────────────────────────
+ kitchen   {"readings": 5, "coldest": 19.5, "warmest": 24.5}   10:00:30    late
  kitchen   {"readings": 6, "coldest": 19.5, "warmest": 24.5}   10:00:55
  cellar    {"readings": 3, "coldest": 11.0, "warmest": 12.0}   10:00:50
 
-The counts went on, and so did each room's time. Input offsets, state and output are committed together,
-so a restart, or a crash, neither loses nor repeats a reading.
+The counts went on, and so did each room's time. Input offsets, state and
+output are committed together, so a restart, or a crash, neither loses nor
+repeats a reading.
 
 == The store rooms ==
 

@@ -11,7 +11,7 @@ from datetime import timedelta
 import pytest
 
 import headrace as hr
-from headrace import Record
+from headrace import Record, serdes
 from tests.support.runtimes import SparkRuntime
 from tests.support.topologies import word_letters
 

@@ -7,12 +7,26 @@ import pickle
 from pyspark import cloudpickle
 
 from headrace._runtime.spark.plan import Plan
+from headrace.errors import TopologyError
 
 _loaded: dict[bytes, Plan] = {}
 
 
 def dump(plan: Plan) -> bytes:
-    data: bytes = cloudpickle.dumps(plan)
+    """The plan as bytes.
+
+    Raises:
+        TopologyError: if a function of the topology refers to something that cannot be pickled.
+    """
+    try:
+        data: bytes = cloudpickle.dumps(plan)
+    except Exception as error:
+        message = (
+            f"{_unpicklable(plan)} cannot be sent to Spark's workers: {error}. Its function refers to something that "
+            "cannot be pickled, such as a Spark session, a lock, a connection or an open file. Make that inside the "
+            "function, on the worker, instead."
+        )
+        raise TopologyError(message) from error
     return data
 
 
@@ -22,3 +36,13 @@ def load(program: bytes) -> Plan:
         _loaded.clear()
         _loaded[program] = pickle.loads(program)  # noqa: S301  written by our own driver
     return _loaded[program]
+
+
+def _unpicklable(plan: Plan) -> str:
+    for stage in plan.stages:
+        for node in stage.blueprint.sub.nodes:
+            try:
+                cloudpickle.dumps(node)
+            except Exception:
+                return f"Operator {node.name!r}"
+    return "The topology"
