@@ -62,7 +62,10 @@ class Streams:
         return self._application.await_termination(timeout)
 
     def stop(self) -> None:
-        """Ends the application after the running micro-batch; a Spark session made here is stopped too."""
+        """Ends the application; a Spark session made here is stopped too.
+
+        A micro-batch that is under way is given up and done again by the next start: nothing is lost or doubled.
+        """
         if self._running is not None:
             self._running.stop()
             self._running = None

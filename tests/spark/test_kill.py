@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -56,12 +58,23 @@ def kill_after(process, batches, topics, rng):
             break
         time.sleep(0.01)
     time.sleep(rng.random() * 0.8)
-    if process.poll() is None:
-        if rng.random() < 0.5:
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            os.kill(process.pid, signal.SIGKILL)
+    victims = [process.pid] if rng.random() < 0.5 else [process.pid, *descendants(process.pid)]
+    for victim in victims:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(victim, signal.SIGKILL)
     process.communicate()
+
+
+def descendants(ancestor):
+    """The JVM and Spark's Python workers."""
+    parents = {}
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            parents[int(status.parent.name)] = int(status.read_text().rpartition(")")[2].split()[1])
+    found = [ancestor]
+    for pid in found:
+        found += [child for child, parent in parents.items() if parent == pid]
+    return found[1:]
 
 
 def run_with_kills(directory, kills, rng):
