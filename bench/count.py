@@ -78,11 +78,10 @@ class Native:
 
     def __call__(self, number: int) -> list[tuple[int, float]]:
         write_files(self._directory / "in", number, self._records, self._batches + 1)
-        from pyspark.sql import functions as F  # noqa: N812
-
-        counted = self._stream().groupBy("key").agg(F.count("*").alias("count"), F.max("ts").alias("ts"))
+        reader = self._spark.readStream.schema("key string, ts long").option("maxFilesPerTrigger", FILES_PER_BATCH)
         query = (
-            counted.writeStream.format("noop")
+            self._counted(reader.parquet(str(self._directory / "in")))
+            .writeStream.format("noop")
             .outputMode("update")
             .option("checkpointLocation", str(self._directory / "checkpoint"))
             .trigger(availableNow=True)
@@ -91,30 +90,18 @@ class Native:
         query.awaitTermination()
         return warm_batches(query, self._records)
 
-    def _stream(self) -> Any:
-        reader = self._spark.readStream.schema("key string, ts long").option("maxFilesPerTrigger", FILES_PER_BATCH)
-        return reader.parquet(str(self._directory / "in"))
+    def _counted(self, stream: Any) -> Any:
+        from pyspark.sql import functions as F  # noqa: N812
+
+        return stream.groupBy("key").agg(F.count("*").alias("count"), F.max("ts").alias("ts"))
 
 
 class Row(Native):
     """`transformWithState` on rows, as a Spark user would write it: one state value per key."""
 
-    def __call__(self, number: int) -> list[tuple[int, float]]:
-        write_files(self._directory / "in", number, self._records, self._batches + 1)
-        counted = (
-            self._stream()
-            .groupBy("key")
-            .transformWithState(counting_processor(), "key string, count long, ts long", "update", "none")
-        )
-        query = (
-            counted.writeStream.format("noop")
-            .outputMode("update")
-            .option("checkpointLocation", str(self._directory / "checkpoint"))
-            .trigger(availableNow=True)
-            .start()
-        )
-        query.awaitTermination()
-        return warm_batches(query, self._records)
+    def _counted(self, stream: Any) -> Any:
+        schema = "key string, count long, ts long"
+        return stream.groupBy("key").transformWithState(counting_processor(), schema, "update", "none")
 
 
 def counting_processor() -> Any:

@@ -10,11 +10,11 @@ from collections import defaultdict
 
 import headrace as hr
 from headrace._runtime.spark.admission import admitted
-from headrace._runtime.spark.embedded import _write_runs
 from headrace._runtime.spark.frames import TO_SINK
 from headrace._runtime.spark.ingest import ingest
 from headrace._runtime.spark.plan import make_plan
 from headrace._runtime.spark.stage import StageProcessor
+from headrace._runtime.spark.topics_writer import write_runs
 from headrace._state.durable import MemoryDurable
 from headrace.topics.log import TopicLog
 
@@ -73,7 +73,7 @@ class PlanRunner:
         ]
         for stage in self.plan.chain:
             frames = self._through(stage, frames)
-        runs = _write_runs(self.plan, [frame for frame in frames if frame.stage == TO_SINK])
+        runs = write_runs(self.plan, [frame for frame in frames if frame.stage == TO_SINK])
         if fail != "before":
             create = {topic: self.plan.partitions[topic] for topic in self.plan.sink_topics}
             self.log.commit(runs, producer="test", batch=self.batch, create=create)

@@ -22,6 +22,7 @@ _QUERY_SETTINGS = {
     "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
     "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+    "spark.sql.streaming.pollingDelay": "50ms",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
 }
 # On a local file system the default manager spends tens of milliseconds per file.

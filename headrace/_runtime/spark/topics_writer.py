@@ -1,0 +1,87 @@
+"""Writes embedded topics: workers write data files, the driver makes those of a batch visible at once, and once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+
+import msgspec
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
+
+from headrace._core.metrics import Counts, total
+from headrace._runtime.spark import frames, program
+from headrace._runtime.spark.counters import CounterFile
+from headrace._runtime.spark.failures import reported
+from headrace._runtime.spark.frames import METRICS, Frame
+from headrace._runtime.spark.manifest import refuse_fenced
+from headrace._runtime.spark.plan import Plan
+from headrace.topics.log import Run, SegmentWriter, TopicLog
+
+
+@dataclass
+class Written(WriterCommitMessage):
+    """What one Spark task wrote, and what was counted on the way."""
+
+    runs: list[Run] = field(default_factory=list)
+    counts: Counts = field(default_factory=dict)
+
+
+class TopicsWriter(DataSourceStreamArrowWriter):
+    """Writes all output topics of a query; a batch becomes visible at once, and once."""
+
+    def __init__(self, packed: bytes) -> None:
+        self._packed = packed
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        with reported():
+            plan = program.load(self._packed)
+            parts: list[Counts] = []
+            outputs: list[Frame] = []
+            for batch in iterator:
+                for frame in map(Frame._make, zip(*(column.to_pylist() for column in batch.columns), strict=True)):
+                    if frame.stage == METRICS:
+                        parts.append(msgspec.json.decode(frame.payload))
+                    else:
+                        outputs.append(frame)
+            return Written(write_runs(plan, outputs), total(parts))
+
+    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
+        with reported():
+            plan = program.load(self._packed)
+            written = [message for message in messages if isinstance(message, Written)]
+            runs = [run for message in written for run in message.runs]
+            refuse_fenced(plan.state_dir, plan.epoch)
+            create = {topic: plan.partitions[topic] for topic in plan.sink_topics}
+            _log_of(plan.topics_dir).commit(runs, producer=plan.instance, batch=batchId, create=create)
+            CounterFile(plan.state_dir).add(batchId, total(message.counts for message in written))
+
+    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: ARG002, N803
+        with reported():
+            runs = [run for message in messages if isinstance(message, Written) for run in message.runs]
+            TopicLog(program.load(self._packed).topics_dir).discard(runs)
+
+
+@cache
+def _log_of(directory: str) -> TopicLog:
+    """Kept between batches: reading on from the last commit costs next to nothing."""
+    return TopicLog(directory)
+
+
+def write_runs(plan: Plan, outputs: list[Frame]) -> list[Run]:
+    """One run per topic, partition and task that wrote it; a data file holds one run per partition."""
+    log = TopicLog(plan.topics_dir)
+    writers: list[SegmentWriter] = []
+    makers: dict[tuple[int, int], dict[tuple[int, int], SegmentWriter]] = {}
+    for frame in sorted(outputs, key=lambda frame: (frame.channel, frame.target, frame.hop, frame.origin, frame.seq)):
+        assigned = makers.setdefault((frame.channel, frame.target), {})
+        maker = (frame.hop, frame.origin)
+        if maker not in assigned:
+            if len(assigned) == len(writers):
+                writers.append(log.writer())
+            assigned[maker] = writers[len(assigned)]
+        records = frames.decode(frame.payload)
+        topic = plan.topics[frame.channel]
+        assigned[maker].write(topic, frame.target, frames.with_log_order(records, frame.hop, frame.origin, frame.seq))
+    return [run for writer in writers for run in writer.finish()]
