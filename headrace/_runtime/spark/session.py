@@ -44,13 +44,16 @@ def local_session(config: StreamsConfig) -> Any:
     require_java()
     from pyspark.sql import SparkSession
 
+    from headrace._runtime.spark.home import lean_spark_home
+
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     settings = {**_SESSION_SETTINGS, **_QUERY_SETTINGS, **config.spark}
     logging = Path(__file__).with_name("log4j2.properties")
     options = settings.get("spark.driver.extraJavaOptions", "")
     settings["spark.driver.extraJavaOptions"] = f"{options} -Dlog4j2.configurationFile={logging.as_uri()}".strip()
     settings = {"spark.master": "local[*]", "spark.app.name": config.application_id, **settings}
-    quiet.launch(settings)
+    with lean_spark_home():
+        quiet.launch(settings)
     return SparkSession.builder.config(map=settings).getOrCreate()
 
 
