@@ -1,0 +1,7 @@
+package headrace.conformance;
+
+/** Builds one topology of the catalogue into a plan. */
+@FunctionalInterface
+interface Definition {
+    void build(Plan plan, Params params);
+}
