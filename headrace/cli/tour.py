@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -153,3 +154,7 @@ def _what_next(home: Path, *, kept: bool) -> None:
         screen.print("Run it again in a directory of your own, and look around there:\n")
         screen.print(f"headrace demo --directory {home}", style="cyan", soft_wrap=True)
     screen.print(_NEXT.format(home=home), style="cyan", soft_wrap=True)
+    activate = Path(sys.prefix) / "bin" / "activate"
+    if shutil.which("headrace") is None and activate.exists():
+        shown = activate.relative_to(Path.cwd()) if activate.is_relative_to(Path.cwd()) else activate
+        screen.print(f"\nThe command headrace is not on your PATH yet: source {shown}", soft_wrap=True)

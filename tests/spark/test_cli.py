@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import subprocess
@@ -146,6 +147,7 @@ headrace run my-demo/demo.py --until-caught-up
 @pytest.fixture(autouse=True)
 def in_new_directory(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
 
 
 def headrace(*arguments, stdin=""):

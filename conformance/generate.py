@@ -1,0 +1,43 @@
+"""Writes the scenarios, one file per topology id: seeded random ones and those written by hand.
+
+The same call writes the same files: every random scenario has a seed of its own, made of its topology id and its name.
+
+    python -m conformance.generate DIRECTORY
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from conformance.handwritten import HANDWRITTEN
+from conformance.scenario import Scenario
+from conformance.variations import VARIATIONS
+
+
+def scenarios(topology_id: str) -> list[Scenario]:
+    """All scenarios of a topology, those written by hand first."""
+    random = [s for variation in VARIATIONS.get(topology_id, []) for s in variation.scenarios(topology_id)]
+    found = [*HANDWRITTEN.get(topology_id, []), *random]
+    if len({scenario.name for scenario in found}) < len(found):
+        message = f"Topology {topology_id!r} has two scenarios of one name."
+        raise ValueError(message)
+    return found
+
+
+def topology_ids() -> list[str]:
+    return sorted({*HANDWRITTEN, *VARIATIONS})
+
+
+def write(directory: Path, ids: Iterable[str]) -> None:
+    """Writes one scenario file per id."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for topology_id in ids:
+        content = {"id": topology_id, "scenarios": [scenario.as_json() for scenario in scenarios(topology_id)]}
+        (directory / f"{topology_id}.json").write_text(json.dumps(content))
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]), topology_ids())

@@ -1,0 +1,44 @@
+"""The order in which a task takes records: per topic as they came, across topics the smallest head timestamp first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Step = list[Any]
+
+
+def in_merge_order(steps: list[Step]) -> bool:
+    """Whether piping the steps one by one takes them as a task would that had them all, or any stretch of them, at once.
+
+    True for every scenario with a single input topic. Equal timestamps at two heads leave the order open: then it is
+    False.
+    """
+    queues = _queues(steps)
+    for step in steps:
+        queue = queues[step[0]]
+        heads = [other[0][3] for topic, other in queues.items() if topic != step[0] and other]
+        if step[0].startswith("@") or any(timestamp_ms <= step[3] for timestamp_ms in heads):
+            return False
+        queue.pop(0)
+    return True
+
+
+def merge_ordered(steps: list[Step]) -> list[Step]:
+    """The same records in merge order; a head that ties with the one taken is moved one millisecond ahead."""
+    queues = _queues([list(step) for step in steps])
+    ordered = []
+    while any(queues.values()):
+        topic = min((topic for topic in queues if queues[topic]), key=lambda topic: queues[topic][0][3])
+        taken = queues[topic].pop(0)
+        for queue in queues.values():
+            if queue and queue is not queues[topic] and queue[0][3] == taken[3]:
+                queue[0][3] += 1
+        ordered.append(taken)
+    return ordered
+
+
+def _queues(steps: list[Step]) -> dict[str, list[Step]]:
+    queues: dict[str, list[Step]] = {}
+    for step in steps:
+        queues.setdefault(step[0], []).append(step)
+    return queues

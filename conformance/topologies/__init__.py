@@ -1,0 +1,1 @@
+"""The topologies by family, one module for each family class of the recorder."""
