@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
-from headrace._core.order import Order, concatenated, sorted_rows
+from headrace._core.order import Ints, Order, concatenated, head_times, sorted_rows
 from headrace.record import Headers
 
 
@@ -24,12 +25,17 @@ class Columns(NamedTuple):
 
 @dataclass(frozen=True)
 class Chunk:
-    """Consecutive records on one way into a task. `load` reads them, `load_batch` as Arrow; `order` is known before."""
+    """Consecutive records on one way into a task; order and timestamps are known before they are loaded.
+
+    `load` reads them, `load_batch` as Arrow. `origin` tells apart who wrote to the same topic.
+    """
 
     topic: str
     order: Order
+    timestamps: Ints
     load: Callable[[], Columns]
     load_batch: Callable[[], pa.RecordBatch] | None = None
+    origin: tuple[int, int] = (0, 0)
 
     @property
     def rows(self) -> int:
@@ -45,9 +51,9 @@ class Run(NamedTuple):
 
 
 def merged(chunks: Sequence[Chunk]) -> tuple[Order, Iterator[Run]]:
-    """All rows of the chunks in processing order. Rows with equal places go in the order of their chunks."""
+    """All rows of the chunks in processing order."""
     order = concatenated([chunk.order for chunk in chunks])
-    rows = sorted_rows(order)
+    rows = _processing_order(chunks, order)
     if rows is None:
         return order, (Run(index, 0, chunk.rows) for index, chunk in enumerate(chunks) if chunk.rows)
     sizes = [chunk.rows for chunk in chunks]
@@ -61,11 +67,25 @@ def merged_batches(
 ) -> tuple[Order, Iterator[pa.RecordBatch]]:
     """The same as Arrow batches: chunk by chunk where they follow each other, else all of them sorted."""
     order = concatenated([chunk.order for chunk in chunks])
-    rows = sorted_rows(order)
+    rows = _processing_order(chunks, order)
     if rows is None:
         return order, map(load, chunks)
     table = pa.concat_tables([pa.Table.from_batches([load(chunk)]) for chunk in chunks], promote_options="default")
     return order.take(rows), iter(table.take(pa.array(rows)).combine_chunks().to_batches())
+
+
+def _processing_order(chunks: Sequence[Chunk], order: Order) -> npt.NDArray[np.intp] | None:
+    """The permutation that puts rows into processing order, `None` if they are in it.
+
+    Records that descend from the same input record and come different ways go by smallest head timestamp, as the
+    queues of a Kafka Streams task do; then in the order of their chunks.
+    """
+    ways = {(chunk.topic, chunk.origin): number for number, chunk in enumerate(chunks)}
+    if len(ways) == 1:
+        return sorted_rows(order)
+    way_of = np.repeat([ways[chunk.topic, chunk.origin] for chunk in chunks], [chunk.rows for chunk in chunks])
+    timestamps = np.concatenate([chunk.timestamps for chunk in chunks])
+    return sorted_rows((*order, head_times((*order, way_of), timestamps)))
 
 
 def _runs(chunk_of: np.ndarray, row_of: np.ndarray) -> Iterator[Run]:

@@ -52,7 +52,7 @@ def extracted(
         reached.append(partition_time_ms)
     partition_times.put(stored_under, str(partition_time_ms).encode())
     order = Order(np.array(reached, np.int64), chunk.order.source[kept], chunk.order.offset[kept])
-    return Chunk(chunk.topic, order, lambda: _selected(columns, kept, timestamps))
+    return Chunk(chunk.topic, order, np.array(timestamps, np.int64), lambda: _selected(columns, kept, timestamps))
 
 
 def _selected(columns: Columns, rows: Sequence[int], timestamps: Sequence[int]) -> Columns:

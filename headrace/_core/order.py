@@ -9,7 +9,7 @@ repartitioned.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -44,16 +44,32 @@ def concatenated(orders: Sequence[Order]) -> Order:
     return Order(*(np.concatenate(columns) for columns in zip(*orders, strict=True)))
 
 
-def sorted_rows(order: Order) -> npt.NDArray[np.intp] | None:
-    """The permutation that sorts, `None` if all is sorted already; rows with equal places keep their given order."""
-    if _is_sorted(order):
+def sorted_rows(columns: Sequence[npt.NDArray[Any]]) -> npt.NDArray[np.intp] | None:
+    """The permutation that sorts by columns, `None` if all is sorted already; equal rows keep their given order."""
+    if _is_sorted(columns):
         return None
-    return np.lexsort((order.offset, order.source, order.time_ms))
+    return np.lexsort(tuple(reversed(columns)))
 
 
-def _is_sorted(order: Order) -> bool:
-    decided = np.zeros(max(0, len(order.time_ms) - 1), np.bool_)
-    for column in order:
+def head_times(queues: Sequence[npt.NDArray[Any]], timestamps: Ints) -> Ints:
+    """What stands at the head of a queue until a row is taken: the highest timestamp of the rows up to it.
+
+    Neighbours that agree in all `queues` columns are in one queue.
+    """
+    follows = np.ones(max(0, len(timestamps) - 1), np.bool_)
+    for column in queues:
+        follows &= column[1:] == column[:-1]
+    if not bool(np.any(follows & (timestamps[1:] < timestamps[:-1]))):
+        return timestamps
+    heads = timestamps.copy()
+    for row in np.flatnonzero(follows) + 1:
+        heads[row] = max(heads[row], heads[row - 1])
+    return heads
+
+
+def _is_sorted(columns: Sequence[npt.NDArray[Any]]) -> bool:
+    decided = np.zeros(max(0, len(columns[0]) - 1), np.bool_)
+    for column in columns:
         step = np.diff(column)
         if bool(np.any((step < 0) & ~decided)):
             return False

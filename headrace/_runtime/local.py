@@ -157,4 +157,4 @@ def _chunk(topic: str, records: list[tuple[Order, Message]]) -> Chunk:
         [message.timestamp_ms for message in messages],
         headers if any(headers) else None,
     )
-    return Chunk(topic, orders, lambda: columns)
+    return Chunk(topic, orders, np.array(columns.timestamps, np.int64), lambda: columns)

@@ -59,7 +59,8 @@ def run(topology, chunks, key_serde, *, columnar):
                 [headers for *_, headers in part],
             )
             order = Order.of_partition(source, offset, np.array([t for _, _, t, _ in part], np.int64))
-            parts.append(Chunk("in", order, lambda c=columns: frames.to_columns(c), lambda c=columns: c))
+            times = np.array([t for _, _, t, _ in part], np.int64)
+            parts.append(Chunk("in", order, times, lambda c=columns: frames.to_columns(c), lambda c=columns: c))
             offset += len(part)
         for _ in task.process(parts):
             written += collector.drain()

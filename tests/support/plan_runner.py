@@ -22,7 +22,8 @@ from headrace.topics.log import TopicLog
 class PlanRunner:
     """Runs a topology over the topics of a directory, batch by batch."""
 
-    def __init__(self, topology, directory, *, spark_partitions=2):
+    def __init__(self, topology, directory, *, spark_partitions=2, config=None):
+        self.config = config
         self.directory = directory
         self.log = TopicLog(directory / "topics")
         self.generation = 0
@@ -36,7 +37,9 @@ class PlanRunner:
     def restart(self):
         """A new process on another machine: nothing local is left."""
         self.generation += 1
+        given = {} if self.config is None else {"default_timestamp_extractor": self.config.default_timestamp_extractor}
         config = hr.StreamsConfig(
+            **given,
             application_id="test",
             topics_dir=self.directory / "topics",
             state_dir=self.directory / "state",

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from headrace._core.chunk import Columns
-from headrace._core.order import Order
+from headrace._core.order import Ints, Order
 from headrace.record import Headers
 from headrace.topics.log import RECORD_SCHEMA
 
@@ -76,12 +76,12 @@ def decode(payload: bytes) -> pa.RecordBatch:
     return pa.ipc.open_stream(payload).read_next_batch()
 
 
-def decode_order(payload: bytes) -> Order:
-    """Only the order of a payload's records."""
-    reader = pa.ipc.open_stream(payload)
-    first = reader.schema.get_field_index("time_ms")
-    only = pa.ipc.IpcReadOptions(included_fields=[first, first + 1, first + 2])
-    return order_of(pa.ipc.open_stream(payload, options=only).read_next_batch())
+def decode_order(payload: bytes) -> tuple[Order, Ints]:
+    """Only the order and the timestamps of a payload's records."""
+    names = pa.ipc.open_stream(payload).schema.names
+    wanted = [names.index(name) for name in ("timestamp", *Order._fields)]
+    batch = pa.ipc.open_stream(payload, options=pa.ipc.IpcReadOptions(included_fields=wanted)).read_next_batch()
+    return order_of(batch), batch.column("timestamp").to_numpy()
 
 
 def order_of(batch: pa.RecordBatch) -> Order:

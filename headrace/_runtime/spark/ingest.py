@@ -77,7 +77,8 @@ def _processed(
 
 
 def _chunk(topic: str, order: Order, batch: pa.RecordBatch) -> Chunk:
-    return Chunk(topic, order, lambda: frames.to_columns(batch), lambda: batch)
+    timestamps = batch.column("timestamp").to_numpy()
+    return Chunk(topic, order, timestamps, lambda: frames.to_columns(batch), lambda: batch)
 
 
 def _refuse_negative(timestamps: np.ndarray, topic: str, partition: int, offset: int) -> None:

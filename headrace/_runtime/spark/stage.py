@@ -88,7 +88,8 @@ def _chunk(plan: Plan, frame: Frame) -> Chunk:
     payload = frame.payload
     return Chunk(
         plan.topics[frame.channel],
-        frames.decode_order(payload),
+        *frames.decode_order(payload),
         lambda: frames.to_columns(frames.decode(payload)),
         lambda: frames.decode(payload),
+        (frame.hop, frame.origin),
     )

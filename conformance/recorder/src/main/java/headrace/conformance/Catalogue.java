@@ -14,7 +14,17 @@ final class Catalogue {
         Stateless.class,
         Aggregations.class,
         Repartitions.class,
-        Timestamps.class);
+        Timestamps.class,
+        Tables.class,
+        TableAggregations.class,
+        Windows.class,
+        Suppressions.class,
+        StreamJoins.class,
+        StreamTableJoins.class,
+        TableJoins.class,
+        Cogroups.class,
+        Processors.class,
+        Punctuations.class);
 
     private final Map<String, Definition> definitions = new TreeMap<>();
 

@@ -1,0 +1,79 @@
+package headrace.conformance;
+
+import org.apache.kafka.streams.kstream.Grouped;
+import org.apache.kafka.streams.kstream.KTable;
+
+/** Joins of two tables, by primary key and by foreign key. */
+final class TableJoins {
+    private TableJoins() {
+    }
+
+    static void tableTableJoin(Plan plan, Params params) {
+        KTable<String, String> left = plan.table("left");
+        KTable<String, String> right = plan.table("right");
+        plan.write(params.flag("stored")
+            ? left.join(right, Functions::joined, Plan.store("joined"))
+            : left.join(right, Functions::joined));
+    }
+
+    static void tableTableLeftJoin(Plan plan, Params params) {
+        KTable<String, String> left = plan.table("left");
+        KTable<String, String> right = plan.table("right");
+        plan.write(params.flag("stored")
+            ? left.leftJoin(right, Functions::joined, Plan.store("joined"))
+            : left.leftJoin(right, Functions::joined));
+    }
+
+    static void tableTableOuterJoin(Plan plan, Params params) {
+        KTable<String, String> left = plan.table("left");
+        KTable<String, String> right = plan.table("right");
+        plan.write(params.flag("stored")
+            ? left.outerJoin(right, Functions::joined, Plan.store("joined"))
+            : left.outerJoin(right, Functions::joined));
+    }
+
+    static void threeTablesJoin(Plan plan, Params params) {
+        plan.write(plan.table("left")
+            .leftJoin(plan.table("right"), Functions::joined)
+            .outerJoin(plan.table("third"), Functions::joined));
+    }
+
+    static void filteredTablesJoin(Plan plan, Params params) {
+        plan.write(plan.table("left")
+            .filter(Functions::isLong)
+            .outerJoin(plan.table("right").mapValues(Functions::shout), Functions::joined));
+    }
+
+    /** What a join sends as the old value becomes visible. */
+    static void tableTableJoinAndAggregate(Plan plan, Params params) {
+        plan.write(plan.table("left")
+            .leftJoin(plan.table("right"), Functions::joined)
+            .groupBy(Functions::byGroup, Grouped.with(Plan.TEXT, Plan.TEXT))
+            .aggregate(() -> "", Functions::plus, Functions::minus));
+    }
+
+    static void countsJoin(Plan plan, Params params) {
+        plan.write(plan.stream("left").groupByKey().count()
+            .outerJoin(plan.stream("right").groupByKey().count(), Functions::joined));
+    }
+
+    static void versionedTablesJoin(Plan plan, Params params) {
+        plan.write(plan.versionedTable("left", params)
+            .join(plan.versionedTable("right", params), Functions::joined));
+    }
+
+    static void foreignKeyJoin(Plan plan, Params params) {
+        plan.write(plan.table("left").join(plan.table("right"), Functions::group, Functions::joined));
+    }
+
+    static void foreignKeyLeftJoin(Plan plan, Params params) {
+        plan.write(plan.table("left").leftJoin(plan.table("right"), Functions::group, Functions::joined));
+    }
+
+    static void foreignKeyJoinAndAggregate(Plan plan, Params params) {
+        plan.write(plan.table("left")
+            .join(plan.table("right"), Functions::group, Functions::joined)
+            .groupBy(Functions::byGroup, Grouped.with(Plan.TEXT, Plan.TEXT))
+            .aggregate(() -> "", Functions::plus, Functions::minus));
+    }
+}

@@ -1,0 +1,78 @@
+"""Many goldens in one query: topologies side by side in one graph, scenarios side by side as partitions.
+
+A scenario's partition is a world of its own because every sink, repartitions included, keeps the partition of its task.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from headrace._graph.graph import Graph
+from headrace._graph.nodes import Sink, Source
+from headrace.topology import Topology
+from tests.golden.goldens import as_recorded
+
+
+class Worlds:
+    """Which golden lives where."""
+
+    def __init__(self, chosen):
+        self._copies = {}
+        self._partitions = {}
+        self.partitions = {}
+        for golden in chosen:
+            copy = self._copies.setdefault(self._kind(golden), f"t{len(self._copies)}.")
+            taken = sum(self._copies[self._kind(other)] == copy for other in chosen[: chosen.index(golden)])
+            self._partitions[golden.id, golden.name] = taken
+
+    def copies(self, chosen):
+        """One golden for each topology, with its prefix."""
+        first = {}
+        for golden in chosen:
+            first.setdefault(self._copies[self._kind(golden)], golden)
+        return first.items()
+
+    def partition(self, golden):
+        return self._partitions[golden.id, golden.name]
+
+    def renamed(self, golden, step):
+        return (self._copies[self._kind(golden)] + step[0], *step[1:])
+
+    def outputs(self, golden, found):
+        prefix = self._copies[self._kind(golden)]
+        return {
+            topic.removeprefix(prefix): [as_recorded(record) for record in records]
+            for (topic, _), records in found.items()
+            if topic.startswith(prefix)
+        }
+
+    @staticmethod
+    def _kind(golden):
+        return golden.id, json.dumps(golden.params, sort_keys=True)
+
+
+def combined(chosen):
+    """One topology for all, and where each golden lives in it."""
+    worlds = Worlds(chosen)
+    nodes, stores = [], {}
+    for prefix, golden in worlds.copies(chosen):
+        graph = golden.topology()._graph
+        nodes += [_moved(node, prefix) for node in graph.nodes]
+        stores |= {f"{prefix}{name}": replace(store, name=f"{prefix}{name}") for name, store in graph.stores.items()}
+        inhabitants = sum(worlds._copies[worlds._kind(other)] == prefix for other in chosen)
+        worlds.partitions |= {f"{prefix}{topic}": inhabitants for topic in graph.source_topics}
+    return Topology(Graph(tuple(nodes), stores)), worlds
+
+
+def _moved(node, prefix):
+    changes = {
+        "name": prefix + node.name,
+        "parents": tuple(prefix + parent for parent in node.parents),
+        "stores": tuple(prefix + store for store in node.stores),
+    }
+    if isinstance(node, Source):
+        changes["topics"] = tuple(prefix + topic for topic in node.topics)
+    if isinstance(node, Sink):
+        changes |= {"topic": prefix + node.topic, "relay": True}
+    return replace(node, **changes)

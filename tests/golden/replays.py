@@ -1,0 +1,133 @@
+"""Three ways to replay goldens: the test driver, the plan that Spark runs, and Spark."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+
+import headrace as hr
+from headrace._graph.nodes import Sink, Source
+from headrace._runtime.assemble import Defaults
+from headrace.testing import TopologyTestDriver
+from tests.golden.goldens import as_recorded, cut, headers_of
+from tests.golden.multiplex import combined
+from tests.support.plan_runner import PlanRunner
+
+DEFAULTS = Defaults.of(hr.StreamsConfig(application_id="golden"))
+
+
+def settings(golden):
+    return hr.StreamsConfig.from_mapping({"application.id": "golden", **golden.config})
+
+
+def on_driver(golden, mode):
+    """Record by record; with restarts in between if the mode says so."""
+    topology = golden.topology()
+    with TopologyTestDriver(topology, settings(golden), wall_clock_ms=0) as driver:
+        for number, step in enumerate(golden.steps):
+            if mode == "restarts" and number % 5 == 3:
+                driver.restart()
+            if step[0] == "@advance":
+                driver.advance_wall_clock(timedelta(milliseconds=step[1]))
+                continue
+            try:
+                driver.input_topic(step[0]).pipe(*step[1:4], headers=headers_of(step))
+            except hr.StreamsError:
+                if golden.error is None or number + 1 < len(golden.steps):
+                    raise
+                break
+        else:
+            assert golden.error is None, f"{golden.name}: Kafka Streams refuses the last step: {golden.error}"
+        return {
+            topic: [as_recorded(record) for record in driver.output_topic(topic).read_all()]
+            for topic in topology._graph.sink_topics
+        }
+
+
+def on_plan(golden, mode):
+    """As Spark runs it, in batches, on real state and topics; with a new machine in the middle."""
+    topology = golden.topology()
+    with directory() as home:
+        topics = Topics(home, topology._graph, partitions=1)
+        runner = PlanRunner(topology, home, config=settings(golden))
+        batches = cut(golden, mode)
+        for number, batch in enumerate(batches):
+            if mode == "cut at random" and number == len(batches) // 2:
+                runner.restart()
+            topics.produce([(0, step) for step in batch])
+            while runner.run_batch(1_000):
+                pass
+        return {topic: [as_recorded(record) for record in found] for (topic, _), found in topics.read(0).items()}
+
+
+def on_spark(spark, chosen):
+    """All chosen goldens in one query, each a partition of its topology's topics; with a restart in the middle.
+
+    Returns outputs by golden.
+    """
+    topology, worlds = combined(chosen)
+    with directory() as home:
+        topics = Topics(home, topology._graph, partitions=worlds.partitions)
+        config = hr.StreamsConfig(
+            application_id="golden", topics_dir=home / "topics", state_dir=home / "state", local_dir=home / "local"
+        )
+        batches = [cut(golden, "cut at random") for golden in chosen]
+        count = max(map(len, batches))
+        for half in (range(count // 2), range(count // 2, count)):
+            app = hr.Streams(topology, config, spark=spark)
+            app.start()
+            try:
+                for number in half:
+                    steps = [
+                        (worlds.partition(golden), worlds.renamed(golden, step))
+                        for golden, listed in zip(chosen, batches, strict=True)
+                        for step in (listed[number] if number < len(listed) else [])
+                    ]
+                    topics.produce(steps)
+                    app._application._query.processAllAvailable()
+            finally:
+                app.stop()
+        return {
+            (golden.id, golden.name): worlds.outputs(golden, topics.read(worlds.partition(golden))) for golden in chosen
+        }
+
+
+class Topics:
+    """The embedded topics of a topology, filled step by step and read partition by partition."""
+
+    def __init__(self, home, graph, partitions):
+        self._topics = hr.LocalTopics(home / "topics")
+        self._sources = {t: s for s in graph.nodes if isinstance(s, Source) and not s.internal for t in s.topics}
+        self._sinks = {s.topic: s for s in graph.nodes if isinstance(s, Sink) and not s.internal}
+        for topic in self._sources:
+            self._topics.create(topic, partitions if isinstance(partitions, int) else partitions[topic])
+
+    def produce(self, steps):
+        by_topic = {}
+        for partition, step in steps:
+            by_topic.setdefault(step[0], []).append(hr.Record(*step[1:4], headers_of(step), partition=partition))
+        for topic, records in by_topic.items():
+            self._topics.produce(topic, records, *DEFAULTS.serdes(self._sources[topic]))
+
+    def read(self, partition):
+        known = self._topics.list()
+        return {
+            (topic, partition): [
+                record
+                for record in (self._topics.read(topic, *DEFAULTS.serdes(sink)) if topic in known else [])
+                if record.partition == partition
+            ]
+            for topic, sink in self._sinks.items()
+        }
+
+
+@contextmanager
+def directory():
+    home = Path(tempfile.mkdtemp(prefix="headrace-golden-"))
+    try:
+        yield home
+    finally:
+        shutil.rmtree(home, ignore_errors=True)

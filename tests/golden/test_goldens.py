@@ -1,0 +1,65 @@
+"""What Kafka Streams wrote, record by record, is what we write: on the driver, on the plan Spark runs, and on Spark."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.catalogue import REQUIRES, TOPOLOGIES
+from tests.golden.goldens import goldens, ids
+from tests.golden.replays import on_driver, on_plan, on_spark
+
+STAGES_PER_QUERY = 12
+
+
+def waiting(topology_id):
+    """Ids the library cannot do yet are strict expected failures: doing them makes the suite complain."""
+    reason = REQUIRES.get(topology_id)
+    marks = [pytest.mark.xfail(strict=True, reason=f"needs {reason}")] if reason else []
+    return pytest.param(topology_id, marks=marks)
+
+
+IDS = [waiting(topology_id) for topology_id in ids()]
+
+
+def test_every_topology_has_goldens():
+    assert sorted(TOPOLOGIES) == ids()
+
+
+@pytest.mark.parametrize("mode", ["record by record", "restarts"])
+@pytest.mark.parametrize("topology_id", IDS)
+def test_driver_writes_what_kafka_streams_wrote(topology_id, mode):
+    found = {golden.name: on_driver(golden, mode) for golden in goldens(topology_id)}
+    assert found == {golden.name: golden.outputs for golden in goldens(topology_id)}
+
+
+@pytest.mark.parametrize("mode", ["one by one", "cut at random"])
+@pytest.mark.parametrize("topology_id", IDS)
+def test_plan_writes_what_kafka_streams_wrote(topology_id, mode):
+    chosen = [golden for golden in goldens(topology_id) if golden.error is None]
+    if mode == "one by one":
+        chosen = chosen[:2]
+    found = {golden.name: on_plan(golden, mode) for golden in chosen}
+    assert found == {golden.name: golden.outputs for golden in chosen}
+
+
+def queries():
+    """Ids dealt into queries of a bounded number of stages."""
+    dealt, stages = [[]], 0
+    for topology_id in ids():
+        if topology_id in REQUIRES:
+            continue
+        cost = len(TOPOLOGIES[topology_id](**goldens(topology_id)[0].params)._graph.stores) + 1
+        if stages + cost > STAGES_PER_QUERY:
+            dealt.append([])
+            stages = 0
+        dealt[-1].append(topology_id)
+        stages += cost
+    return dealt
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("chosen", queries(), ids=lambda chosen: f"{chosen[0]}..{chosen[-1]}")
+def test_spark_writes_what_kafka_streams_wrote(spark, chosen):
+    replayed = [golden for topology_id in chosen for golden in goldens(topology_id) if golden.batchable]
+    found = on_spark(spark, replayed)
+    assert found == {(golden.id, golden.name): golden.outputs for golden in replayed}
