@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: setup java demo test test-slow lint bench bench-quick clean
+.PHONY: setup java demo test test-slow lint conformance mutations bench bench-quick clean
 
 setup: $(STAMP)
 
@@ -22,18 +22,24 @@ demo: java setup
 	@$(BIN)/headrace demo
 
 test: java setup
-	$(BIN)/ruff check headrace tests bench
-	$(BIN)/ruff format --check headrace tests bench
+	$(BIN)/ruff check headrace tests bench conformance
+	$(BIN)/ruff format --check headrace tests bench conformance
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -q -m "not slow"
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow"
 
 test-slow: java setup
 	$(BIN)/python -m pytest -q -m slow
 
 lint: setup
-	$(BIN)/ruff format headrace tests bench
-	$(BIN)/ruff check --fix headrace tests bench
+	$(BIN)/ruff format headrace tests bench conformance
+	$(BIN)/ruff check --fix headrace tests bench conformance
 	$(BIN)/mypy
+
+conformance: java setup
+	$(BIN)/python -m conformance.record
+
+mutations: setup
+	$(BIN)/python -m conformance.mutations
 
 bench: java setup
 	$(BIN)/python -m bench

@@ -7,8 +7,36 @@
 from __future__ import annotations
 
 from conformance.registry import REQUIRES, TOPOLOGIES
-from conformance.topologies import aggregations, repartitions, stateless, timestamps
+from conformance.topologies import (
+    aggregations,
+    cogroups,
+    processing,
+    repartitions,
+    stateless,
+    stream_joins,
+    stream_table_joins,
+    suppressions,
+    table_aggregations,
+    table_joins,
+    tables,
+    timestamps,
+    windows,
+)
 
-FAMILIES = (stateless, aggregations, repartitions, timestamps)
+FAMILIES = (
+    stateless,
+    aggregations,
+    repartitions,
+    timestamps,
+    tables,
+    table_aggregations,
+    windows,
+    suppressions,
+    stream_joins,
+    stream_table_joins,
+    table_joins,
+    cogroups,
+    processing,
+)
 
 __all__ = ["FAMILIES", "REQUIRES", "TOPOLOGIES"]

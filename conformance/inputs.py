@@ -1,11 +1,12 @@
-"""Random inputs that hurt: out of order, late, at equal times, far jumps, null keys and values, tombstones for nothing."""
+"""Random inputs that hurt: out of order, late, at equal times, far jumps, nulls, tombstones for missing keys."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from string import ascii_lowercase
+from typing import Any, Self
 
 from conformance.order import Step
 
@@ -15,6 +16,11 @@ ValueMaker = Callable[[Random, int], str]
 def letters(rng: Random, index: int) -> str:
     """One to three letters, the first of which tells the record's place in the input."""
     return ascii_lowercase[index % 26] + "".join(rng.choices("xyz", k=rng.choice((0, 0, 1, 2))))
+
+
+def capitals(rng: Random, index: int) -> str:
+    """As `letters`, in capitals: to be told apart from the other side of a join."""
+    return letters(rng, index).upper()
 
 
 def few_letters(rng: Random, index: int) -> str:  # noqa: ARG001
@@ -51,23 +57,45 @@ def numbers(rng: Random, index: int) -> str:  # noqa: ARG001
     return str(rng.randrange(-20, 100))
 
 
+def orders(rng: Random, index: int) -> str:  # noqa: ARG001
+    """What the obedient processor is told."""
+    at = rng.randrange(200)
+    return rng.choice(("all", f"at {at}", "only first", "only second", f"only second at {at}", f"burst {at}"))
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One input topic: its keys and values."""
+
+    topic: str = "in"
+    keys: tuple[str, ...] = ("a", "b", "c")
+    values: ValueMaker = letters
+
+
 @dataclass(frozen=True)
 class Shape:
     """What the records of a random scenario look like.
 
-    `unit_ms` is an ordinary distance in time; what is older than `reach_ms` should be late. `advance` is the share of
-    steps that move the wall clock instead of piping a record.
+    `unit_ms` is an ordinary distance in time; what is older than `reach_ms` should be late. `jump` is the share of
+    records that leap far ahead, `advance` that of steps that move the wall clock instead of piping a record.
     """
 
-    topics: tuple[str, ...] = ("in",)
-    keys: tuple[str, ...] = ("a", "b", "c")
-    values: ValueMaker | tuple[ValueMaker, ...] = letters
+    lanes: tuple[Lane, ...] = (Lane(),)
     length: int = 30
     unit_ms: int = 10
     reach_ms: int = 60
     null_key: float = 0.06
     null_value: float = 0.08
+    jump: float = 0.03
     advance: float = 0.0
+
+    @classmethod
+    def of(cls, values: ValueMaker, **options: Any) -> Self:
+        """A single topic with these values."""
+        return cls((Lane(values=values),), **options)
+
+    def but(self, **options: Any) -> Self:
+        return replace(self, **options)
 
     def records(self, rng: Random) -> list[Step]:
         """The steps of one scenario."""
@@ -78,31 +106,28 @@ class Shape:
                 steps.append(["@advance", rng.choice((1, 3, 7, 10, 25))])
                 continue
             now, timestamp_ms = self._time(rng, now)
-            lane = rng.randrange(len(self.topics))
-            key = None if rng.random() < self.null_key else rng.choice(self.keys)
-            value = None if rng.random() < self.null_value else self._maker(lane)(rng, index)
-            steps.append([self.topics[lane], key, value, timestamp_ms])
+            lane = rng.choice(self.lanes)
+            key = None if rng.random() < self.null_key else rng.choice(lane.keys)
+            value = None if rng.random() < self.null_value else lane.values(rng, index)
+            steps.append([lane.topic, key, value, timestamp_ms])
         return steps
-
-    def _maker(self, lane: int) -> ValueMaker:
-        return self.values[lane] if isinstance(self.values, tuple) else self.values
 
     def _time(self, rng: Random, now: int) -> tuple[int, int]:
         """The clock after this record, and the record's own time."""
-        chance = rng.random()
-        if chance < 0.45:
-            now += rng.randrange(0, self.unit_ms)
-        elif chance < 0.60:
-            return now, now
-        elif chance < 0.82:
-            return now, max(0, now - rng.randrange(0, 2 * self.unit_ms))
-        elif chance < 0.93:
-            return now, max(0, now - rng.randrange(0, self.reach_ms))
-        elif chance < 0.97:
-            return now, rng.randrange(0, now + 1)
-        else:
+        if rng.random() < self.jump:
             now += rng.randrange(self.reach_ms, 3 * self.reach_ms)
-        return now, now
+            return now, now
+        chance = rng.random()
+        if chance < 0.47:
+            now += rng.randrange(0, self.unit_ms)
+            return now, now
+        if chance < 0.62:
+            return now, now
+        if chance < 0.85:
+            return now, max(0, now - rng.randrange(0, 2 * self.unit_ms))
+        if chance < 0.96:
+            return now, max(0, now - rng.randrange(0, self.reach_ms))
+        return now, rng.randrange(0, now + 1)
 
 
 def out_of_order_only(rng: Random) -> list[Step]:

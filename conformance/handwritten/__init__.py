@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from conformance.handwritten import streams
+from conformance.handwritten import processing, stream_joins, streams, suppressions, table_joins, tables, windows
 from conformance.scenario import Scenario
 
-HANDWRITTEN: dict[str, list[Scenario]] = {**streams.SCENARIOS}
+HANDWRITTEN: dict[str, list[Scenario]] = {
+    **streams.SCENARIOS,
+    **tables.SCENARIOS,
+    **windows.SCENARIOS,
+    **suppressions.SCENARIOS,
+    **stream_joins.SCENARIOS,
+    **table_joins.SCENARIOS,
+    **processing.SCENARIOS,
+}

@@ -63,7 +63,7 @@ def on_plan(golden, mode):
         return {topic: [as_recorded(record) for record in found] for (topic, _), found in topics.read(0).items()}
 
 
-def on_spark(spark, chosen):
+def on_spark(spark, chosen, mode):
     """All chosen goldens in one query, each a partition of its topology's topics; with a restart in the middle.
 
     Returns outputs by golden.
@@ -74,7 +74,7 @@ def on_spark(spark, chosen):
         config = hr.StreamsConfig(
             application_id="golden", topics_dir=home / "topics", state_dir=home / "state", local_dir=home / "local"
         )
-        batches = [cut(golden, "cut at random") for golden in chosen]
+        batches = [cut(golden, mode) for golden in chosen]
         count = max(map(len, batches))
         for half in (range(count // 2), range(count // 2, count)):
             app = hr.Streams(topology, config, spark=spark)

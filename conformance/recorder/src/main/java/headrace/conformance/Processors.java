@@ -56,7 +56,7 @@ final class Processors {
 
     /** Remembers the last value of each key in a store of its own. */
     static void processStore(Plan plan, Params params) {
-        plan.write(plan.stream("in").process(supplier(() -> new Remembering(), kept("last")), "last"));
+        plan.write(plan.stream("in").process(supplier(() -> new Remembering(), kept("last"))));
     }
 
     private static final class Remembering extends ContextualProcessor<String, String, String, String> {
@@ -103,7 +103,7 @@ final class Processors {
 
     /** Puts the whole store into the value, in the store's own order. */
     static void processRange(Plan plan, Params params) {
-        plan.write(plan.stream("in").process(supplier(() -> new Listing(), kept("rows")), "rows"));
+        plan.write(plan.stream("in").process(supplier(() -> new Listing(), kept("rows"))));
     }
 
     private static final class Listing extends ContextualProcessor<String, String, String, String> {

@@ -117,7 +117,7 @@ final class Punctuations {
     /** Collects values by key; the clock sends them on, in key order, and forgets them. */
     static void punctuateFlush(Plan plan, Params params) {
         plan.write(plan.stream("in").process(
-            Processors.supplier(() -> new Flushing(params.ms("interval")), Processors.kept("held")), "held"));
+            Processors.supplier(() -> new Flushing(params.ms("interval")), Processors.kept("held"))));
     }
 
     private static final class Flushing extends ContextualProcessor<String, String, String, String> {

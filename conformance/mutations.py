@@ -1,0 +1,108 @@
+"""Breaks rules of the core, one at a time, and checks that the goldens notice.
+
+    python -m conformance.mutations
+
+Each rule is broken in a copy of the package; the replay on driver and plan must fail. Exit code 1 if it does not.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[1]
+
+
+class Mutation(NamedTuple):
+    """A rule, and how to break it: in `file`, `right` becomes `wrong`."""
+
+    rule: str
+    file: str
+    right: str
+    wrong: str
+
+
+MUTATIONS = (
+    Mutation(
+        "a result carries the highest timestamp of what went into it",
+        "_core/timestamps.py",
+        "return max(first_ms, second_ms)",
+        "return first_ms",
+    ),
+    Mutation(
+        "of several inputs the smallest head timestamp goes first",
+        "_core/order.py",
+        "    if _is_sorted(columns):\n        return None",
+        "    return None",
+    ),
+    Mutation(
+        "an aggregate of None deletes its row, and the next record starts anew",
+        "_state/stores.py",
+        "self.contents.delete(key_bytes)\n        else:\n            self.contents.put(key_bytes, with_timestamp",
+        "pass\n        else:\n            self.contents.put(key_bytes, with_timestamp",
+    ),
+    Mutation(
+        "records without a value do not count",
+        "_core/operators/grouped_stream.py",
+        "if record.value is None:",
+        "if False:",
+    ),
+    Mutation(
+        "records without a key do not pass a repartition",
+        "_core/operators/null_key_filter.py",
+        "if record.key is None:",
+        "if False:",
+    ),
+    Mutation(
+        "a record takes the first branch whose predicate holds",
+        "_core/operators/stream_branch.py",
+        "                return\n",
+        "",
+    ),
+    Mutation(
+        "an extractor is told the time its partition has reached",
+        "_core/extraction.py",
+        "partition_time_ms = max(partition_time_ms, timestamp_ms)",
+        "partition_time_ms = timestamp_ms",
+    ),
+)
+
+
+def noticed(mutation: Mutation) -> bool:
+    """Whether the replay fails when the rule is broken."""
+    with tempfile.TemporaryDirectory(prefix="headrace-mutation-") as name:
+        shutil.copytree(ROOT / "headrace", Path(name) / "headrace", ignore=shutil.ignore_patterns("__pycache__"))
+        broken = Path(name) / "headrace" / mutation.file
+        source = broken.read_text()
+        if source.count(mutation.right) != 1:
+            sys.exit(
+                f"{mutation.file} does not hold exactly once what {mutation.rule!r} would break; mend mutations.py."
+            )
+        broken.write_text(source.replace(mutation.right, mutation.wrong))
+        return _replay(name) == 1
+
+
+def _replay(*first_on_path: str) -> int:
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-m", "not spark", "tests/golden"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((*first_on_path, str(ROOT)))}
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False).returncode  # noqa: S603
+
+
+def main() -> int:
+    if _replay():
+        sys.exit("The goldens already fail without any rule broken; mend that first.")
+    missed = 0
+    for mutation in MUTATIONS:
+        found = noticed(mutation)
+        missed += not found
+        print(f"{'noticed' if found else 'MISSED '}  {mutation.rule}", flush=True)
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,199 @@
+"""The processors of the catalogue, as in the recorder's `Processors.java` and `Punctuations.java`."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import headrace as hr
+from conformance import functions as f
+
+# Absent until the library has a processor API; the catalogue can be imported all the same.
+Processor: Any = getattr(hr, "Processor", object)
+
+
+class Contextual(Processor):
+    """Keeps its context."""
+
+    def init(self, context: Any) -> None:
+        self.context = context
+
+
+class Obedient(Contextual):
+    """Obeys its input: "all", "at 77", "only second", "only second at 5", "burst 99" (one at 99, one plain)."""
+
+    def process(self, record: Any) -> None:
+        match f.show(record.value).split(" "):
+            case ["at", timestamp_ms]:
+                self.context.forward(record, to=hr.To.all().with_timestamp(int(timestamp_ms)))
+            case ["only", child]:
+                self.context.forward(record, to=hr.To.child(child))
+            case ["only", child, "at", timestamp_ms]:
+                self.context.forward(record, to=hr.To.child(child).with_timestamp(int(timestamp_ms)))
+            case ["burst", timestamp_ms]:
+                self.context.forward(record.with_timestamp(int(timestamp_ms)))
+                self.context.forward(record)
+            case _:
+                self.context.forward(record)
+
+
+class Remembering(Contextual):
+    """Remembers the last value of each key in a store of its own."""
+
+    def process(self, record: Any) -> None:
+        if record.key is None:
+            self.context.forward(record.with_value("keyless"))
+            return
+        last = self.context.state_store("last")
+        self.context.forward(record.with_value(f.joined(last.get(record.key), record.value)))
+        last.put(record.key, record.value)
+
+
+class Writer(Contextual):
+    """Writes to a store that another processor reads."""
+
+    def process(self, record: Any) -> None:
+        self.context.state_store("shared").put(record.key, record.value)
+
+
+class Reader(Contextual):
+    """Reads from a store that another processor writes."""
+
+    def process(self, record: Any) -> None:
+        found = self.context.state_store("shared").get(record.key)
+        self.context.forward(record.with_value(f.joined(record.value, found)))
+
+
+class Listing(Contextual):
+    """Puts the whole store into the value, in the store's own order."""
+
+    def process(self, record: Any) -> None:
+        rows = self.context.state_store("rows")
+        rows.put(record.key, record.value)
+        listed = "".join(f"{key}={value};" for key, value in rows.all())
+        between = "".join(key for key, _ in rows.range("b", "c"))
+        self.context.forward(record.with_value(f"{listed}|{between}"))
+
+
+class Rekeying(Contextual):
+    """Gives each record a new key."""
+
+    def process(self, record: Any) -> None:
+        self.context.forward(record.with_key(f.head(record.value)))
+
+
+class Timing(Contextual):
+    """Gives each record the time that its value says."""
+
+    def process(self, record: Any) -> None:
+        self.context.forward(record.with_timestamp(abs(int(record.value))))
+
+
+class Timing100(Contextual):
+    """Moves each record 100 ms ahead."""
+
+    def process(self, record: Any) -> None:
+        self.context.forward(record.with_timestamp(record.timestamp_ms + 100))
+
+
+class Describing(Contextual):
+    """Says where a record came from, and the task's time."""
+
+    def process(self, record: Any) -> None:
+        metadata = _called(self.context.record_metadata)
+        place = f"{metadata.topic}/{metadata.partition}/{metadata.offset}"
+        stream_time_ms = _called(self.context.current_stream_time_ms)
+        self.context.forward(record.with_value(f"{place} at {record.timestamp_ms} of {stream_time_ms}"))
+
+
+class Heading(Contextual):
+    """Shows the headers it sees in the value, and adds one of its own."""
+
+    def process(self, record: Any) -> None:
+        seen = "".join(f"{name};" for name, _ in record.headers)
+        headers = (*record.headers, ("seen", f.show(record.value).encode()))
+        self.context.forward(record.with_value(seen).with_headers(headers))
+
+
+class Doubling(Contextual):
+    """Two values for each, with the one before."""
+
+    def process(self, record: Any) -> None:
+        before = self.context.state_store("before")
+        key = f.show(record.key)
+        self.context.forward(record.with_value(f.joined(before.get(key), record.value)))
+        self.context.forward(record.with_value(f.shout(record.value)).with_timestamp(record.timestamp_ms + 1))
+        before.put(key, record.value)
+
+
+class Doubled(Contextual):
+    """Each record twice, the second one 5 ms later."""
+
+    def process(self, record: Any) -> None:
+        self.context.forward(record)
+        self.context.forward(record.with_timestamp(record.timestamp_ms + 5))
+
+
+class Ticking(Contextual):
+    """Passes records on; each firing of its schedule is a record ("tick", the time it was given)."""
+
+    def __init__(self, interval: timedelta, kind: Any, time_shift: timedelta | None = None) -> None:
+        self._schedule = (interval, kind)
+        self._time_shift = time_shift
+
+    def init(self, context: Any) -> None:
+        super().init(context)
+        context.schedule(*self._schedule, self.tick, time_shift=self._time_shift)
+
+    def process(self, record: Any) -> None:
+        self.context.forward(record)
+
+    def tick(self, timestamp_ms: int) -> None:
+        self.context.forward(hr.Record("tick", str(timestamp_ms)))
+
+
+class Cancelling(Contextual):
+    """Fires a few times, then cancels itself."""
+
+    def __init__(self, interval: timedelta, times: int) -> None:
+        self._interval = interval
+        self._left = times
+
+    def init(self, context: Any) -> None:
+        super().init(context)
+        self._schedule = context.schedule(self._interval, hr.PunctuationType.WALL_CLOCK_TIME, self.tick)
+
+    def process(self, record: Any) -> None:
+        self.context.forward(record)
+
+    def tick(self, timestamp_ms: int) -> None:
+        self.context.forward(hr.Record("tick", str(timestamp_ms)))
+        self._left -= 1
+        if self._left == 0:
+            self._schedule.cancel()
+
+
+class Flushing(Contextual):
+    """Collects values by key; the clock sends them on, in key order, and forgets them."""
+
+    def __init__(self, interval: timedelta) -> None:
+        self._interval = interval
+
+    def init(self, context: Any) -> None:
+        super().init(context)
+        self._held = context.state_store("held")
+        context.schedule(self._interval, hr.PunctuationType.WALL_CLOCK_TIME, self.flush)
+
+    def process(self, record: Any) -> None:
+        if record.key is not None:
+            self._held.put(record.key, f.appended(self._held.get(record.key), record.value))
+
+    def flush(self, timestamp_ms: int) -> None:  # noqa: ARG002
+        for key, value in list(self._held.all()):
+            self.context.forward(hr.Record(key, value))
+            self._held.delete(key)
+
+
+def _called(fact: Any) -> Any:
+    """A fact of the context, whether it is an attribute or a method."""
+    return fact() if callable(fact) else fact

@@ -1,0 +1,77 @@
+"""Joins of every kind."""
+
+from __future__ import annotations
+
+from conformance import inputs
+from conformance.inputs import Lane, Shape
+from conformance.variations.variation import Variation, all_together, one_input, several_inputs, table_before_stream
+
+_SIDES = (Lane("left"), Lane("right", values=inputs.capitals))
+_STREAMS = Shape(_SIDES, unit_ms=6, reach_ms=50, length=34)
+_STREAMS_BY_HEAD = Shape(
+    (Lane("left", values=inputs.few_letters), Lane("right", values=inputs.few_letters)), unit_ms=6, reach_ms=50
+)
+_THREE_STREAMS = Shape((*_SIDES, Lane("third", values=inputs.words)), unit_ms=6, reach_ms=50)
+_STREAM_AND_TABLE = Shape((Lane("stream"), Lane("table", values=inputs.capitals)), unit_ms=6, null_value=0.15)
+_BY_HEAD = Shape(
+    (Lane("stream", values=inputs.few_letters), Lane("table", ("p", "q", "r"), inputs.capitals)), null_value=0.15
+)
+_GLOBAL_BY_KEY = Shape((Lane("stream"), Lane("table", values=inputs.capitals)), null_key=0.1, null_value=0.15)
+_TABLES = Shape(_SIDES, null_value=0.25)
+_THREE_TABLES = Shape((*_SIDES, Lane("third", values=inputs.few_letters)), null_value=0.25)
+_GROUPED_TABLES = Shape((Lane("left", values=inputs.grouped), Lane("right", values=inputs.capitals)), null_value=0.25)
+_FOREIGN = Shape(
+    (Lane("left", ("p1", "p2", "p3"), inputs.grouped), Lane("right", ("A", "B", "C"), inputs.capitals)),
+    null_value=0.2,
+    length=36,
+)
+
+_WITHIN = (
+    {"difference": 10, "grace": 0},
+    {"difference": 10, "grace": 15},
+    {"difference": 10, "before": 0, "grace": 5},
+    {"difference": 8, "before": -2, "grace": 0},
+    {"difference": 3, "after": 12, "grace": 2},
+)
+_STORED = ({"stored": False}, {"stored": True})
+_HISTORY = ({"history": 20}, {"history": 1000})
+_GRACE = ({"history": 100, "grace": 5}, {"history": 40, "grace": 20})
+
+VARIATIONS: dict[str, list[Variation]] = {
+    **dict.fromkeys(
+        ("stream-stream-join", "stream-stream-left-join", "stream-stream-outer-join"),
+        several_inputs(_STREAMS, *_WITHIN) + all_together(_STREAMS, *_WITHIN[:1]),
+    ),
+    "stream-self-join": one_input(Shape(unit_ms=6, reach_ms=50, length=24), *_WITHIN[:3], count=3),
+    **dict.fromkeys(
+        ("stream-stream-join-by-head", "stream-stream-left-join-by-head", "stream-stream-outer-join-by-head"),
+        several_inputs(_STREAMS_BY_HEAD, *_WITHIN[:2]),
+    ),
+    "stream-stream-join-and-count": several_inputs(_STREAMS, _WITHIN[1]),
+    "three-streams-join": several_inputs(_THREE_STREAMS, _WITHIN[1]),
+    **dict.fromkeys(
+        ("stream-table-join", "stream-table-left-join", "stream-filtered-table-left-join"),
+        several_inputs(_STREAM_AND_TABLE, count=6, cached=True) + all_together(_STREAM_AND_TABLE),
+    ),
+    **dict.fromkeys(("stream-table-join-by-head", "stream-table-left-join-by-head"), several_inputs(_BY_HEAD, count=6)),
+    "stream-join-own-count": one_input(Shape(), cached=True),
+    **dict.fromkeys(
+        ("stream-versioned-table-join", "stream-versioned-table-left-join"),
+        several_inputs(_STREAM_AND_TABLE, *_HISTORY),
+    ),
+    "stream-table-join-with-grace": several_inputs(_STREAM_AND_TABLE, *_GRACE),
+    "stream-table-left-join-with-grace": several_inputs(_STREAM_AND_TABLE.but(null_key=0), *_GRACE),
+    **dict.fromkeys(("global-table-join", "global-table-left-join"), table_before_stream(_BY_HEAD, count=6)),
+    "global-table-join-by-key": table_before_stream(_GLOBAL_BY_KEY),
+    **dict.fromkeys(
+        ("table-table-join", "table-table-left-join", "table-table-outer-join"),
+        several_inputs(_TABLES, *_STORED, cached=True) + all_together(_TABLES, *_STORED[:1]),
+    ),
+    "three-tables-join": several_inputs(_THREE_TABLES, cached=True),
+    "filtered-tables-join": several_inputs(_TABLES, cached=True),
+    "table-table-join-and-aggregate": several_inputs(_GROUPED_TABLES, cached=True),
+    "counts-join": several_inputs(_TABLES, cached=True),
+    "versioned-tables-join": several_inputs(_TABLES, *_HISTORY),
+    **dict.fromkeys(("foreign-key-join", "foreign-key-left-join"), several_inputs(_FOREIGN, count=10, cached=True)),
+    "foreign-key-join-and-aggregate": several_inputs(_FOREIGN, count=4),
+}
