@@ -10,6 +10,7 @@ from conformance.registry import REQUIRES, TOPOLOGIES
 from conformance.topologies import (
     aggregations,
     cogroups,
+    pipelines,
     processing,
     repartitions,
     stateless,
@@ -37,6 +38,7 @@ FAMILIES = (
     table_joins,
     cogroups,
     processing,
+    pipelines,
 )
 
 __all__ = ["FAMILIES", "REQUIRES", "TOPOLOGIES"]

@@ -7,7 +7,6 @@ Each rule is broken in a copy of the package; the replay on driver and plan must
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
@@ -76,25 +75,26 @@ MUTATIONS = (
 def noticed(mutation: Mutation) -> bool:
     """Whether the replay fails when the rule is broken."""
     with tempfile.TemporaryDirectory(prefix="headrace-mutation-") as name:
-        shutil.copytree(ROOT / "headrace", Path(name) / "headrace", ignore=shutil.ignore_patterns("__pycache__"))
-        broken = Path(name) / "headrace" / mutation.file
+        root = Path(name)
+        for folder in ("headrace", "tests", "conformance"):
+            shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__", "recorder"))
+        shutil.copy(ROOT / "pyproject.toml", root)
+        broken = root / "headrace" / mutation.file
         source = broken.read_text()
         if source.count(mutation.right) != 1:
-            sys.exit(
-                f"{mutation.file} does not hold exactly once what {mutation.rule!r} would break; mend mutations.py."
-            )
+            sys.exit(f"{mutation.file} does not hold exactly once what would be broken; mend conformance/mutations.py.")
         broken.write_text(source.replace(mutation.right, mutation.wrong))
-        return _replay(name) == 1
+        return _replay(root) == 1
 
 
-def _replay(*first_on_path: str) -> int:
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-m", "not spark", "tests/golden"]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((*first_on_path, str(ROOT)))}
-    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False).returncode  # noqa: S603
+def _replay(root: Path) -> int:
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "2", "-m", "not spark", "tests/golden"]
+    # The current directory comes first on the path of `python -m`, so the copy's own package is the one tested.
+    return subprocess.run(command, cwd=root, capture_output=True, check=False).returncode  # noqa: S603
 
 
 def main() -> int:
-    if _replay():
+    if _replay(ROOT):
         sys.exit("The goldens already fail without any rule broken; mend that first.")
     missed = 0
     for mutation in MUTATIONS:

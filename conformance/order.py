@@ -13,13 +13,14 @@ def in_merge_order(steps: list[Step]) -> bool:
     True for every scenario with a single input topic, unless it moves the wall clock. Equal timestamps at two heads
     leave the order open: then it is False.
     """
+    if any(step[0].startswith("@") for step in steps):
+        return False
     queues = _queues(steps)
     for step in steps:
-        queue = queues[step[0]]
-        heads = [other[0][3] for topic, other in queues.items() if topic != step[0] and other]
-        if step[0].startswith("@") or any(timestamp_ms <= step[3] for timestamp_ms in heads):
+        others = [queue for topic, queue in queues.items() if topic != step[0]]
+        if any(queue and queue[0][3] <= step[3] for queue in others):
             return False
-        queue.pop(0)
+        queues[step[0]].pop(0)
     return True
 
 

@@ -25,6 +25,7 @@ HERE = Path(__file__).parent
 GOLDENS = HERE / "goldens"
 RECORDER = HERE / "recorder"
 _CLASSES = os.pathsep.join((str(RECORDER / "target/classes"), str(RECORDER / "target/lib/*")))
+_FRUGAL = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 _SHOWN_LINES = 20
 _SHOWN_WIDTH = 400
 
@@ -41,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         scenarios, recorded = Path(directory, "scenarios"), Path(directory, "recorded")
         recorded.mkdir()
         generate.write(scenarios, ids)
-        _run(["java", "-cp", _CLASSES, "headrace.conformance.Recorder", str(scenarios), str(recorded)])
+        _run(["java", *_FRUGAL, "-cp", _CLASSES, "headrace.conformance.Recorder", str(scenarios), str(recorded)])
         if options.update:
             _update(recorded, everything=not options.ids)
             return 0
@@ -72,7 +73,7 @@ def _update(recorded: Path, *, everything: bool) -> None:
             golden.unlink()
     for file in recorded.iterdir():
         shutil.copy(file, GOLDENS / file.name)
-    print(f"Wrote {len(list(recorded.iterdir()))} goldens to {GOLDENS.relative_to(Path.cwd())}.")
+    print(f"Wrote {len(list(recorded.iterdir()))} goldens.")
 
 
 def _compare(recorded: Path, ids: Sequence[str], *, everything: bool) -> int:

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from conformance.handwritten import processing, stream_joins, streams, suppressions, table_joins, tables, windows
+from conformance.handwritten import (
+    pipelines,
+    processing,
+    stream_joins,
+    streams,
+    suppressions,
+    table_joins,
+    tables,
+    windows,
+)
 from conformance.scenario import Scenario
 
 HANDWRITTEN: dict[str, list[Scenario]] = {
@@ -13,4 +22,5 @@ HANDWRITTEN: dict[str, list[Scenario]] = {
     **stream_joins.SCENARIOS,
     **table_joins.SCENARIOS,
     **processing.SCENARIOS,
+    **pipelines.SCENARIOS,
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.variations import joins, processing, streams, tables, windows
+from conformance.variations import joins, pipelines, processing, streams, tables, windows
 from conformance.variations.variation import Variation
 
 VARIATIONS: dict[str, list[Variation]] = {
@@ -11,4 +11,5 @@ VARIATIONS: dict[str, list[Variation]] = {
     **windows.VARIATIONS,
     **joins.VARIATIONS,
     **processing.VARIATIONS,
+    **pipelines.VARIATIONS,
 }

@@ -24,7 +24,8 @@ final class Catalogue {
         TableJoins.class,
         Cogroups.class,
         Processors.class,
-        Punctuations.class);
+        Punctuations.class,
+        Pipelines.class);
 
     private final Map<String, Definition> definitions = new TreeMap<>();
 
