@@ -88,7 +88,7 @@ def noticed(mutation: Mutation) -> bool:
 
 
 def _replay(root: Path) -> int:
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "2", "-m", "not spark", "tests/golden"]
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-m", "not spark", "tests/golden"]
     # The current directory comes first on the path of `python -m`, so the copy's own package is the one tested.
     return subprocess.run(command, cwd=root, capture_output=True, check=False).returncode  # noqa: S603
 
