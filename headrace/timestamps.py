@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
@@ -21,15 +21,6 @@ class ConsumerRecord(msgspec.Struct, frozen=True):
     value: Any
     timestamp_ms: int
     headers: Headers = ()
-
-
-class TimestampExtractor(Protocol):
-    """Gives the event time of an input record in epoch milliseconds; a negative answer drops the record.
-
-    `partition_time_ms` is the highest timestamp already taken from the record's partition, -1 if none.
-    """
-
-    def __call__(self, record: ConsumerRecord, partition_time_ms: int) -> int: ...
 
 
 def fail_on_invalid_timestamp(record: ConsumerRecord, partition_time_ms: int) -> int:  # noqa: ARG001
@@ -63,3 +54,7 @@ def use_partition_time_on_invalid_timestamp(record: ConsumerRecord, partition_ti
 
 
 Extractor = Callable[[ConsumerRecord, int], int]
+"""Gives the event time of an input record in epoch milliseconds; a negative answer drops the record.
+
+It is told the highest timestamp already taken from the record's partition, -1 if none.
+"""
