@@ -78,7 +78,9 @@ def on_spark(spark, chosen, mode):
         count = max(map(len, batches))
         for half in (range(count // 2), range(count // 2, count)):
             app = hr.Streams(topology, config, spark=spark)
-            app.start()
+            one_by_one = mode == "one by one"
+            if one_by_one:
+                app.start()
             try:
                 for number in half:
                     steps = [
@@ -87,7 +89,11 @@ def on_spark(spark, chosen, mode):
                         for step in (listed[number] if number < len(listed) else [])
                     ]
                     topics.produce(steps)
-                    app._application._query.processAllAvailable()
+                    # Topics are filled one after another: a running query could take a batch before it is complete.
+                    if one_by_one:
+                        app._application._query.processAllAvailable()
+                    else:
+                        app.process_available()
             finally:
                 app.stop()
         return {
