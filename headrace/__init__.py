@@ -18,6 +18,7 @@ from headrace.grouped import KGroupedStream
 from headrace.kstream import KStream
 from headrace.ktable import KTable
 from headrace.record import Record
+from headrace.state import Stores
 from headrace.streams import Streams
 from headrace.timestamps import (
     ConsumerRecord,
@@ -43,6 +44,7 @@ __all__ = [
     "Record",
     "SerdeError",
     "StateError",
+    "Stores",
     "Streams",
     "StreamsBuilder",
     "StreamsConfig",

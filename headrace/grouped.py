@@ -7,8 +7,9 @@ from typing import Any, Generic, TypeVar
 
 from headrace._graph.checks import checked_callable
 from headrace._graph.graph import GraphBuilder
-from headrace._graph.nodes import Node, Store, StreamAggregate, StreamCount, StreamReduce
+from headrace._graph.nodes import Node, StreamAggregate, StreamCount, StreamReduce
 from headrace._graph.repartition import add_repartition
+from headrace._graph.stores import TimestampedKeyValue
 from headrace.ktable import KTable
 from headrace.serdes import Long, Serde
 
@@ -137,7 +138,7 @@ class KGroupedStream(Generic[K, V]):
         store_name = self._graph.names.store(store, prefix)
         node_name = self._graph.names.node(name, prefix)
         parent = self._input(store_name)
-        self._graph.add_store(Store(name=store_name, key_serde=self._key_serde, value_serde=value_serde))
+        self._graph.add_store(TimestampedKeyValue(name=store_name, key_serde=self._key_serde, value_serde=value_serde))
         self._graph.add(make({"name": node_name, "parents": (parent,), "stores": (store_name,)}))
         return KTable(self._graph, node_name, self._key_serde, value_serde, store=store_name)
 

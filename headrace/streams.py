@@ -12,7 +12,6 @@ from headrace.topology import Topology
 
 if TYPE_CHECKING:
     from headrace._runtime.spark.application import Application
-    from headrace._state.readonly import ReadOnlyTimestampedStore
 
 
 class Streams:
@@ -70,7 +69,7 @@ class Streams:
             self._running.stop()
             self._running = None
 
-    def store(self, name: str) -> ReadOnlyTimestampedStore[Any, Any]:
+    def store(self, name: str) -> Any:
         """A store as the last committed micro-batch left it."""
         return self._application.store(name)
 

@@ -8,7 +8,8 @@ from functools import cached_property
 from typing import TypeVar
 
 from headrace._graph.names import NameGenerator
-from headrace._graph.nodes import Node, Sink, Source, Store
+from headrace._graph.nodes import Node, Sink, Source
+from headrace._graph.stores import Store
 from headrace.errors import TopologyError, known_names
 
 N = TypeVar("N", bound=Node)
@@ -132,6 +133,13 @@ class GraphBuilder:
                 raise TopologyError(message)
         self._nodes[node.name] = node
         return node
+
+    def replace(self, node: Node) -> None:
+        """Puts a changed node in the place of the one with its name."""
+        self._nodes[node.name] = node
+
+    def node(self, name: str) -> Node:
+        return self._nodes[name]
 
     def add_store(self, store: Store) -> Store:
         if store.name in self._stores:

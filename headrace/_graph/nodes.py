@@ -156,12 +156,3 @@ class StreamReduce(Node):
 @dataclass(frozen=True, kw_only=True)
 class TableToStream(Node):
     """A table's changes as records."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Store:
-    """A state store: values with their timestamps by key."""
-
-    name: str
-    key_serde: Serde[Any] | None
-    value_serde: Serde[Any] | None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from headrace._core import operators as ops
 from headrace._core.columnar.compile import columnar_forms
@@ -16,25 +16,15 @@ from headrace._core.task import Task
 from headrace._graph import nodes
 from headrace._graph.graph import Graph, SubTopology
 from headrace._graph.stages import stages
+from headrace._graph.stores import Store
+from headrace._runtime.stores import known_store, make_store, make_view
 from headrace._state.api import ByteReader, ByteStore
-from headrace._state.readonly import ReadOnlyTimestampedStore
-from headrace._state.stores import TimestampedKeyValueStore
 from headrace.config import StreamsConfig
-from headrace.errors import StateError, TopologyError, known_names, nearest
+from headrace.errors import TopologyError
 from headrace.serdes import Json, Serde, String
 from headrace.timestamps import Extractor, fail_on_invalid_timestamp
 
 PARTITION_TIMES = "$partition-times"
-
-
-def known_store(graph: Graph, name: str) -> nodes.Store:
-    """The store of that name, or an error that lists those there are."""
-    store = graph.stores.get(name)
-    if store is None:
-        known = graph.stores
-        message = f"There is no store {name!r}.{nearest(name, known)} Known stores: {known_names(known)}."
-        raise StateError(message)
-    return store
 
 
 @dataclass(frozen=True)
@@ -53,14 +43,13 @@ class Defaults:
             config.default_timestamp_extractor,
         )
 
-    def serdes(self, node: nodes.Source | nodes.Sink | nodes.Store) -> tuple[Serde[Any], Serde[Any]]:
+    def serdes(self, node: nodes.Source | nodes.Sink | Store) -> tuple[Serde[Any], Serde[Any]]:
         return node.key_serde or self.key_serde, node.value_serde or self.value_serde
 
-    def view(self, graph: Graph, name: str, contents: ByteReader) -> ReadOnlyTimestampedStore[Any, Any]:
-        """What a query sees of a store with these contents."""
+    def view(self, graph: Graph, name: str, parts: Sequence[ByteReader]) -> Any:
+        """What a query sees of a store of which the tasks hold these parts."""
         store = known_store(graph, name)
-        readable = cast("ByteStore", contents)  # the view never writes
-        return ReadOnlyTimestampedStore(TimestampedKeyValueStore(readable, *self.serdes(store), name=name))
+        return make_view(store, parts, self.serdes(store))
 
 
 @dataclass(frozen=True)
@@ -97,7 +86,11 @@ class TaskBlueprint:
         columnar: bool = True,
     ) -> Task:
         """A task on these stores; `columnar=False` keeps it on the record path throughout."""
-        typed = {name: self._typed_store(name, stores[name]) for name in self.sub.stores}
+        typed = {
+            name: make_store(spec, stores[name], self.defaults.serdes(spec))
+            for name in self.sub.stores
+            for spec in [self.graph.stores[name]]
+        }
         context = TaskContext(f"{self.sub.number}_{partition}", collector, typed, metrics)
         built = {node.name: self._operator(node) for node in self.sub.nodes}
         for name, operator in built.items():
@@ -110,9 +103,6 @@ class TaskBlueprint:
         times = stores.get(PARTITION_TIMES)
         forms = columnar_forms(sources, typed) if columnar else {}
         return Task(context, list(built.values()), sources, forms, self.extractors, times, places)
-
-    def _typed_store(self, name: str, store: ByteStore) -> TimestampedKeyValueStore[Any, Any]:
-        return TimestampedKeyValueStore(store, *self.defaults.serdes(self.graph.stores[name]), name=name)
 
     def _operator(self, node: nodes.Node) -> Operator:
         try:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace._runtime.assemble import Defaults, known_store
+from headrace._runtime.assemble import Defaults
+from headrace._runtime.stores import known_store
 from headrace._state.readonly import ReadOnlyTimestampedStore
 from headrace.cli.background import Background
 from headrace.cli.console import console, counted, table
@@ -39,7 +40,7 @@ def show_store(loaded: Loaded, config: StreamsConfig, name: str, *, key: str | N
         console().print(f"{counted(len(entries), 'entry', 'entries')}.")
 
 
-def read_store(loaded: Loaded, config: StreamsConfig, name: str) -> ReadOnlyTimestampedStore[Any, Any]:
+def read_store(loaded: Loaded, config: StreamsConfig, name: str) -> Any:
     """A store of a stopped application, read with the help of Spark."""
     streams = prepared(loaded, config)
     work = Background(lambda: streams.store(name))

@@ -107,7 +107,8 @@ class _Tour:
 
         def process() -> Rooms:
             streams.process_available()
-            return streams.store("rooms")
+            rooms: Rooms = streams.store("rooms")
+            return rooms
 
         with self._screen.status("Spark starts and processes them; this takes some seconds"):
             work = Background(process)

@@ -11,8 +11,6 @@ from headrace._core.metrics import readable
 from headrace._graph.nodes import Sink, Source
 from headrace._runtime.assemble import Defaults
 from headrace._runtime.local import LocalRuntime, Message
-from headrace._state.combined import CombinedReader
-from headrace._state.readonly import ReadOnlyTimestampedStore
 from headrace.builder import StreamsBuilder
 from headrace.config import StreamsConfig
 from headrace.errors import StreamsError, TopicError, known_names, nearest
@@ -77,9 +75,9 @@ class TopologyTestDriver:
             raise TopicError(message)
         return TestOutputTopic(self._runtime, name, *self._defaults.serdes(sink))
 
-    def store(self, name: str) -> ReadOnlyTimestampedStore[Any, Any]:
+    def store(self, name: str) -> Any:
         """The current contents of a state store."""
-        return self._defaults.view(self._graph, name, CombinedReader(self._runtime.stores_named(name)))
+        return self._defaults.view(self._graph, name, self._runtime.stores_named(name))
 
     def advance_wall_clock(self, duration: timedelta) -> None:
         """Moves the clock forward."""

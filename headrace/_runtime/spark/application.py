@@ -14,7 +14,6 @@ from headrace._runtime.spark.counters import CounterFile
 from headrace._runtime.spark.interactive import StoreReader
 from headrace._runtime.spark.plan import Plan, make_plan, partition_counts
 from headrace._runtime.spark.session import default_partitions, local_session
-from headrace._state.readonly import ReadOnlyTimestampedStore
 from headrace.config import StreamsConfig
 from headrace.errors import StateError, StreamsError
 from headrace.topics.log import TopicLog
@@ -66,7 +65,7 @@ class Application:
             self._session.stop()
             self._session = None
 
-    def store(self, name: str) -> ReadOnlyTimestampedStore[Any, Any]:
+    def store(self, name: str) -> Any:
         return StoreReader(self.spark, self._graph, self._planned()[0], self._config).store(name)
 
     def metrics(self) -> dict[str, dict[str, Any]]:

@@ -7,15 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from headrace._graph.graph import Graph
-from headrace._runtime.assemble import Defaults, known_store
+from headrace._runtime.assemble import Defaults
 from headrace._runtime.spark.plan import Plan, Stage
 from headrace._runtime.spark.query import checkpoint
 from headrace._runtime.spark.session import query_settings
+from headrace._runtime.stores import known_store
 from headrace._state.changelog import TaskState
-from headrace._state.combined import CombinedReader
 from headrace._state.durable import MemoryDurable
 from headrace._state.memory import MemoryStore
-from headrace._state.readonly import ReadOnlyTimestampedStore
 from headrace._state.replica import Replica
 from headrace.config import StreamsConfig
 
@@ -29,11 +28,11 @@ class StoreReader:
         self._plan = plan
         self._config = config
 
-    def store(self, name: str) -> ReadOnlyTimestampedStore[Any, Any]:
+    def store(self, name: str) -> Any:
         known_store(self._graph, name)
         stage = next(stage for stage in self._plan.chain if name in stage.blueprint.sub.stores)
         parts = [self._contents(task, blobs, name) for task, blobs in self._durable_tasks(stage).items()]
-        return Defaults.of(self._config).view(self._graph, name, CombinedReader(parts))
+        return Defaults.of(self._config).view(self._graph, name, parts)
 
     def _contents(self, task: str, durable: MemoryDurable, name: str) -> MemoryStore:
         with tempfile.TemporaryDirectory(prefix="headrace-query-") as directory:
