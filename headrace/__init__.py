@@ -15,6 +15,7 @@ from headrace.errors import (
     TopologyError,
 )
 from headrace.grouped import KGroupedStream
+from headrace.grouped_table import KGroupedTable
 from headrace.kstream import KStream
 from headrace.ktable import KTable
 from headrace.record import Record
@@ -37,6 +38,7 @@ __all__ = [
     "ConfigError",
     "ConsumerRecord",
     "KGroupedStream",
+    "KGroupedTable",
     "KStream",
     "KTable",
     "LocalTopics",

@@ -6,10 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from headrace._graph.graph import GraphBuilder
+from headrace._graph.materialized import rows_store
 from headrace._graph.names import checked_name
-from headrace._graph.nodes import Source
+from headrace._graph.nodes import Source, TableSource
+from headrace._graph.old_values import materialized
+from headrace._graph.stores import Store, Versioned
 from headrace.errors import TopologyError
 from headrace.kstream import KStream
+from headrace.ktable import KTable
 from headrace.serdes import Serde
 from headrace.timestamps import Extractor
 from headrace.topology import Topology
@@ -56,15 +60,80 @@ class StreamsBuilder:
         if len(set(listed)) < len(listed):
             message = f"stream() was given a topic twice: {list(listed)}."
             raise TopologyError(message)
-        for topic in listed:
+        source = self._source(listed, name, key_serde, value_serde, timestamp_extractor)
+        return KStream(self._graph, source, key_serde, value_serde, repartition_required=False)
+
+    def table(
+        self,
+        topic: str,
+        *,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        timestamp_extractor: Extractor | None = None,
+        store: str | Store | None = None,
+        name: str | None = None,
+    ) -> KTable[Any, Any]:
+        """A table of the newest record of every key of a topic; a record with the value `None` deletes the row.
+
+        Records replace rows in the order of the topic, whatever their timestamps; each change keeps its record's.
+        Records without a key are dropped and counted.
+
+        Args:
+            topic: the topic.
+            key_serde: serde of the keys; default: the configured one, then `serdes.String()`.
+            value_serde: serde of the values; default: the configured one, then `serdes.Json()`.
+            timestamp_extractor: `(record, partition_time_ms) -> timestamp_ms`; a negative answer drops the record.
+            store: names the store of the rows, to query it; or describes it: `Stores.versioned_key_value(...)` keeps
+                earlier versions of the rows, and then a record that comes late is no longer the row's newest.
+            name: name of the table node.
+
+        Example:
+            >>> import headrace as hr
+            >>> from headrace.testing import TopologyTestDriver
+            >>> builder = hr.StreamsBuilder()
+            >>> builder.table("users", store="users").to_stream().to("changes")
+            >>> with TopologyTestDriver(builder.build()) as driver:
+            ...     driver.input_topic("users").pipe("ann", "Bern", timestamp_ms=10)
+            ...     driver.input_topic("users").pipe("ann", "Basel", timestamp_ms=5)
+            ...     driver.store("users").get("ann"), driver.output_topic("changes").read_all()[-1]
+            ('Basel', Record(key='ann', value='Basel', timestamp_ms=5))
+        """
+        prefix = f"{checked_name(topic, 'topic')}-"
+        kept = rows_store(
+            self._graph.names.store(None, prefix) if store is None else store,
+            "table",
+            key_serde,
+            value_serde,
+            Versioned,
+        )
+        source_name = None if name is None else f"{checked_name(name, 'node')}-source"
+        source = self._source((topic,), source_name, key_serde, value_serde, timestamp_extractor)
+        node = TableSource(
+            name=self._graph.names.node(name, "KTABLE-SOURCE-"), parents=(source,), store_when_needed=kept
+        )
+        self._graph.add(node)
+        if store is not None:
+            materialized(self._graph, node)
+        return KTable(self._graph, node.name, key_serde, value_serde, versioned=isinstance(kept, Versioned))
+
+    def _source(
+        self,
+        topics: tuple[str, ...],
+        name: str | None,
+        key_serde: Serde[Any] | None,
+        value_serde: Serde[Any] | None,
+        timestamp_extractor: Extractor | None,
+    ) -> str:
+        """The node that reads these topics; there is one for all who read the same."""
+        for topic in topics:
             checked_name(topic, "topic")
         node_name = self._graph.names.node(name, "KSTREAM-SOURCE-")
-        source = self._graph.source_of(listed)
+        source = self._graph.source_of(topics)
         if source is None:
             source = self._graph.add(
                 Source(
                     name=node_name,
-                    topics=listed,
+                    topics=topics,
                     key_serde=key_serde,
                     value_serde=value_serde,
                     timestamp_extractor=timestamp_extractor,
@@ -76,11 +145,11 @@ class StreamsBuilder:
             timestamp_extractor,
         ):
             message = (
-                f"Topic {listed[0]!r} is already read by source {source.name!r} with other serdes or extractor. "
+                f"Topic {topics[0]!r} is already read by source {source.name!r} with other serdes or extractor. "
                 "Read each topic once and reuse the stream."
             )
             raise TopologyError(message)
-        return KStream(self._graph, source.name, key_serde, value_serde, repartition_required=False)
+        return source.name
 
     def build(self) -> Topology:
         """The finished topology.

@@ -17,7 +17,6 @@ _APPLICATION_ID = re.compile(r"[A-Za-z0-9._-]{1,200}")
 # Settings whose meaning arrives with a later capability: accepted only at their neutral value.
 _NOT_YET: dict[str, tuple[Any, str]] = {
     "bootstrap_servers": (None, "topics on a Kafka broker"),
-    "upgrade_from": (None, "table aggregations"),
     "allow_stream_time_key_tracking": (False, "windows with a clock per key"),
     "statestore_cache_max_bytes": (0, "the record cache"),
     "deserialization_exception_handler": ("fail", "error handlers"),
@@ -25,6 +24,14 @@ _NOT_YET: dict[str, tuple[Any, str]] = {
     "production_exception_handler": ("fail", "error handlers"),
     "dead_letter_topic": (None, "error handlers"),
 }
+
+# Up to here Kafka Streams told a change within a group of a table as two events.
+_TWO_EVENTS = (
+    *("0.10.0", "0.10.1", "0.10.2", "0.11.0", "1.0", "1.1"),
+    *(f"2.{minor}" for minor in range(9)),
+    *(f"3.{minor}" for minor in range(5)),
+)
+_VERSIONS = (*_TWO_EVENTS, "3.5", "3.6", "3.7", "3.8", "3.9", "4.0", "4.1", "4.2", "4.3")
 
 _NUMBERS = ("max_records_per_batch", "statestore_cache_max_bytes")
 
@@ -41,6 +48,8 @@ class StreamsConfig:
         default_key_serde: serde of keys where an operator names none; without it `serdes.String()`.
         default_value_serde: serde of values where an operator names none; without it `serdes.Json()`.
         default_timestamp_extractor: where event time comes from; by default the record's own timestamp.
+        upgrade_from: a version of Kafka Streams up to "3.4" has table aggregations take a change within a group as two
+            events, with the result in between visible, as those versions did; default: one event.
         spark: settings for the Spark session and query.
         local_dir: fast local directory on every executor for replicas of the state; default: the temporary directory.
 
@@ -98,8 +107,14 @@ class StreamsConfig:
     default_key_serde: Serde[Any] | None
     default_value_serde: Serde[Any] | None
     default_timestamp_extractor: Extractor
+    upgrade_from: str | None
     processing_guarantee: str
     spark: dict[str, str]
+
+    @property
+    def writes_old_change_events(self) -> bool:
+        """Whether `upgrade_from` asks for change events that Kafka Streams up to 3.4 understands."""
+        return self.upgrade_from in _TWO_EVENTS
 
     @classmethod
     def from_mapping(cls, settings: Mapping[str, Any]) -> StreamsConfig:
@@ -133,6 +148,9 @@ def _check(given: Mapping[str, Any]) -> None:
                 f"{name}={given[name]!r} needs {capability}, which this version does not have; leave it at {neutral!r}."
             )
             raise ConfigError(message)
+    if given["upgrade_from"] is not None and given["upgrade_from"] not in _VERSIONS:
+        message = f"upgrade_from is {given['upgrade_from']!r}; allowed: None, {', '.join(map(repr, _VERSIONS))}."
+        raise ConfigError(message)
     if given["processing_guarantee"] not in ("exactly_once_v2", "exactly_once"):
         message = f"processing_guarantee is {given['processing_guarantee']!r}; allowed: 'exactly_once_v2'."
         raise ConfigError(message)

@@ -140,7 +140,7 @@ class KGroupedStream(Generic[K, V]):
         parent = self._input(store_name)
         self._graph.add_store(TimestampedKeyValue(name=store_name, key_serde=self._key_serde, value_serde=value_serde))
         self._graph.add(make({"name": node_name, "parents": (parent,), "stores": (store_name,)}))
-        return KTable(self._graph, node_name, self._key_serde, value_serde, store=store_name)
+        return KTable(self._graph, node_name, self._key_serde, value_serde)
 
     def _input(self, store_name: str) -> str:
         """The node to aggregate from: behind a repartition when the key may have changed. A named one is shared."""

@@ -7,6 +7,7 @@ from typing import Any, Generic, TypeVar
 
 from headrace._graph.checks import checked_callable
 from headrace._graph.graph import GraphBuilder
+from headrace._graph.materialized import rows_store
 from headrace._graph.names import checked_name
 from headrace._graph.nodes import (
     Filter,
@@ -22,8 +23,11 @@ from headrace._graph.nodes import (
     Print,
     SelectKey,
     Sink,
+    TableSource,
 )
+from headrace._graph.old_values import materialized
 from headrace._graph.repartition import add_repartition
+from headrace._graph.stores import Store, Versioned
 from headrace.errors import TopologyError
 from headrace.serdes import Serde
 
@@ -284,6 +288,44 @@ class KStream(Generic[K, V]):
             value_serde=value_serde or self._value_serde,
         )
 
+    def to_table(
+        self,
+        *,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        store: str | Store | None = None,
+        name: str | None = None,
+    ) -> KTable[K, V]:
+        """The newest record of every key as a table; a record with the value `None` deletes the row.
+
+        Repartitions only if the key may have changed. Records without a key are dropped and counted.
+
+        Args:
+            key_serde: serde of the keys in repartition and store.
+            value_serde: serde of the values in repartition and store.
+            store: names the store of the rows, to query it; or describes it: `Stores.versioned_key_value(...)`.
+            name: name of the table node.
+
+        Example:
+            >>> from headrace.testing import run_stream
+            >>> run_stream(lambda stream: stream.to_table().to_stream(), ("a", 1, 10), ("a", None, 12))
+            [Record(key='a', value=1, timestamp_ms=10), Record(key='a', value=None, timestamp_ms=12)]
+        """
+        keys, values = key_serde or self._key_serde, value_serde or self._value_serde
+        prefix = "KSTREAM-TOTABLE-"
+        node_name = self._graph.names.node(name, prefix)
+        kept = rows_store(
+            self._graph.names.store(None, prefix) if store is None else store, "to_table", keys, values, Versioned
+        )
+        parent = self._node
+        if self._repartition_required:
+            parent = add_repartition(self._graph, parent, node_name, key_serde=keys, value_serde=values)
+        node = TableSource(name=node_name, parents=(parent,), store_when_needed=kept)
+        self._graph.add(node)
+        if store is not None:
+            materialized(self._graph, node)
+        return KTable(self._graph, node_name, keys, values, versioned=isinstance(kept, Versioned))
+
     def group_by_key(
         self,
         *,
@@ -346,3 +388,4 @@ class KStream(Generic[K, V]):
 
 from headrace.branched import BranchedKStream  # noqa: E402  a split returns streams
 from headrace.grouped import KGroupedStream  # noqa: E402  an aggregation returns tables, and a table streams
+from headrace.ktable import KTable  # noqa: E402

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
+from headrace._graph.checks import checked_callable
 from headrace._graph.graph import GraphBuilder
-from headrace._graph.nodes import TableToStream
+from headrace._graph.materialized import rows_store
+from headrace._graph.nodes import Node, TableFilter, TableGroupBy, TableMapValues, TableToStream
+from headrace._graph.old_values import send_old_values
 from headrace.serdes import Serde
 
 K = TypeVar("K")
 V = TypeVar("V")
+K2 = TypeVar("K2")
+V2 = TypeVar("V2")
 
 
 class KTable(Generic[K, V]):
-    """A table: one row per key, changing over time. Made by an aggregation."""
+    """A table: one row per key, changing over time. A change to `None` deletes the row.
+
+    Made by `builder.table()`, `stream.to_table()` or an aggregation. Operators keep the timestamp of each change. A
+    table keeps its rows in a store if you name one, or if something downstream needs them.
+    """
 
     def __init__(
         self,
@@ -22,13 +32,90 @@ class KTable(Generic[K, V]):
         key_serde: Serde[Any] | None,
         value_serde: Serde[Any] | None,
         *,
-        store: str,
+        versioned: bool = False,
     ) -> None:
         self._graph = graph
         self._node = node
         self._key_serde = key_serde
         self._value_serde = value_serde
-        self._store = store
+        self._versioned = versioned
+
+    def filter(
+        self, predicate: Callable[[K, V], object], *, store: str | None = None, name: str | None = None
+    ) -> KTable[K, V]:
+        """The rows for which `predicate(key, value)` holds; to those downstream, the others are deleted.
+
+        A row that was not in the result before is not deleted again where the table before keeps its rows. The
+        predicate is not asked about deleted rows.
+
+        Args:
+            predicate: decides which rows stay.
+            store: names a store for the result, to query it.
+            name: name of the operator.
+
+        Example:
+            >>> import headrace as hr
+            >>> from headrace.testing import run_table
+            >>> run_table(lambda table: table.filter(lambda key, value: value > 1), ("a", 2, 1), ("a", 1, 2))
+            [Record(key='a', value=2, timestamp_ms=1), Record(key='a', value=None, timestamp_ms=2)]
+        """
+        checked_callable(predicate, "filter", "predicate(key, value)")
+        return self._filtered("filter", predicate, store, name, keep=True)
+
+    def filter_not(
+        self, predicate: Callable[[K, V], object], *, store: str | None = None, name: str | None = None
+    ) -> KTable[K, V]:
+        """The rows for which `predicate(key, value)` does not hold; otherwise as `filter`.
+
+        Example:
+            >>> from headrace.testing import run_table
+            >>> run_table(lambda table: table.filter_not(lambda key, value: value > 1), ("a", 1, 5))
+            [Record(key='a', value=1, timestamp_ms=5)]
+        """
+        checked_callable(predicate, "filter_not", "predicate(key, value)")
+        return self._filtered("filter_not", predicate, store, name, keep=False)
+
+    def map_values(
+        self,
+        mapper: Callable[[V], V2],
+        *,
+        store: str | None = None,
+        value_serde: Serde[Any] | None = None,
+        name: str | None = None,
+    ) -> KTable[K, V2]:
+        """Each row with the value `mapper(value)`; a result of `None` deletes the row, deleted rows are not mapped.
+
+        Args:
+            mapper: makes the new value.
+            store: names a store for the result, to query it.
+            value_serde: serde of the new values.
+            name: name of the operator.
+
+        Example:
+            >>> from headrace.testing import run_table
+            >>> run_table(lambda table: table.map_values(str.upper), ("a", "x", 1), ("a", None, 2))
+            [Record(key='a', value='X', timestamp_ms=1), Record(key='a', value=None, timestamp_ms=2)]
+        """
+        checked_callable(mapper, "map_values", "mapper(value)")
+        return self._mapped("map_values", lambda _, value: mapper(value), store, value_serde, name)
+
+    def map_values_with_key(
+        self,
+        mapper: Callable[[K, V], V2],
+        *,
+        store: str | None = None,
+        value_serde: Serde[Any] | None = None,
+        name: str | None = None,
+    ) -> KTable[K, V2]:
+        """Each row with the value `mapper(key, value)`; otherwise as `map_values`.
+
+        Example:
+            >>> from headrace.testing import run_table
+            >>> run_table(lambda table: table.map_values_with_key(lambda key, value: f"{key}={value}"), ("a", 7, 1))
+            [Record(key='a', value='a=7', timestamp_ms=1)]
+        """
+        checked_callable(mapper, "map_values_with_key", "mapper(key, value)")
+        return self._mapped("map_values_with_key", mapper, store, value_serde, name)
 
     def to_stream(self, *, name: str | None = None) -> KStream[K, V]:
         """Every change as a record: the key, the new value (`None` for a deleted row), the row's timestamp.
@@ -48,8 +135,87 @@ class KTable(Generic[K, V]):
         self._graph.add(node)
         return KStream(self._graph, node.name, self._key_serde, self._value_serde, repartition_required=False)
 
+    def group_by(
+        self,
+        selector: Callable[[K, V], tuple[K2, V2] | None],
+        *,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        name: str | None = None,
+    ) -> KGroupedTable[K2, V2]:
+        """The rows grouped by another key, to be aggregated: `selector(key, value)` gives `(group, value)`.
+
+        When a row changes within its group, old and new value travel as one event; when it moves to another group, the
+        old value leaves the old group first. A row whose group or value is `None` belongs to no group. Groups are the
+        same if they are `==`.
+
+        Args:
+            selector: gives the group of a row, and what of the row is aggregated.
+            key_serde: serde of the groups.
+            value_serde: serde of the grouped values.
+            name: names the repartition, `<name>-repartition`.
+        """
+        checked_callable(selector, "group_by", "selector(key, value) -> (group, value)")
+        send_old_values(self._graph, self._node, materialize=True)
+        node = self._graph.add(
+            TableGroupBy(
+                name=self._graph.names.node(name, "KTABLE-SELECT-"),
+                parents=(self._node,),
+                selector=selector,
+                key_serde=key_serde,
+            )
+        )
+        return KGroupedTable(self._graph, node.name, key_serde, value_serde, name=name)
+
+    def _filtered(
+        self,
+        operation: str,
+        predicate: Callable[[K, V], object],
+        store: str | None,
+        name: str | None,
+        *,
+        keep: bool,
+    ) -> KTable[K, V]:
+        node = TableFilter(
+            name=self._graph.names.node(name, "KTABLE-FILTER-"),
+            parents=(self._node,),
+            stores=self._own_store(operation, store, self._value_serde),
+            predicate=predicate,
+            keep=keep,
+            send_old_values=send_old_values(self._graph, self._node, materialize=False),
+            versioned=self._versioned,
+        )
+        return self._derived(node, self._value_serde)
+
+    def _mapped(
+        self,
+        operation: str,
+        mapper: Callable[[K, V], V2],
+        store: str | None,
+        value_serde: Serde[Any] | None,
+        name: str | None,
+    ) -> KTable[K, V2]:
+        node = TableMapValues(
+            name=self._graph.names.node(name, "KTABLE-MAPVALUES-"),
+            parents=(self._node,),
+            stores=self._own_store(operation, store, value_serde),
+            mapper=mapper,
+        )
+        return self._derived(node, value_serde)
+
+    def _own_store(self, operation: str, store: str | None, value_serde: Serde[Any] | None) -> tuple[str, ...]:
+        if store is None:
+            return ()
+        return (self._graph.add_store(rows_store(store, operation, self._key_serde, value_serde)).name,)
+
+    def _derived(self, node: Node, value_serde: Serde[Any] | None) -> KTable[Any, Any]:
+        self._graph.add(node)
+        versioned = self._versioned and not node.stores
+        return KTable(self._graph, node.name, self._key_serde, value_serde, versioned=versioned)
+
     def __repr__(self) -> str:
         return f"<KTable {self._node}>"
 
 
+from headrace.grouped_table import KGroupedTable  # noqa: E402  an aggregation returns tables
 from headrace.kstream import KStream  # noqa: E402  a stream makes tables, and a table streams

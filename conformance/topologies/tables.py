@@ -19,35 +19,35 @@ def versioned_table(builder: hr.StreamsBuilder, topic: str, history: int) -> Any
     return builder.table(topic, store=hr.Stores.versioned_key_value(f"{topic}-store", history=ms(history)))
 
 
-@topology("table", requires="tables")
+@topology("table")
 def table(builder: hr.StreamsBuilder, *, stored: bool) -> None:
     source_table(builder, "in", stored=stored).to_stream().to("out")
 
 
-@topology("table-filter", requires="tables")
+@topology("table-filter")
 def table_filter(builder: hr.StreamsBuilder, *, stored: bool = False, result_stored: bool = False) -> None:
     options = {"store": "filtered"} if result_stored else {}
     source_table(builder, "in", stored=stored).filter(f.is_long, **options).to_stream().to("out")
 
 
-@topology("table-filter-not", requires="tables")
+@topology("table-filter-not")
 def table_filter_not(builder: hr.StreamsBuilder, *, stored: bool) -> None:
     source_table(builder, "in", stored=stored).filter_not(f.is_long).to_stream().to("out")
 
 
-@topology("table-map-values", requires="tables")
+@topology("table-map-values")
 def table_map_values(builder: hr.StreamsBuilder, *, stored: bool = False, result_stored: bool = False) -> None:
     """Maps "nil" to nothing, everything else to itself and an exclamation mark."""
     options = {"store": "mapped"} if result_stored else {}
     source_table(builder, "in", stored=stored).map_values(_shout_unless_nil, **options).to_stream().to("out")
 
 
-@topology("table-map-values-with-key", requires="tables")
+@topology("table-map-values-with-key")
 def table_map_values_with_key(builder: hr.StreamsBuilder) -> None:
     builder.table("in").map_values_with_key(f.joined).to_stream().to("out")
 
 
-@topology("table-chain", requires="tables")
+@topology("table-chain")
 def table_chain(builder: hr.StreamsBuilder, *, stored: bool) -> None:
     (
         source_table(builder, "in", stored=stored)
@@ -59,18 +59,18 @@ def table_chain(builder: hr.StreamsBuilder, *, stored: bool) -> None:
     )
 
 
-@topology("to-table", requires="tables")
+@topology("to-table")
 def to_table(builder: hr.StreamsBuilder, *, stored: bool) -> None:
     options = {"store": "rows"} if stored else {}
     builder.stream("in").to_table(**options).to_stream().to("out")
 
 
-@topology("select-key-to-table", requires="tables")
+@topology("select-key-to-table")
 def select_key_to_table(builder: hr.StreamsBuilder) -> None:
     builder.stream("in").select_key(lambda _, value: f.head(value)).to_table(store="rows").to_stream().to("out")
 
 
-@topology("filtered-count", requires="tables")
+@topology("filtered-count")
 def filtered_count(builder: hr.StreamsBuilder) -> None:
     counts = builder.stream("in").group_by_key().count()
     counts.filter(lambda _, count: count % 2 == 0).to_stream().to("out")

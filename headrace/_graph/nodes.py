@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from headrace._graph.stores import Store
 from headrace.serdes import Serde
 from headrace.timestamps import Extractor
 
@@ -21,13 +22,17 @@ class Node:
 
 @dataclass(frozen=True, kw_only=True)
 class Source(Node):
-    """Reads topics. An internal one reads what a repartition sink of the same topology wrote."""
+    """Reads topics. An internal one reads what a repartition sink of the same topology wrote.
+
+    With `changes`, here and in a sink, the values are changes of a table and the serde is that of the rows.
+    """
 
     topics: tuple[str, ...]
     key_serde: Serde[Any] | None
     value_serde: Serde[Any] | None
     timestamp_extractor: Extractor | None = None
     internal: bool = False
+    changes: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +48,7 @@ class Sink(Node):
     internal: bool = False
     partitions: int | None = None
     relay: bool = False
+    changes: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,12 +140,19 @@ class PassThrough(Node):
 
 
 @dataclass(frozen=True, kw_only=True)
-class StreamCount(Node):
+class TableNode(Node):
+    """A node that forwards changes; with the row's old value only if something downstream needs it."""
+
+    send_old_values: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamCount(TableNode):
     """Counts the records of a key."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class StreamAggregate(Node):
+class StreamAggregate(TableNode):
     """Folds the records of a key into an aggregate."""
 
     initializer: Callable[[], Any]
@@ -147,10 +160,58 @@ class StreamAggregate(Node):
 
 
 @dataclass(frozen=True, kw_only=True)
-class StreamReduce(Node):
+class StreamReduce(TableNode):
     """Folds the values of a key into one value; the first value is the start."""
 
     reducer: Callable[[Any, Any], Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableSource(TableNode):
+    """Records as the rows of a table. It has a store if one was named, or something downstream needs the rows."""
+
+    store_when_needed: Store
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableFilter(TableNode):
+    """Keeps the rows whose predicate answer equals `keep`; of a `versioned` table also tombstones nobody misses."""
+
+    predicate: Callable[[Any, Any], object]
+    keep: bool
+    versioned: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableMapValues(TableNode):
+    """One value into one value, seeing the key."""
+
+    mapper: Callable[[Any, Any], Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableGroupBy(Node):
+    """Sends each change to the group of the old row and to that of the new one."""
+
+    selector: Callable[[Any, Any], tuple[Any, Any] | None]
+    key_serde: Serde[Any] | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableAggregate(TableNode):
+    """Takes the old value of a row out of its group's aggregate, then adds the new one."""
+
+    initializer: Callable[[], Any]
+    adder: Callable[[Any, Any, Any], Any]
+    subtractor: Callable[[Any, Any, Any], Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableReduce(TableNode):
+    """The same on values alone; the first value is the start."""
+
+    adder: Callable[[Any, Any], Any]
+    subtractor: Callable[[Any, Any], Any]
 
 
 @dataclass(frozen=True, kw_only=True)

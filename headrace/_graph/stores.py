@@ -25,3 +25,10 @@ class KeyValue(Store):
 @dataclass(frozen=True, kw_only=True)
 class TimestampedKeyValue(Store):
     """Values with their timestamps by key."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Versioned(Store):
+    """Versions of values by key."""
+
+    history_ms: int

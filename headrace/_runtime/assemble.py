@@ -21,7 +21,7 @@ from headrace._runtime.stores import known_store, make_store, make_view
 from headrace._state.api import ByteReader, ByteStore
 from headrace.config import StreamsConfig
 from headrace.errors import TopologyError
-from headrace.serdes import Json, Serde, String
+from headrace.serdes import Change, Json, Serde, String
 from headrace.timestamps import Extractor, fail_on_invalid_timestamp
 
 PARTITION_TIMES = "$partition-times"
@@ -29,11 +29,12 @@ PARTITION_TIMES = "$partition-times"
 
 @dataclass(frozen=True)
 class Defaults:
-    """Serdes and extractor for nodes that name none."""
+    """What the configuration decides: serdes and extractor for nodes that name none, and the form of table events."""
 
     key_serde: Serde[Any]
     value_serde: Serde[Any]
     extractor: Extractor
+    single_event: bool
 
     @classmethod
     def of(cls, config: StreamsConfig) -> Defaults:
@@ -41,10 +42,13 @@ class Defaults:
             config.default_key_serde or String(),
             config.default_value_serde or Json(),
             config.default_timestamp_extractor,
+            single_event=not config.writes_old_change_events,
         )
 
     def serdes(self, node: nodes.Source | nodes.Sink | Store) -> tuple[Serde[Any], Serde[Any]]:
-        return node.key_serde or self.key_serde, node.value_serde or self.value_serde
+        value_serde = node.value_serde or self.value_serde
+        changes = isinstance(node, nodes.Source | nodes.Sink) and node.changes
+        return node.key_serde or self.key_serde, Change(value_serde) if changes else value_serde
 
     def view(self, graph: Graph, name: str, parts: Sequence[ByteReader]) -> Any:
         """What a query sees of a store of which the tasks hold these parts."""
@@ -113,6 +117,10 @@ class TaskBlueprint:
         return make(node, self.defaults)
 
 
+def _own_store(node: nodes.Node) -> str | None:
+    return node.stores[0] if node.stores else None
+
+
 _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
     nodes.Source: lambda node, defaults: ops.Source(node.name, *defaults.serdes(node)),
     nodes.Sink: lambda node, defaults: ops.Sink(node.name, node.topic, *defaults.serdes(node)),
@@ -129,11 +137,41 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
     nodes.Print: lambda node, _: ops.StreamPrint(node.name, node.label),
     nodes.Branch: lambda node, _: ops.StreamBranch(node.name, node.predicates),
     nodes.PassThrough: lambda node, _: ops.PassThrough(node.name),
-    nodes.StreamCount: lambda node, _: ops.StreamCount(node.name, node.stores[0]),
+    nodes.StreamCount: lambda node, _: ops.StreamCount(node.name, node.stores[0], send_old_values=node.send_old_values),
     nodes.StreamAggregate: lambda node, _: ops.StreamAggregate(
-        node.name, node.stores[0], node.initializer, node.aggregator
+        node.name, node.stores[0], node.initializer, node.aggregator, send_old_values=node.send_old_values
     ),
-    nodes.StreamReduce: lambda node, _: ops.StreamReduce(node.name, node.stores[0], node.reducer),
+    nodes.StreamReduce: lambda node, _: ops.StreamReduce(
+        node.name, node.stores[0], node.reducer, send_old_values=node.send_old_values
+    ),
+    nodes.TableSource: lambda node, _: ops.TableSource(
+        node.name, _own_store(node), send_old_values=node.send_old_values
+    ),
+    nodes.TableFilter: lambda node, _: ops.TableFilter(
+        node.name,
+        _own_store(node),
+        node.predicate,
+        keep=node.keep,
+        send_old_values=node.send_old_values,
+        versioned=node.versioned,
+    ),
+    nodes.TableMapValues: lambda node, _: ops.TableMapValues(
+        node.name, _own_store(node), node.mapper, send_old_values=node.send_old_values
+    ),
+    nodes.TableGroupBy: lambda node, defaults: ops.TableGroupBy(
+        node.name, node.selector, node.key_serde or defaults.key_serde, single_event=defaults.single_event
+    ),
+    nodes.TableAggregate: lambda node, _: ops.TableAggregate(
+        node.name,
+        node.stores[0],
+        node.initializer,
+        node.adder,
+        node.subtractor,
+        send_old_values=node.send_old_values,
+    ),
+    nodes.TableReduce: lambda node, _: ops.TableReduce(
+        node.name, node.stores[0], node.adder, node.subtractor, send_old_values=node.send_old_values
+    ),
     nodes.TableToStream: lambda node, _: ops.TableToStream(node.name),
 }
 

@@ -2,36 +2,79 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar, overload
 
 import msgspec
 import pyarrow as pa
 
+from headrace.errors import SerdeError
 from headrace.serdes.base import Serde
 
+T = TypeVar("T")
+
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder().decode
 
 
-class Json(Serde[Any]):
+class Json(Serde[T], Generic[T]):
     """Values as compact JSON: dicts, lists, text, numbers, booleans; dataclasses are written as dicts, sets as lists.
+
+    Args:
+        type: what to read values as: a dataclass, a `msgspec.Struct`, `set[str]`, `list[int]`, ...; what does not fit
+            is refused. Without it, values are read as dicts, lists, text, numbers and booleans.
 
     Example:
         >>> Json().deserialize(Json().serialize({"page": "/", "n": 1}))
         {'page': '/', 'n': 1}
+        >>> Json(set[str]).deserialize(Json(set[str]).serialize({"tiger"}))
+        {'tiger'}
     """
 
-    def _to_bytes(self, value: Any) -> bytes:
+    @overload
+    def __init__(self: Json[Any], type: None = None) -> None: ...
+    @overload
+    def __init__(self, type: Callable[..., T]) -> None: ...
+    def __init__(self, type: Any = None) -> None:  # noqa: A002
+        self._type = type
+        self._decode = self._decoder()
+
+    def _decoder(self) -> Callable[[bytes], T]:
+        wanted = Any if self._type is None else self._type
+        try:
+            return msgspec.json.Decoder(wanted).decode
+        except TypeError as error:
+            message = f"Json({self._type!r}): JSON cannot be read as that type: {error}"
+            raise SerdeError(message) from error
+
+    def _to_bytes(self, value: T) -> bytes:
         return _encode(value)
 
-    def _from_bytes(self, data: bytes) -> Any:
-        return _decode(data)
+    def _from_bytes(self, data: bytes) -> T:
+        return self._decode(data)
 
     def accepts_all(self, column: pa.Array) -> bool:
-        """Whether every value of a binary column is JSON; equal values are looked at once."""
+        """Whether every value of a binary column is such JSON; equal values are looked at once."""
         try:
             for data in column.unique().drop_null().to_pylist():
-                _decode(data)
+                self._decode(data)
         except msgspec.MsgspecError:
             return False
         return True
+
+    def __repr__(self) -> str:
+        if self._type is None:
+            return "Json()"
+        return f"Json({self._type.__qualname__ if isinstance(self._type, type) else self._type!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Json) and self._type == other._type
+
+    def __hash__(self) -> int:
+        return hash(Json)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_type": self._type}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._type = state["_type"]
+        self._decode = self._decoder()

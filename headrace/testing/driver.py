@@ -15,6 +15,7 @@ from headrace.builder import StreamsBuilder
 from headrace.config import StreamsConfig
 from headrace.errors import StreamsError, TopicError, known_names, nearest
 from headrace.kstream import KStream
+from headrace.ktable import KTable
 from headrace.record import Headers, Record
 from headrace.serdes import Serde
 from headrace.topology import Topology
@@ -156,6 +157,23 @@ class TestOutputTopic:
             )
             for message in self._runtime.outputs.pop(self._name, [])
         ]
+
+
+def run_table(
+    build: Callable[[KTable[Any, Any]], KTable[Any, Any]], *records: tuple[Any, ...]
+) -> list[Record[Any, Any]]:
+    """The changes of what a piece of a topology makes of a table of a few `(key, value, timestamp_ms)` records.
+
+    Example:
+        >>> run_table(lambda table: table.map_values(str.upper), ("a", "x", 5))
+        [Record(key='a', value='X', timestamp_ms=5)]
+    """
+    builder = StreamsBuilder()
+    build(builder.table("input")).to_stream().to("output")
+    with TopologyTestDriver(builder.build()) as driver:
+        for record in records:
+            driver.input_topic("input").pipe(*record)
+        return driver.output_topic("output").read_all()
 
 
 def run_stream(

@@ -25,6 +25,7 @@ class Golden:
     config: dict[str, Any]
     steps: tuple[tuple[Any, ...], ...]
     outputs: dict[str, list[Any]]
+    causes: dict[str, list[int]]
     error: str | None
 
     def topology(self):
@@ -65,6 +66,7 @@ def _golden(topology_id: str, scenario: dict[str, Any]) -> Golden:
         scenario.get("config", {}),
         tuple(tuple(step) for step in steps),
         scenario["outputs"],
+        scenario.get("causes", {}),
         scenario.get("error"),
     )
 

@@ -19,8 +19,8 @@ from tests.support.plan_runner import PlanRunner
 DEFAULTS = Defaults.of(hr.StreamsConfig(application_id="golden"))
 
 
-def settings(golden):
-    return hr.StreamsConfig.from_mapping({"application.id": "golden", **golden.config})
+def settings(golden, **more):
+    return hr.StreamsConfig.from_mapping({"application.id": "golden", **golden.config, **more})
 
 
 def on_driver(golden, mode):
@@ -64,16 +64,16 @@ def on_plan(golden, mode):
 
 
 def on_spark(spark, chosen, mode):
-    """All chosen goldens in one query, each a partition of its topology's topics; with a restart in the middle.
+    """All chosen goldens of one configuration in one query, each a partition of its topology's topics.
+
+    There is a restart in the middle.
 
     Returns outputs by golden.
     """
     topology, worlds = combined(chosen)
     with directory() as home:
         topics = Topics(home, topology._graph, partitions=worlds.partitions)
-        config = hr.StreamsConfig(
-            application_id="golden", topics_dir=home / "topics", state_dir=home / "state", local_dir=home / "local"
-        )
+        config = settings(chosen[0], topics_dir=home / "topics", state_dir=home / "state", local_dir=home / "local")
         batches = [cut(golden, mode) for golden in chosen]
         count = max(map(len, batches))
         for half in (range(count // 2), range(count // 2, count)):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from conformance.catalogue import REQUIRES, TOPOLOGIES
+from tests.golden.deviations import expected
 from tests.golden.goldens import goldens, ids
-from tests.golden.replays import on_driver, on_plan, on_spark
+from tests.golden.replays import on_driver, on_plan, on_spark, settings
 
 STAGES_PER_QUERY = 12
 
@@ -29,7 +30,7 @@ def test_every_topology_has_goldens():
 @pytest.mark.parametrize("topology_id", IDS)
 def test_driver_writes_what_kafka_streams_wrote(topology_id, mode):
     found = {golden.name: on_driver(golden, mode) for golden in goldens(topology_id)}
-    assert found == {golden.name: golden.outputs for golden in goldens(topology_id)}
+    assert found == {golden.name: expected(golden) for golden in goldens(topology_id)}
 
 
 @pytest.mark.parametrize("mode", ["one by one", "cut at random"])
@@ -39,11 +40,11 @@ def test_plan_writes_what_kafka_streams_wrote(topology_id, mode):
     if mode == "one by one":
         chosen = chosen[:2]
     found = {golden.name: on_plan(golden, mode) for golden in chosen}
-    assert found == {golden.name: golden.outputs for golden in chosen}
+    assert found == {golden.name: expected(golden) for golden in chosen}
 
 
 def queries():
-    """Ids dealt into queries of a bounded number of stages."""
+    """Goldens dealt into queries of a bounded number of stages and one configuration."""
     dealt, stages = [[]], 0
     for topology_id in ids():
         if topology_id in REQUIRES:
@@ -52,36 +53,39 @@ def queries():
         if stages + cost > STAGES_PER_QUERY:
             dealt.append([])
             stages = 0
-        dealt[-1].append(topology_id)
+        dealt[-1] += [golden for golden in goldens(topology_id) if not asks_for_old_events(golden)]
         stages += cost
-    return dealt
+    old_events = [golden for topology_id in ids() for golden in goldens(topology_id) if asks_for_old_events(golden)]
+    return [[golden for golden in chosen if golden.error is None] for chosen in (*dealt, old_events)]
+
+
+def asks_for_old_events(golden):
+    return golden.id not in REQUIRES and settings(golden).writes_old_change_events
+
+
+def outputs_of(replayed):
+    return {(golden.id, golden.name): expected(golden) for golden in replayed}
+
+
+QUERIES = pytest.mark.parametrize("chosen", queries(), ids=lambda chosen: f"{chosen[0].id}..{chosen[-1].id}")
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("chosen", queries(), ids=lambda chosen: f"{chosen[0]}..{chosen[-1]}")
+@QUERIES
 def test_spark_writes_what_kafka_streams_wrote(spark, chosen):
-    replayed = [golden for topology_id in chosen for golden in goldens(topology_id) if golden.batchable]
-    found = on_spark(spark, replayed, "cut at random")
-    assert found == {(golden.id, golden.name): golden.outputs for golden in replayed}
+    replayed = [golden for golden in chosen if golden.batchable]
+    assert on_spark(spark, replayed, "cut at random") == outputs_of(replayed)
 
 
 @pytest.mark.spark
 def test_spark_takes_records_of_several_topics_one_by_one_as_kafka_streams_does(spark):
     """One scenario of each id whose records, taken together, would be taken in another order."""
-    crossing = [
-        [golden for golden in goldens(topology_id) if golden.error is None and not golden.batchable]
-        for chosen in queries()
-        for topology_id in chosen
-    ]
-    replayed = [scenarios[0] for scenarios in crossing if scenarios]
-    found = on_spark(spark, replayed, "one by one")
-    assert found == {(golden.id, golden.name): golden.outputs for golden in replayed}
+    replayed = {golden.id: golden for chosen in queries()[:-1] for golden in chosen if not golden.batchable}.values()
+    assert on_spark(spark, list(replayed), "one by one") == outputs_of(replayed)
 
 
 @pytest.mark.slow
 @pytest.mark.spark
-@pytest.mark.parametrize("chosen", queries(), ids=lambda chosen: f"{chosen[0]}..{chosen[-1]}")
+@QUERIES
 def test_spark_writes_what_kafka_streams_wrote_one_by_one(spark, chosen):
-    replayed = [golden for topology_id in chosen for golden in goldens(topology_id) if golden.error is None]
-    found = on_spark(spark, replayed, "one by one")
-    assert found == {(golden.id, golden.name): golden.outputs for golden in replayed}
+    assert on_spark(spark, chosen, "one by one") == outputs_of(chosen)

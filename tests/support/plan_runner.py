@@ -37,13 +37,15 @@ class PlanRunner:
     def restart(self):
         """A new process on another machine: nothing local is left."""
         self.generation += 1
-        given = {} if self.config is None else {"default_timestamp_extractor": self.config.default_timestamp_extractor}
+        given = {} if self.config is None else vars(self.config)
         config = hr.StreamsConfig(
-            **given,
-            application_id="test",
-            topics_dir=self.directory / "topics",
-            state_dir=self.directory / "state",
-            local_dir=self.directory / f"local-{self.generation}",
+            **given
+            | {
+                "application_id": "test",
+                "topics_dir": self.directory / "topics",
+                "state_dir": self.directory / "state",
+                "local_dir": self.directory / f"local-{self.generation}",
+            }
         )
         self.log.refresh()
         self.plan = make_plan(

@@ -12,6 +12,12 @@ from headrace._core.operators.stream_filter import StreamFilter
 from headrace._core.operators.stream_flat_map import StreamFlatMap, StreamFlatMapValues
 from headrace._core.operators.stream_map import StreamMap, StreamMapValues, StreamMapValuesWithKey, StreamSelectKey
 from headrace._core.operators.stream_reduce import StreamReduce
+from headrace._core.operators.table_aggregate import TableAggregate
+from headrace._core.operators.table_filter import TableFilter
+from headrace._core.operators.table_group_by import TableGroupBy
+from headrace._core.operators.table_map_values import TableMapValues
+from headrace._core.operators.table_reduce import TableReduce
+from headrace._core.operators.table_source import TableSource
 from headrace._core.operators.table_to_stream import TableToStream
 
 __all__ = [
@@ -33,5 +39,11 @@ __all__ = [
     "StreamPrint",
     "StreamReduce",
     "StreamSelectKey",
+    "TableAggregate",
+    "TableFilter",
+    "TableGroupBy",
+    "TableMapValues",
+    "TableReduce",
+    "TableSource",
     "TableToStream",
 ]

@@ -17,12 +17,19 @@ class StreamAggregate(Operator):
     """Folds each record into its key's aggregate and forwards the change; an aggregate of `None` deletes the row."""
 
     def __init__(
-        self, name: str, store: str, initializer: Callable[[], Any], aggregator: Callable[[Any, Any, Any], Any]
+        self,
+        name: str,
+        store: str,
+        initializer: Callable[[], Any],
+        aggregator: Callable[[Any, Any, Any], Any],
+        *,
+        send_old_values: bool,
     ) -> None:
         super().__init__(name)
         self.store_name = store
         self._initializer = initializer
         self._aggregator = aggregator
+        self._send_old_values = send_old_values
 
     def init(self, context: TaskContext) -> None:
         super().init(context)
@@ -40,5 +47,7 @@ class StreamAggregate(Operator):
             base = row[0]
             timestamp_ms = latest(timestamp_ms, row[1])
         new = self._aggregator(key, record.value, base)
+        # The aggregator may have changed the aggregate in place: what it was is read anew.
+        old = self._store.get(key)[0] if self._send_old_values and row is not None else None
         self._store.put(key, new, timestamp_ms)
-        self.forward(Record(key, Change(new, None), timestamp_ms, record.headers))
+        self.forward(Record(key, Change(new, old), timestamp_ms, record.headers))

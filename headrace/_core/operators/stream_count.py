@@ -10,8 +10,8 @@ from headrace._core.operators.stream_aggregate import StreamAggregate
 class StreamCount(StreamAggregate):
     """An aggregate that starts at 0 and grows by 1."""
 
-    def __init__(self, name: str, store: str) -> None:
-        super().__init__(name, store, int, _one_more)
+    def __init__(self, name: str, store: str, *, send_old_values: bool) -> None:
+        super().__init__(name, store, int, _one_more, send_old_values=send_old_values)
 
 
 def _one_more(key: Any, value: Any, count: int) -> int:  # noqa: ARG001

@@ -16,10 +16,11 @@ from headrace.record import Record
 class StreamReduce(Operator):
     """The first value of a key starts its aggregate; `None` from the reducer deletes the row."""
 
-    def __init__(self, name: str, store: str, reducer: Callable[[Any, Any], Any]) -> None:
+    def __init__(self, name: str, store: str, reducer: Callable[[Any, Any], Any], *, send_old_values: bool) -> None:
         super().__init__(name)
         self._store_name = store
         self._reducer = reducer
+        self._send_old_values = send_old_values
 
     def init(self, context: TaskContext) -> None:
         super().init(context)
@@ -34,5 +35,7 @@ class StreamReduce(Operator):
         if row is not None:
             new = self._reducer(row[0], new)
             timestamp_ms = latest(timestamp_ms, row[1])
+        # The reducer may have changed the aggregate in place: what it was is read anew.
+        old = self._store.get(key)[0] if self._send_old_values and row is not None else None
         self._store.put(key, new, timestamp_ms)
-        self.forward(Record(key, Change(new, None), timestamp_ms, record.headers))
+        self.forward(Record(key, Change(new, old), timestamp_ms, record.headers))

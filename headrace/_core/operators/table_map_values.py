@@ -1,0 +1,43 @@
+"""map_values on a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from headrace._core.context import TaskContext
+from headrace._core.operator import AnyRecord, Operator
+from headrace.change import Change
+
+
+class TableMapValues(Operator):
+    """Maps the values of every change; `None` stays `None` without asking. With a store, it knows the old value."""
+
+    def __init__(
+        self, name: str, store: str | None, mapper: Callable[[Any, Any], Any], *, send_old_values: bool
+    ) -> None:
+        super().__init__(name)
+        self._store_name = store
+        self._mapper = mapper
+        self._send_old_values = send_old_values
+
+    def init(self, context: TaskContext) -> None:
+        super().init(context)
+        self._store = None if self._store_name is None else context.store(self._store_name)
+
+    def process(self, record: AnyRecord) -> None:
+        key, change = record.key, record.value
+        new = self._mapped(key, change.new)
+        old = self._old(key, change.old) if self._send_old_values else None
+        if self._store is not None:
+            self._store.put(key, new, record.timestamp_ms)
+        self.forward(record.with_value(Change(new, old, change.is_latest)))
+
+    def _mapped(self, key: Any, value: Any) -> Any:
+        return None if value is None else self._mapper(key, value)
+
+    def _old(self, key: Any, value: Any) -> Any:
+        if self._store is None:
+            return self._mapped(key, value)
+        row = self._store.get(key)
+        return None if row is None else row[0]

@@ -1,0 +1,70 @@
+"""Changes of a table's rows on the wire."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+from headrace.change import Change as RowChange
+from headrace.serdes.base import Serde
+
+_ONLY_OLD, _ONLY_NEW, _BOTH = 0, 1, 2
+_LENGTH = struct.Struct(">i")
+
+
+class Change(Serde[RowChange[Any]]):
+    """A change as bytes; the last byte says which values there are.
+
+    `old | 0`, `new | 1`, or `length of new, 4 bytes big-endian | new | old | 2`. All three are always read.
+
+    Args:
+        inner: serde of the values.
+
+    Example:
+        >>> import headrace as hr
+        >>> from headrace import serdes
+        >>> Change(serdes.String()).serialize(hr.Change("ab", "c")).hex(" ")
+        '00 00 00 02 61 62 63 02'
+        >>> Change(serdes.String()).deserialize(bytes.fromhex("63 00"))
+        Change(new=None, old='c', is_latest=True)
+    """
+
+    def __init__(self, inner: Serde[Any]) -> None:
+        self._inner = inner
+
+    def _to_bytes(self, value: RowChange[Any]) -> bytes:
+        new, old = self._inner.serialize(value.new), self._inner.serialize(value.old)
+        if new is not None and old is not None:
+            return b"%b%b%b\x02" % (_LENGTH.pack(len(new)), new, old)
+        if new is not None:
+            return new + b"\x01"
+        if old is not None:
+            return old + b"\x00"
+        raise ValueError("a change needs a new value or an old one; both are None")
+
+    def _from_bytes(self, data: bytes) -> RowChange[Any]:
+        if not data:
+            raise ValueError("a change has at least one byte, its flag; this is empty")
+        read, flag = self._inner.deserialize, data[-1]
+        if flag == _ONLY_NEW:
+            return RowChange(read(data[:-1]), None)
+        if flag == _ONLY_OLD:
+            return RowChange(None, read(data[:-1]))
+        if flag != _BOTH:
+            message = f"unknown flag {flag} at the end of a change; known are 0 (old), 1 (new) and 2 (both)"
+            raise ValueError(message)
+        if len(data) <= _LENGTH.size:
+            message = f"a change of old and new value has at least 5 bytes; this has {len(data)}"
+            raise ValueError(message)
+        length = _LENGTH.unpack_from(data)[0]
+        middle = _LENGTH.size + length
+        if length < 0 or middle >= len(data):
+            message = f"a change says its new value has {length} bytes, but only {len(data) - 5} follow"
+            raise ValueError(message)
+        return RowChange(read(data[_LENGTH.size : middle]), read(data[middle:-1]))
+
+    def __repr__(self) -> str:
+        return f"Change({self._inner!r})"
+
+    def __hash__(self) -> int:
+        return hash((Change, self._inner))
