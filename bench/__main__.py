@@ -6,11 +6,11 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from bench import count, state_size
+from bench import count, state_size, table_aggregate
 from headrace import StreamsConfig
 from headrace._runtime.spark.session import local_session, query_settings
 
-CASES = {"count": count.run, "state-size": state_size.run}
+CASES = {"count": count.run, "table-aggregate": table_aggregate.run, "state-size": state_size.run}
 
 
 def main() -> None:

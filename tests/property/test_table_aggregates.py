@@ -1,0 +1,93 @@
+"""An aggregate of a grouped table is always what the table's current rows give, whatever happened on the way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import headrace as hr
+from headrace import serdes
+from headrace.testing import TopologyTestDriver
+from tests.support.plan_runner import PlanRunner
+
+ROWS = st.lists(
+    st.tuples(
+        st.sampled_from("abcde"),
+        st.none() | st.tuples(st.sampled_from(["g", "h", "i", None]), st.sampled_from(["x", "y", "z", None])),
+        st.integers(0, 30),
+    ),
+    max_size=40,
+)
+
+
+def topology():
+    """Per group, the sorted values of its rows with the rows they come from: neither commutes with anything."""
+    builder = hr.StreamsBuilder()
+    rows = builder.table("in").group_by(
+        lambda key, row: (row[0], None if row[1] is None else f"{row[1]} of {key}"), key_serde=serdes.String()
+    )
+    rows.aggregate(
+        set,
+        lambda _, value, members: members | {value},
+        lambda _, value, members: members - {value},
+        store="members",
+        value_serde=serdes.Json(set[str]),
+    ).to_stream().to("out")
+    rows.count(store="sizes").to_stream().to("sizes")
+    return builder.build()
+
+
+def recomputed(rows):
+    members = {}
+    for key, (group, value) in rows.items():
+        if group is not None and value is not None:
+            members.setdefault(group, set()).add(f"{value} of {key}")
+    return members
+
+
+@settings(max_examples=150)
+@given(updates=ROWS, restart_after=st.sets(st.integers(0, 40), max_size=3))
+def test_a_set_and_a_count_equal_the_recomputation_after_every_update(updates, restart_after):
+    rows = {}
+    with TopologyTestDriver(topology()) as driver:
+        for number, (key, row, timestamp_ms) in enumerate(updates):
+            if number in restart_after:
+                driver.restart()
+            driver.input_topic("in").pipe(key, row, timestamp_ms)
+            if row is None:
+                rows.pop(key, None)
+            else:
+                rows[key] = row
+            current = recomputed(rows)
+            assert {group: members for group, members in driver.store("members").all() if members} == current
+            sizes = {group: len(members) for group, members in current.items()}
+            assert {group: size for group, size in driver.store("sizes").all() if size} == sizes
+
+
+@settings(max_examples=30)
+@given(updates=ROWS, cuts=st.lists(st.tuples(st.integers(1, 9), st.booleans()), max_size=8))
+def test_cuts_and_restarts_on_several_partitions_lead_to_the_same_aggregates(updates, cuts):
+    """The last result of each group, from partitions that take turns as Spark has them."""
+    with TemporaryDirectory() as name:
+        directory = Path(name)
+        topics = hr.LocalTopics(directory / "topics")
+        topics.create("in", partitions=3)
+        topics.produce("in", [hr.Record(*update) for update in updates])
+        runner = PlanRunner(topology(), directory)
+        for limit, restart in cuts:
+            runner.run_batch(limit)
+            if restart:
+                runner.restart()
+        while runner.run_batch(1_000):
+            pass
+        found = {
+            record.key: record.value
+            for record in (topics.read("out", value_serde=serdes.Json(set[str])) if "out" in topics.list() else [])
+        }
+    latest = {key: row for key, row, _ in updates}
+    assert {group: members for group, members in found.items() if members} == recomputed(
+        {key: row for key, row in latest.items() if row is not None}
+    )

@@ -1,0 +1,67 @@
+"""A checkpoint goes on from the old form of table events to the new one and back, and no result is wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+import headrace as hr
+from headrace._runtime.spark import frames
+from tests.support.plan_runner import PlanRunner
+from tests.support.runtimes import SparkRuntime
+
+STARTS = ["3.4", None, "2.8", None]
+WRITTEN = [
+    ("A", "+0", 0),
+    ("A", "+0-0+1", 10),
+    ("A", "+0-0+1-1", 20),
+    ("A", "+0-0+1-1+2", 20),
+    ("A", "+0-0+1-1+2-2+3", 30),
+]
+
+
+def topology():
+    builder = hr.StreamsBuilder()
+    rows = builder.table("in").group_by(lambda key, value: (value[0], value[1:]))
+    rows.aggregate(
+        str, lambda _, value, text: f"{text}+{value}", lambda _, value, text: f"{text}-{value}", store="text"
+    ).to_stream().to("out")
+    return builder.build()
+
+
+@pytest.mark.spark
+def test_bounces_between_both_forms_go_on_with_the_same_state(spark, tmp_path):
+    runtime = SparkRuntime(spark, tmp_path)
+    for number, version in enumerate(STARTS):
+        runtime.produce(topology(), [("in", "1", f"A{number}", 10 * number)])
+        app = hr.Streams(topology(), runtime.config(upgrade_from=version), spark=spark)
+        app.process_available()
+    found = [(record.key, record.value, record.timestamp_ms) for record in runtime.outputs(topology())["out"]]
+    assert found == WRITTEN
+    assert app.store("text").get("A") == WRITTEN[-1][1]
+
+
+class Watched(PlanRunner):
+    """Notes the flag of every event on its way to the aggregation."""
+
+    def _through(self, stage, arriving):
+        channel = self.plan.channels["text-repartition"]
+        for frame in arriving:
+            if frame.channel == channel and frame.stage == stage.index:
+                self.flags += [value[-1] for value in frames.to_columns(frames.decode(frame.payload)).values]
+        return super()._through(stage, arriving)
+
+
+def test_the_exchange_carries_the_form_that_was_asked_for(tmp_path):
+    topics = hr.LocalTopics(tmp_path / "topics")
+    topics.create("in", partitions=1)
+    runner = Watched(topology(), tmp_path)
+    seen = []
+    for number, version in enumerate(STARTS):
+        runner.config = hr.StreamsConfig(application_id="test", upgrade_from=version)
+        runner.restart()
+        topics.produce("in", [hr.Record("1", f"A{number}", 10 * number)])
+        runner.flags = []
+        runner.run_batch(10)
+        seen.append(runner.flags)
+    assert seen == [[1], [2], [0, 1], [2]]
+    assert [(record.key, record.value, record.timestamp_ms) for record in topics.read("out")] == WRITTEN
