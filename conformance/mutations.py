@@ -69,6 +69,36 @@ MUTATIONS = (
         "partition_time_ms = max(partition_time_ms, timestamp_ms)",
         "partition_time_ms = timestamp_ms",
     ),
+    Mutation(
+        "the old value of a row is subtracted before the new one is added",
+        "_core/operators/table_aggregate.py",
+        """\
+            if change.old is not None:
+                aggregate = self._subtractor(group, change.old, aggregate)
+        if change.new is not None:
+            base = self._initializer() if aggregate is None else aggregate
+            aggregate = self._adder(group, change.new, base)
+""",
+        """\
+        if change.new is not None:
+            base = self._initializer() if aggregate is None else aggregate
+            aggregate = self._adder(group, change.new, base)
+        if row is not None and change.old is not None:
+            aggregate = self._subtractor(group, change.old, aggregate)
+""",
+    ),
+    Mutation(
+        "a change within a group is one event",
+        "_core/operators/table_group_by.py",
+        "if old == new:\n            return True",
+        "if old == new:\n            return False",
+    ),
+    Mutation(
+        "where old values are known, rows that never were are not deleted",
+        "_core/operators/table_filter.py",
+        "and new is None and old is None",
+        "and False",
+    ),
 )
 
 

@@ -8,7 +8,6 @@ from conformance.registry import topology
 from conformance.topologies.tables import versioned_table
 
 
-
 @topology("table-count-by-group")
 def table_count_by_group(builder: hr.StreamsBuilder) -> None:
     builder.table("in").group_by(f.by_group).count().to_stream().to("out")

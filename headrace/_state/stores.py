@@ -34,17 +34,19 @@ class _TypedStore(Generic[K, S]):
         self.key_serde = key_serde
         self.value_serde = value_serde
         # A serde reads None from None only, and what is stored is bytes.
+        self._key_to_bytes = key_serde.serialize
+        self._value_to_bytes = value_serde.serialize
         self._read_key = cast("Callable[[bytes], K]", key_serde.deserialize)
         self._read_value = cast("Callable[[bytes], Any]", value_serde.deserialize)
 
     def get(self, key: K) -> S | None:
         """What is stored under a key, or `None`."""
-        raw = self.contents.get(self._key_bytes(key))
+        raw = self.contents.get(self.key_bytes(key))
         return None if raw is None else self._shown(raw)
 
     def delete(self, key: K) -> S | None:
         """Removes a key; returns what was stored under it, or `None`."""
-        key_bytes = self._key_bytes(key)
+        key_bytes = self.key_bytes(key)
         raw = self.contents.get(key_bytes)
         if raw is None:
             return None
@@ -53,8 +55,8 @@ class _TypedStore(Generic[K, S]):
 
     def range(self, from_key: K | None = None, to_key: K | None = None) -> Iterator[tuple[K, S]]:
         """Entries from one key to another, both inclusive, ordered by their serialized keys; `None` is an open end."""
-        start = None if from_key is None else self._key_bytes(from_key)
-        last = None if to_key is None else self._key_bytes(to_key)
+        start = None if from_key is None else self.key_bytes(from_key)
+        last = None if to_key is None else self.key_bytes(to_key)
         if start is not None and last is not None and start > last:
             _log.warning(
                 "Store %r: the range from %r to %r is empty, as the serialized first key is greater than the last; "
@@ -85,8 +87,9 @@ class _TypedStore(Generic[K, S]):
     def _entries(self, entries: Iterator[tuple[bytes, bytes]]) -> Iterator[tuple[K, S]]:
         return ((self._read_key(key), self._shown(raw)) for key, raw in entries)
 
-    def _key_bytes(self, key: K) -> bytes:
-        raw = self.key_serde.serialize(key)
+    def key_bytes(self, key: K) -> bytes:
+        """The key as it is stored."""
+        raw = self._key_to_bytes(key)
         if raw is None:
             message = f"Store {self.name!r}: the key is None; every key of a store must have a value."
             raise StateError(message)
@@ -110,7 +113,7 @@ class KeyValueStore(_TypedStore[K, V]):
 
     def put(self, key: K, value: V | None) -> None:
         """Stores a value; `None` removes the key."""
-        key_bytes, raw = self._key_bytes(key), self.value_serde.serialize(value)
+        key_bytes, raw = self.key_bytes(key), self.value_serde.serialize(value)
         if raw is None:
             self.contents.delete(key_bytes)
         else:
@@ -149,11 +152,23 @@ class TimestampedKeyValueStore(_TypedStore[K, Timestamped[V]], Generic[K, V]):
 
     def put(self, key: K, value: V | None, timestamp_ms: int) -> None:
         """Stores a value with its timestamp; a value of `None` removes the key."""
-        key_bytes, raw = self._key_bytes(key), self.value_serde.serialize(value)
+        self.write(self.key_bytes(key), value, timestamp_ms)
+
+    def read(self, key_bytes: bytes) -> Timestamped[V] | None:
+        """`get` for an operator that uses the bytes of the key again."""
+        raw = self.contents.get(key_bytes)
+        if raw is None:
+            return None
+        value: V = self._read_value(raw[_TIMESTAMP.size :])
+        return value, _TIMESTAMP.unpack_from(raw)[0]
+
+    def write(self, key_bytes: bytes, value: V | None, timestamp_ms: int) -> None:
+        """`put` for an operator that has the bytes of the key."""
+        raw = self._value_to_bytes(value)
         if raw is None:
             self.contents.delete(key_bytes)
         else:
-            self.contents.put(key_bytes, with_timestamp(raw, timestamp_ms))
+            self.contents.put(key_bytes, _TIMESTAMP.pack(timestamp_ms) + raw)
 
     def put_if_absent(self, key: K, value: V | None, timestamp_ms: int) -> Timestamped[V] | None:
         """Stores a value unless there is one; returns the pair there was, or `None`."""

@@ -46,6 +46,13 @@ class Json(Serde[T], Generic[T]):
             message = f"Json({self._type!r}): JSON cannot be read as that type: {error}"
             raise SerdeError(message) from error
 
+    def serialize(self, value: T | None) -> bytes | None:
+        """The value as JSON; `None` stays `None`."""
+        try:
+            return None if value is None else _encode(value)
+        except Exception:
+            return super().serialize(value)
+
     def _to_bytes(self, value: T) -> bytes:
         return _encode(value)
 

@@ -23,6 +23,10 @@ class String(Serde[str]):
 
     canonical = True
 
+    def serialize(self, value: str | None) -> bytes | None:
+        """The bytes of a text; `None` stays `None`."""
+        return value.encode() if type(value) is str else super().serialize(value)
+
     def _to_bytes(self, value: str) -> bytes:
         if not isinstance(value, str):
             message = "expected a str; give the topic or operator the serde of its type, e.g. serdes.Long()"
@@ -72,6 +76,15 @@ class _Packed(Serde[int]):
 
     canonical = True
     _format: ClassVar[struct.Struct]
+
+    def serialize(self, value: int | None) -> bytes | None:
+        """The bytes of a number; `None` stays `None`."""
+        try:
+            if type(value) is int:
+                return self._format.pack(value)
+        except struct.error:
+            pass  # out of range: the slow way says so
+        return super().serialize(value)
 
     def _to_bytes(self, value: int) -> bytes:
         if isinstance(value, bool):

@@ -165,3 +165,38 @@ def test_mermaid_shows_topics_nodes_stores_and_sub_topologies():
         "    n2 --> n3\n"
         "    n3 --> t1\n"
     )
+
+
+TABLE_COUNT = """\
+Topologies:
+   Sub-topology: 0
+    Source: KSTREAM-SOURCE-0000000001 (topics: [in])
+      --> KTABLE-SOURCE-0000000002
+    Processor: KTABLE-SOURCE-0000000002 (stores: [in-STATE-STORE-0000000000])
+      --> KTABLE-SELECT-0000000003
+      <-- KSTREAM-SOURCE-0000000001
+    Processor: KTABLE-SELECT-0000000003 (stores: [])
+      --> KSTREAM-SINK-0000000005
+      <-- KTABLE-SOURCE-0000000002
+    Sink: KSTREAM-SINK-0000000005 (topic: KTABLE-AGGREGATE-STATE-STORE-0000000004-repartition)
+      <-- KTABLE-SELECT-0000000003
+
+  Sub-topology: 1
+    Source: KSTREAM-SOURCE-0000000006 (topics: [KTABLE-AGGREGATE-STATE-STORE-0000000004-repartition])
+      --> KTABLE-AGGREGATE-0000000007
+    Processor: KTABLE-AGGREGATE-0000000007 (stores: [KTABLE-AGGREGATE-STATE-STORE-0000000004])
+      --> KTABLE-TOSTREAM-0000000008
+      <-- KSTREAM-SOURCE-0000000006
+    Processor: KTABLE-TOSTREAM-0000000008 (stores: [])
+      --> KSTREAM-SINK-0000000009
+      <-- KTABLE-AGGREGATE-0000000007
+    Sink: KSTREAM-SINK-0000000009 (topic: out)
+      <-- KTABLE-TOSTREAM-0000000008
+
+"""
+
+
+def test_count_of_a_grouped_table_is_described_as_kafka_streams_does():
+    builder = StreamsBuilder()
+    builder.table("in").group_by(lambda key, value: (value, key)).count().to_stream().to("out")
+    assert builder.build().describe() == TABLE_COUNT

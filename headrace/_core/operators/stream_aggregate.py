@@ -40,7 +40,8 @@ class StreamAggregate(Operator):
             return
         assert record.timestamp_ms is not None
         key, timestamp_ms = record.key, record.timestamp_ms
-        row = self._store.get(key)
+        key_bytes = self._store.key_bytes(key)
+        row = self._store.read(key_bytes)
         if row is None:
             base = self._initializer()
         else:
@@ -48,6 +49,6 @@ class StreamAggregate(Operator):
             timestamp_ms = latest(timestamp_ms, row[1])
         new = self._aggregator(key, record.value, base)
         # The aggregator may have changed the aggregate in place: what it was is read anew.
-        old = self._store.get(key)[0] if self._send_old_values and row is not None else None
-        self._store.put(key, new, timestamp_ms)
+        old = self._store.read(key_bytes)[0] if self._send_old_values and row is not None else None
+        self._store.write(key_bytes, new, timestamp_ms)
         self.forward(Record(key, Change(new, old), timestamp_ms, record.headers))

@@ -42,7 +42,8 @@ class TableAggregate(Operator):
     def process(self, record: AnyRecord) -> None:
         assert record.timestamp_ms is not None
         group, change, timestamp_ms = record.key, record.value, record.timestamp_ms
-        row = self._store.get(group)
+        key_bytes = self._store.key_bytes(group)
+        row = self._store.read(key_bytes)
         aggregate = None
         if row is not None:
             aggregate = row[0]
@@ -53,6 +54,6 @@ class TableAggregate(Operator):
             base = self._initializer() if aggregate is None else aggregate
             aggregate = self._adder(group, change.new, base)
         # The functions may have changed the aggregate in place: what it was is read anew.
-        old = self._store.get(group)[0] if self._send_old_values and row is not None else None
-        self._store.put(group, aggregate, timestamp_ms)
+        old = self._store.read(key_bytes)[0] if self._send_old_values and row is not None else None
+        self._store.write(key_bytes, aggregate, timestamp_ms)
         self.forward(Record(group, Change(aggregate, old), timestamp_ms, record.headers))

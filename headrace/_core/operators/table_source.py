@@ -29,8 +29,9 @@ class TableSource(Operator):
             return
         old = None
         if self._store is not None:
+            key_bytes = self._store.key_bytes(key)
             if self._send_old_values:
-                row = self._store.get(key)
+                row = self._store.read(key_bytes)
                 old = None if row is None else row[0]
-            self._store.put(key, record.value, record.timestamp_ms)
+            self._store.write(key_bytes, record.value, record.timestamp_ms)
         self.forward(record.with_value(Change(record.value, old)))

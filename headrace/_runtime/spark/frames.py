@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -99,10 +100,10 @@ def to_columns(batch: pa.RecordBatch) -> Columns:
 
 
 def from_columns(
-    keys: list[bytes | None],
-    values: list[bytes | None],
-    timestamps: list[int],
-    headers: list[Headers] | None,
+    keys: Sequence[bytes | None],
+    values: Sequence[bytes | None],
+    timestamps: Sequence[int],
+    headers: Sequence[Headers] | None,
 ) -> pa.RecordBatch:
     arrays = [pa.array(keys, pa.binary()), pa.array(values, pa.binary()), pa.array(timestamps, pa.int64())]
     if headers is None:
