@@ -18,7 +18,7 @@ def test_windowed_keys_order_by_key_then_start_then_end():
         hr.Windowed(key, hr.Window(start, end))
         for key, start, end in [("a", 5, 9), ("b", 0, 1), ("b", 0, 2), ("b", 1, 1)]
     ]
-    assert sorted(ordered[::-1]) == ordered
+    assert sorted([ordered[2], ordered[0], ordered[3], ordered[1]]) == ordered
 
 
 def test_windowed_keys_are_equal_by_content_and_can_be_dict_keys():
