@@ -29,6 +29,7 @@ from headrace.timestamps import (
 )
 from headrace.topics.local import LocalTopics
 from headrace.topology import Topology
+from headrace.windows import Window, Windowed
 
 __version__ = "0.1.0"
 
@@ -54,6 +55,8 @@ __all__ = [
     "TopicError",
     "Topology",
     "TopologyError",
+    "Window",
+    "Windowed",
     "fail_on_invalid_timestamp",
     "log_and_skip_on_invalid_timestamp",
     "serdes",

@@ -56,12 +56,12 @@ def count_of_counts(builder: hr.StreamsBuilder) -> None:
     counts.group_by(lambda key, count: (f"n{count}", key)).count().to_stream().to("out")
 
 
-@topology("versioned-table-count-by-group", requires="versioned tables")
+@topology("versioned-table-count-by-group")
 def versioned_count_by_group(builder: hr.StreamsBuilder, *, history: int) -> None:
     versioned_table(builder, "in", history).group_by(f.by_group).count().to_stream().to("out")
 
 
-@topology("versioned-table-aggregate", requires="versioned tables")
+@topology("versioned-table-aggregate")
 def versioned_aggregate(builder: hr.StreamsBuilder, *, history: int) -> None:
     grouped = versioned_table(builder, "in", history).group_by(f.by_group)
     grouped.aggregate(f.empty, f.plus, f.minus).to_stream().to("out")

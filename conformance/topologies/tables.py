@@ -76,17 +76,17 @@ def filtered_count(builder: hr.StreamsBuilder) -> None:
     counts.filter(lambda _, count: count % 2 == 0).to_stream().to("out")
 
 
-@topology("versioned-table", requires="versioned tables")
+@topology("versioned-table")
 def versioned(builder: hr.StreamsBuilder, *, history: int) -> None:
     versioned_table(builder, "in", history).to_stream().to("out")
 
 
-@topology("versioned-table-filter", requires="versioned tables")
+@topology("versioned-table-filter")
 def versioned_filter(builder: hr.StreamsBuilder, *, history: int) -> None:
     versioned_table(builder, "in", history).filter(f.is_long).to_stream().to("out")
 
 
-@topology("versioned-table-map-values", requires="versioned tables")
+@topology("versioned-table-map-values")
 def versioned_map_values(builder: hr.StreamsBuilder, *, history: int) -> None:
     versioned_table(builder, "in", history).map_values(f.shout).to_stream().to("out")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from headrace.errors import TopologyError
 
 
@@ -9,3 +11,18 @@ def checked_callable(function: object, operation: str, signature: str) -> None:
     if not callable(function):
         message = f"{operation}() needs a function {signature}; got {function!r} of type {type(function).__name__}."
         raise TopologyError(message)
+
+
+def checked_duration(duration: object, subject: str) -> int:
+    """A duration of at least a millisecond, in milliseconds; `subject` names in messages what it is for."""
+    if not isinstance(duration, timedelta):
+        message = (
+            f"{subject} is {duration!r} of type {type(duration).__name__}; "
+            "a duration is a timedelta, e.g. timedelta(minutes=5)."
+        )
+        raise TopologyError(message)
+    duration_ms = duration // timedelta(milliseconds=1)
+    if duration_ms < 1:
+        message = f"{subject} is {duration}; it must be at least one millisecond."
+        raise TopologyError(message)
+    return duration_ms

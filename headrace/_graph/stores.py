@@ -28,7 +28,31 @@ class TimestampedKeyValue(Store):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Window(Store):
+    """Values by key and window start; with duplicates, every value put."""
+
+    retention_ms: int
+    window_size_ms: int
+    retain_duplicates: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimestampedWindow(Store):
+    """Values with their timestamps by key and window start."""
+
+    retention_ms: int
+    window_size_ms: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Session(Store):
+    """Values by key and session."""
+
+    retention_ms: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Versioned(Store):
-    """Versions of values by key."""
+    """Values by key and time of validity."""
 
     history_ms: int

@@ -16,7 +16,7 @@ from headrace._core.task import Task
 from headrace._graph import nodes
 from headrace._graph.graph import Graph, SubTopology
 from headrace._graph.stages import stages
-from headrace._graph.stores import Store
+from headrace._graph.stores import Store, Versioned
 from headrace._runtime.stores import known_store, make_store, make_view
 from headrace._state.api import ByteReader, ByteStore
 from headrace.config import StreamsConfig
@@ -117,6 +117,12 @@ class TaskBlueprint:
         return make(node, self.defaults)
 
 
+def _table_source(node: nodes.TableSource) -> Operator:
+    if isinstance(node.store_when_needed, Versioned):
+        return ops.VersionedTableSource(node.name, node.stores[0], send_old_values=node.send_old_values)
+    return ops.TableSource(node.name, _own_store(node), send_old_values=node.send_old_values)
+
+
 def _own_store(node: nodes.Node) -> str | None:
     return node.stores[0] if node.stores else None
 
@@ -144,9 +150,7 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
     nodes.StreamReduce: lambda node, _: ops.StreamReduce(
         node.name, node.stores[0], node.reducer, send_old_values=node.send_old_values
     ),
-    nodes.TableSource: lambda node, _: ops.TableSource(
-        node.name, _own_store(node), send_old_values=node.send_old_values
-    ),
+    nodes.TableSource: lambda node, _: _table_source(node),
     nodes.TableFilter: lambda node, _: ops.TableFilter(
         node.name,
         _own_store(node),

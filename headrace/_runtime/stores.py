@@ -8,19 +8,27 @@ from typing import Any, NamedTuple, cast
 from headrace._graph import stores
 from headrace._graph.graph import Graph
 from headrace._state.api import ByteReader, ByteStore
+from headrace._state.clocks import StoreClock
 from headrace._state.combined import CombinedReader
 from headrace._state.readonly import ReadOnlyKeyValueStore, ReadOnlyTimestampedStore
+from headrace._state.readonly_session import ReadOnlySessionStore
+from headrace._state.readonly_versioned import ReadOnlyVersionedStore
+from headrace._state.readonly_window import ReadOnlyWindowStore
+from headrace._state.session_store import SessionStore
 from headrace._state.stores import KeyValueStore, TimestampedKeyValueStore
+from headrace._state.versioned_store import VersionedStore
+from headrace._state.window_store import TimestampedWindowStore, WindowStore
 from headrace.errors import StateError, known_names, nearest
 from headrace.serdes import Serde
 
 _Serdes = tuple[Serde[Any], Serde[Any]]
+_Make = Callable[[Any, ByteStore, _Serdes], Any]
 
 
 class _Kind(NamedTuple):
     """`make` the typed store of one task; `view` what a query sees of the parts that all tasks hold."""
 
-    make: Callable[[Any, ByteStore, _Serdes], Any]
+    make: _Make
     view: Callable[[Any, Sequence[ByteStore], _Serdes], Any]
 
 
@@ -53,15 +61,47 @@ def _timestamped(spec: stores.Store, contents: ByteStore, serdes: _Serdes) -> Ti
     return TimestampedKeyValueStore(contents, *serdes, name=spec.name)
 
 
-def _whole(parts: Sequence[ByteStore]) -> ByteStore:
-    return cast("ByteStore", CombinedReader(parts))
+def _window(spec: stores.Window, contents: ByteStore, serdes: _Serdes) -> WindowStore[Any, Any]:
+    return WindowStore(
+        contents,
+        StoreClock(contents, spec.retention_ms),
+        *serdes,
+        window_size_ms=spec.window_size_ms,
+        retain_duplicates=spec.retain_duplicates,
+        name=spec.name,
+    )
+
+
+def _timestamped_window(
+    spec: stores.TimestampedWindow, contents: ByteStore, serdes: _Serdes
+) -> TimestampedWindowStore[Any, Any]:
+    clock = StoreClock(contents, spec.retention_ms)
+    return TimestampedWindowStore(contents, clock, *serdes, window_size_ms=spec.window_size_ms, name=spec.name)
+
+
+def _session(spec: stores.Session, contents: ByteStore, serdes: _Serdes) -> SessionStore[Any, Any]:
+    return SessionStore(contents, StoreClock(contents, spec.retention_ms), *serdes, name=spec.name)
+
+
+def _versioned(spec: stores.Versioned, contents: ByteStore, serdes: _Serdes) -> VersionedStore[Any, Any]:
+    return VersionedStore(contents, spec.history_ms, *serdes, name=spec.name)
+
+
+def _as_one(make: _Make, view: Callable[[Any], Any]) -> _Kind:
+    """A kind whose entries do not depend on others: the bytes of all tasks are read as those of one."""
+    return _Kind(make, lambda spec, parts, serdes: view(make(spec, cast("ByteStore", CombinedReader(parts)), serdes)))
+
+
+def _side_by_side(make: _Make, view: Callable[[Sequence[Any]], Any]) -> _Kind:
+    """A kind of which each task has a clock of its own."""
+    return _Kind(make, lambda spec, parts, serdes: view([make(spec, part, serdes) for part in parts]))
 
 
 _KINDS: dict[type[stores.Store], _Kind] = {
-    stores.KeyValue: _Kind(
-        _key_value, lambda spec, parts, serdes: ReadOnlyKeyValueStore(_key_value(spec, _whole(parts), serdes))
-    ),
-    stores.TimestampedKeyValue: _Kind(
-        _timestamped, lambda spec, parts, serdes: ReadOnlyTimestampedStore(_timestamped(spec, _whole(parts), serdes))
-    ),
+    stores.KeyValue: _as_one(_key_value, ReadOnlyKeyValueStore),
+    stores.TimestampedKeyValue: _as_one(_timestamped, ReadOnlyTimestampedStore),
+    stores.Window: _side_by_side(_window, ReadOnlyWindowStore),
+    stores.TimestampedWindow: _side_by_side(_timestamped_window, ReadOnlyWindowStore),
+    stores.Session: _side_by_side(_session, ReadOnlySessionStore),
+    stores.Versioned: _side_by_side(_versioned, ReadOnlyVersionedStore),
 }

@@ -6,13 +6,12 @@ Ranges take keys, both ends inclusive, and order entries by their serialized key
 
 from __future__ import annotations
 
-import logging
 import struct
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Generic, TypeAlias, TypeVar, cast
+from collections.abc import Iterable, Iterator
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from headrace._state.api import ByteStore, after
-from headrace.errors import StateError
+from headrace._state.typed import TypedStore
 from headrace.serdes import Serde
 
 K = TypeVar("K")
@@ -22,22 +21,15 @@ S = TypeVar("S")
 Timestamped: TypeAlias = tuple[V, int]
 
 _TIMESTAMP = struct.Struct(">q")
-_log = logging.getLogger(__name__)
+TIMESTAMP_SIZE = _TIMESTAMP.size
 
 
-class _TypedStore(Generic[K, S]):
+class _KeyValues(TypedStore[K], Generic[K, S]):
     """What both kinds share; `S` is what a read shows of an entry."""
 
     def __init__(self, store: ByteStore, key_serde: Serde[K], value_serde: Serde[Any], *, name: str = "") -> None:
-        self.name = name
+        super().__init__(key_serde, value_serde, name)
         self.contents = store
-        self.key_serde = key_serde
-        self.value_serde = value_serde
-        # A serde reads None from None only, and what is stored is bytes.
-        self._key_to_bytes = key_serde.serialize
-        self._value_to_bytes = value_serde.serialize
-        self._read_key = cast("Callable[[bytes], K]", key_serde.deserialize)
-        self._read_value = cast("Callable[[bytes], Any]", value_serde.deserialize)
 
     def get(self, key: K) -> S | None:
         """What is stored under a key, or `None`."""
@@ -55,18 +47,11 @@ class _TypedStore(Generic[K, S]):
 
     def range(self, from_key: K | None = None, to_key: K | None = None) -> Iterator[tuple[K, S]]:
         """Entries from one key to another, both inclusive, ordered by their serialized keys; `None` is an open end."""
-        start = None if from_key is None else self.key_bytes(from_key)
-        last = None if to_key is None else self.key_bytes(to_key)
-        if start is not None and last is not None and start > last:
-            _log.warning(
-                "Store %r: the range from %r to %r is empty, as the serialized first key is greater than the last; "
-                "with numbers, negative keys order after positive ones.",
-                self.name,
-                from_key,
-                to_key,
-            )
+        bounds = self._bounds(from_key, to_key)
+        if bounds is None:
             return iter(())
-        return self._entries(self.contents.range(start, None if last is None else after(last)))
+        first, last = bounds
+        return self._entries(self.contents.range(first, None if last is None else after(last)))
 
     def prefix_scan(self, prefix: Any, prefix_serde: Serde[Any] | None = None) -> Iterator[tuple[K, S]]:
         """Entries whose serialized key starts with the serialized prefix; by default the key's own serde writes it."""
@@ -87,16 +72,8 @@ class _TypedStore(Generic[K, S]):
     def _entries(self, entries: Iterator[tuple[bytes, bytes]]) -> Iterator[tuple[K, S]]:
         return ((self._read_key(key), self._shown(raw)) for key, raw in entries)
 
-    def key_bytes(self, key: K) -> bytes:
-        """The key as it is stored."""
-        raw = self._key_to_bytes(key)
-        if raw is None:
-            message = f"Store {self.name!r}: the key is None; every key of a store must have a value."
-            raise StateError(message)
-        return raw
 
-
-class KeyValueStore(_TypedStore[K, V]):
+class KeyValueStore(_KeyValues[K, V]):
     """Values by key.
 
     Example:
@@ -136,7 +113,7 @@ class KeyValueStore(_TypedStore[K, V]):
         return value
 
 
-class TimestampedKeyValueStore(_TypedStore[K, Timestamped[V]], Generic[K, V]):
+class TimestampedKeyValueStore(_KeyValues[K, Timestamped[V]], Generic[K, V]):
     """Values by key, each with the timestamp in epoch milliseconds at which it was put; reads show the pair.
 
     Example:
@@ -178,7 +155,7 @@ class TimestampedKeyValueStore(_TypedStore[K, Timestamped[V]], Generic[K, V]):
         return present
 
     def _shown(self, raw: bytes) -> Timestamped[V]:
-        value: V = self._read_value(raw[_TIMESTAMP.size :])
+        value: V = self._read_value(raw[TIMESTAMP_SIZE:])
         return value, timestamp_of(raw)
 
 

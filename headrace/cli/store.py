@@ -6,18 +6,18 @@ from typing import Any
 
 from headrace._runtime.assemble import Defaults
 from headrace._runtime.stores import known_store
-from headrace._state.readonly import ReadOnlyTimestampedStore
 from headrace.cli.background import Background
 from headrace.cli.console import console, counted, table
+from headrace.cli.entries import listing
 from headrace.cli.errors import CommandError
 from headrace.cli.loading import Loaded
 from headrace.cli.run import prepared
-from headrace.cli.values import from_text, shown, shown_time
+from headrace.cli.values import from_text, shown
 from headrace.config import StreamsConfig
 
 
 def show_store(loaded: Loaded, config: StreamsConfig, name: str, *, key: str | None, limit: int) -> None:
-    """Prints a table of the entries, or the entry of one key."""
+    """Prints a table of the entries, or of those of one key."""
     graph = loaded.topology._graph
     store = known_store(graph, name)
     wanted = None if key is None else from_text(key, Defaults.of(config).serdes(store)[0])
@@ -28,12 +28,11 @@ def show_store(loaded: Loaded, config: StreamsConfig, name: str, *, key: str | N
         )
         raise CommandError(message)
     view = read_store(loaded, config, name)
-    entries = list(view.all()) if key is None else [(wanted, view.get(wanted))]
-    if key is not None and entries[0][1] is None:
+    columns, entries, row = listing(view, wanted)
+    if key is not None and (wanted is None or not entries):
         message = f"Store {name!r} has no key {shown(wanted)!r}."
         raise CommandError(message)
-    rows = [(shown(entry), shown(value), _time(view, entry)) for entry, value in entries[:limit]]
-    console().print(table(("key", "value", "timestamp (UTC)"), rows))
+    console().print(table(columns, [row(*entry) for entry in entries[:limit]]))
     if len(entries) > limit:
         console().print(f"{limit:,} of {len(entries):,} entries; --limit shows more, --key one.")
     elif key is None:
@@ -50,8 +49,3 @@ def read_store(loaded: Loaded, config: StreamsConfig, name: str) -> Any:
         view = work.result()
         streams.stop()
         return view
-
-
-def _time(view: ReadOnlyTimestampedStore[Any, Any], key: Any) -> str:
-    found = view.get_with_timestamp(key)
-    return "" if found is None else shown_time(found.timestamp_ms)

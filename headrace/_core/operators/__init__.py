@@ -19,6 +19,7 @@ from headrace._core.operators.table_map_values import TableMapValues
 from headrace._core.operators.table_reduce import TableReduce
 from headrace._core.operators.table_source import TableSource
 from headrace._core.operators.table_to_stream import TableToStream
+from headrace._core.operators.versioned_table_source import VersionedTableSource
 
 __all__ = [
     "NullKeyFilter",
@@ -46,4 +47,5 @@ __all__ = [
     "TableReduce",
     "TableSource",
     "TableToStream",
+    "VersionedTableSource",
 ]

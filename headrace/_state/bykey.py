@@ -1,0 +1,60 @@
+"""Entries by key and time where every key has a clock of its own: all times of a key lie together.
+
+Nothing can be removed for all keys at once; instead a put that moves a key's time on removes what it makes expire.
+What is there is therefore alive, and reads need no clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from headrace._state.api import ByteStore
+from headrace._state.clocks import UNKNOWN, RetentionClock
+from headrace._state.composite import ENTRY, TIME_SIZE, beyond, clamped, escaped, time_at, time_bytes
+
+
+class EntriesByKey:
+    """Values by key, time and `rest_size` further bytes. See `TimedEntries` for what the methods promise."""
+
+    def __init__(self, contents: ByteStore, clock: RetentionClock, rest_size: int) -> None:
+        self._contents = contents
+        self._observe = clock.observe
+        self._retention_ms = clock.retention_ms
+        self._time_offset = -TIME_SIZE - rest_size
+
+    def get(self, key: bytes, time_ms: int, rest: bytes = b"") -> bytes | None:
+        return None if time_ms < 0 else self._contents.get(ENTRY + escaped(key) + time_bytes(time_ms) + rest)
+
+    def put(self, key: bytes, time_ms: int, rest: bytes, raw: bytes | None) -> None:
+        before = self._observe(key, time_ms)
+        if time_ms <= before - self._retention_ms:
+            return
+        prefix = ENTRY + escaped(key)
+        if time_ms > before > UNKNOWN:
+            self._expire(prefix, before - self._retention_ms + 1, time_ms - self._retention_ms)
+        place = prefix + time_bytes(time_ms) + rest
+        if raw is None:
+            self._contents.delete(place)
+        else:
+            self._contents.put(place, raw)
+
+    def of_key(self, key: bytes, from_ms: int, to_ms: int) -> Iterator[tuple[bytes, bytes]]:
+        prefix = ENTRY + escaped(key)
+        first, end = clamped(from_ms, to_ms)
+        return self._contents.range(prefix + first, prefix + end)
+
+    def of_keys(
+        self, first: bytes | None, last: bytes | None, from_ms: int, to_ms: int
+    ) -> Iterator[tuple[bytes, bytes]]:
+        start = ENTRY if first is None else ENTRY + escaped(first)
+        end = bytes((ENTRY[0] + 1,)) if last is None else beyond(ENTRY + escaped(last))
+        for place, raw in self._contents.range(start, end):
+            if from_ms <= time_at(place, self._time_offset) <= to_ms:
+                yield place[1:], raw
+
+    def _expire(self, prefix: bytes, from_ms: int, to_ms: int) -> None:
+        if to_ms < 0:
+            return
+        first, end = clamped(from_ms, to_ms)
+        for place, _ in self._contents.range(prefix + first, prefix + end):
+            self._contents.delete(place)

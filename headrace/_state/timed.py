@@ -1,0 +1,40 @@
+"""Entries that have a key and a time and expire: what window and session stores stand on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from headrace._state.api import ByteStore
+from headrace._state.bykey import EntriesByKey
+from headrace._state.clocks import RetentionClock
+from headrace._state.segmented import SegmentedEntries
+
+
+class TimedEntries(Protocol):
+    """Values by key, time and a fixed number of further bytes; expired ones read as absent.
+
+    Iterators are lazy and live, as `api` defines. What they yield first ends in the time and the further bytes.
+    """
+
+    def get(self, key: bytes, time_ms: int, rest: bytes = b"") -> bytes | None: ...
+
+    def put(self, key: bytes, time_ms: int, rest: bytes, raw: bytes | None) -> None:
+        """Writes or, with `None`, deletes; ignored if it would be expired at once."""
+        ...
+
+    def of_key(self, key: bytes, from_ms: int, to_ms: int) -> Iterator[tuple[bytes, bytes]]:
+        """Entries of one key by time, both ends inclusive."""
+        ...
+
+    def of_keys(
+        self, first: bytes | None, last: bytes | None, from_ms: int, to_ms: int
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """Entries by key, then time, all ends inclusive, `None` open; what they yield first starts with the key."""
+        ...
+
+
+def timed_entries(contents: ByteStore, clock: RetentionClock, *, rest_size: int = 0) -> TimedEntries:
+    """The layout that fits the clock."""
+    layout = SegmentedEntries if clock.segmented else EntriesByKey
+    return layout(contents, clock, rest_size)

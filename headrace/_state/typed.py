@@ -1,0 +1,51 @@
+"""What all typed stores share: a name for messages, and serdes between keys and values and their bytes."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar, cast
+
+from headrace.errors import StateError
+from headrace.serdes import Serde
+
+K = TypeVar("K")
+
+_log = logging.getLogger(__name__)
+
+
+class TypedStore(Generic[K]):
+    """A store whose keys are turned into bytes by a serde."""
+
+    def __init__(self, key_serde: Serde[K], value_serde: Serde[Any], name: str) -> None:
+        self.name = name
+        self.key_serde = key_serde
+        self.value_serde = value_serde
+        self._key_to_bytes = key_serde.serialize
+        self._value_to_bytes = value_serde.serialize
+        # A serde reads None from None only, and what is stored is bytes.
+        self._read_key = cast("Callable[[bytes], K]", key_serde.deserialize)
+        self._read_value = cast("Callable[[bytes], Any]", value_serde.deserialize)
+
+    def key_bytes(self, key: K) -> bytes:
+        """The key as it is stored."""
+        raw = self._key_to_bytes(key)
+        if raw is None:
+            message = f"Store {self.name!r}: the key is None; every key of a store must have a value."
+            raise StateError(message)
+        return raw
+
+    def _bounds(self, from_key: K | None, to_key: K | None) -> tuple[bytes | None, bytes | None] | None:
+        """The first and last key of a range in bytes; `None`, and a warning, if it runs backwards."""
+        first = None if from_key is None else self.key_bytes(from_key)
+        last = None if to_key is None else self.key_bytes(to_key)
+        if first is None or last is None or first <= last:
+            return first, last
+        _log.warning(
+            "Store %r: the range from %r to %r is empty, as the serialized first key is greater than the last; "
+            "with numbers, negative keys order after positive ones.",
+            self.name,
+            from_key,
+            to_key,
+        )
+        return None

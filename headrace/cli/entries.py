@@ -1,0 +1,60 @@
+"""What `headrace store` prints of an entry, by the kind of store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from headrace._state.composite import MAX_TIME
+from headrace._state.readonly import ReadOnlyKeyValueStore, ReadOnlyTimestampedStore
+from headrace._state.readonly_session import ReadOnlySessionStore
+from headrace._state.readonly_versioned import ReadOnlyVersionedStore
+from headrace._state.readonly_window import ReadOnlyWindowStore
+from headrace.cli.values import shown, shown_time
+from headrace.windows import Windowed
+
+_WithTimestamp = ReadOnlyTimestampedStore[Any, Any] | ReadOnlyVersionedStore[Any, Any]
+_ByKey = ReadOnlyKeyValueStore[Any, Any] | _WithTimestamp
+
+_WINDOWED = ("key", "window start (UTC)", "window end (UTC)", "value")
+
+
+class Listing(NamedTuple):
+    """The entries of a store or of one of its keys, and how to print one."""
+
+    columns: tuple[str, ...]
+    entries: list[tuple[Any, Any]]
+    row: Callable[[Any, Any], tuple[str, ...]]
+
+
+def listing(view: Any, key: Any | None) -> Listing:
+    """All entries, or those of one key."""
+    match view:
+        case ReadOnlyWindowStore():
+            windows = view.all() if key is None else view.fetch_range(key, key, 0, MAX_TIME)
+            return Listing(_WINDOWED, list(windows), _windowed)
+        case ReadOnlySessionStore():
+            return Listing(_WINDOWED, list(view.all() if key is None else view.fetch(key)), _windowed)
+        case ReadOnlyTimestampedStore() | ReadOnlyVersionedStore():
+            return Listing(("key", "value", "timestamp (UTC)"), _by_key(view, key), _timestamped(view))
+    return Listing(("key", "value"), _by_key(view, key), lambda key, value: (shown(key), shown(value)))
+
+
+def _by_key(view: _ByKey, key: Any | None) -> list[tuple[Any, Any]]:
+    if key is None:
+        return list(view.all())
+    value = view.get(key)
+    return [] if value is None else [(key, value)]
+
+
+def _windowed(windowed: Windowed[Any], value: Any) -> tuple[str, ...]:
+    window = windowed.window
+    return shown(windowed.key), shown_time(window.start_ms), shown_time(window.end_ms), shown(value)
+
+
+def _timestamped(view: _WithTimestamp) -> Callable[[Any, Any], tuple[str, ...]]:
+    def row(key: Any, value: Any) -> tuple[str, ...]:
+        found = view.get_with_timestamp(key)
+        return shown(key), shown(value), "" if found is None else shown_time(found.timestamp_ms)
+
+    return row

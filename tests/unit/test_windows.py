@@ -1,0 +1,42 @@
+import pickle
+
+import pytest
+
+import headrace as hr
+
+
+def test_windowed_key_reads_as_kafka_prints_it():
+    windowed = hr.Windowed("alice", hr.Window(0, 10))
+    assert (str(windowed), repr(windowed)) == (
+        "[alice@0/10]",
+        "Windowed(key='alice', window=Window(start_ms=0, end_ms=10))",
+    )
+
+
+def test_windowed_keys_order_by_key_then_start_then_end():
+    ordered = [
+        hr.Windowed(key, hr.Window(start, end))
+        for key, start, end in [("a", 5, 9), ("b", 0, 1), ("b", 0, 2), ("b", 1, 1)]
+    ]
+    assert sorted([ordered[2], ordered[0], ordered[3], ordered[1]]) == ordered
+
+
+def test_windowed_keys_are_equal_by_content_and_can_be_dict_keys():
+    assert {hr.Windowed("a", hr.Window(0, 1)): 1}[hr.Windowed("a", hr.Window(0, 1))] == 1
+    assert hr.Windowed("a", hr.Window(0, 1)) != hr.Windowed("a", hr.Window(0, 2))
+
+
+def test_windows_cannot_be_changed():
+    with pytest.raises(AttributeError):
+        hr.Window(0, 1).start_ms = 5
+
+
+def test_windowed_keys_survive_pickling():
+    windowed = hr.Windowed("a", hr.Window(0, 1))
+    assert pickle.loads(pickle.dumps(windowed)) == windowed
+
+
+@pytest.mark.parametrize(("start_ms", "end_ms"), [(-1, 5), (5, 4)])
+def test_impossible_windows_are_refused(start_ms, end_ms):
+    with pytest.raises(hr.StreamsError, match=f"There is no window from {start_ms} to {end_ms}"):
+        hr.Window(start_ms, end_ms)
