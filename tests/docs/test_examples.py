@@ -1,4 +1,4 @@
-"""Every example in a docstring runs and prints what it says; every public class and method has a docstring."""
+"""Every example in a docstring or in the docs runs and prints what it says; everything public has a docstring."""
 
 from __future__ import annotations
 
@@ -22,6 +22,12 @@ MODULES = sorted(
 @pytest.mark.parametrize("module", MODULES)
 def test_docstring_examples_run(module):
     results = doctest.testmod(importlib.import_module(module), optionflags=doctest.ELLIPSIS)
+    assert results.failed == 0
+
+
+@pytest.mark.parametrize("page", sorted((PACKAGE.parent / "docs").glob("*.md")), ids=lambda page: page.name)
+def test_examples_of_the_pages_run(page):
+    results = doctest.testfile(str(page), module_relative=False, optionflags=doctest.ELLIPSIS)
     assert results.failed == 0
 
 
