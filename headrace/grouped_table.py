@@ -10,7 +10,7 @@ from headrace._graph.graph import GraphBuilder
 from headrace._graph.nodes import Node, Sink, Source, TableAggregate, TableReduce
 from headrace._graph.stores import TimestampedKeyValue
 from headrace.ktable import KTable
-from headrace.serdes import Long, Serde
+from headrace.serdes import Change, Long, Serde
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -156,9 +156,9 @@ class KGroupedTable(Generic[K, V]):
         if self._name is not None and self._repartitioned is not None:
             return self._repartitioned
         topic = f"{self._name or store_name}-repartition"
-        events: dict[str, Any] = {"key_serde": self._key_serde, "value_serde": self._value_serde, "changes": True}
-        self._graph.add(Sink(name=sink_name, parents=(self._node,), topic=topic, internal=True, **events))
-        self._graph.add(Source(name=source_name, topics=(topic,), internal=True, **events))
+        serdes: dict[str, Any] = {"key_serde": self._key_serde, "value_serde": Change(self._value_serde)}
+        self._graph.add(Sink(name=sink_name, parents=(self._node,), topic=topic, internal=True, **serdes))
+        self._graph.add(Source(name=source_name, topics=(topic,), internal=True, **serdes))
         self._repartitioned = source_name
         return source_name
 

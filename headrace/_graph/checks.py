@@ -13,8 +13,8 @@ def checked_callable(function: object, operation: str, signature: str) -> None:
         raise TopologyError(message)
 
 
-def checked_duration(duration: object, subject: str) -> int:
-    """A duration of at least a millisecond, in milliseconds; `subject` names in messages what it is for."""
+def checked_duration(duration: object, subject: str, *, at_least_ms: int = 1) -> int:
+    """A duration in milliseconds; `subject` names in messages what it is for."""
     if not isinstance(duration, timedelta):
         message = (
             f"{subject} is {duration!r} of type {type(duration).__name__}; "
@@ -22,7 +22,7 @@ def checked_duration(duration: object, subject: str) -> int:
         )
         raise TopologyError(message)
     duration_ms = duration // timedelta(milliseconds=1)
-    if duration_ms < 1:
-        message = f"{subject} is {duration}; it must be at least one millisecond."
+    if duration_ms < at_least_ms:
+        message = f"{subject} is {duration}; it must be at least {'one millisecond' if at_least_ms else '0'}."
         raise TopologyError(message)
     return duration_ms

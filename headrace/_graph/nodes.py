@@ -22,17 +22,13 @@ class Node:
 
 @dataclass(frozen=True, kw_only=True)
 class Source(Node):
-    """Reads topics. An internal one reads what a repartition sink of the same topology wrote.
-
-    With `changes`, here and in a sink, the values are changes of a table and the serde is that of the rows.
-    """
+    """Reads topics. An internal one reads what a repartition sink of the same topology wrote."""
 
     topics: tuple[str, ...]
     key_serde: Serde[Any] | None
     value_serde: Serde[Any] | None
     timestamp_extractor: Extractor | None = None
     internal: bool = False
-    changes: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +44,6 @@ class Sink(Node):
     internal: bool = False
     partitions: int | None = None
     relay: bool = False
-    changes: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,7 +21,7 @@ from headrace._runtime.stores import known_store, make_store, make_view
 from headrace._state.api import ByteReader, ByteStore
 from headrace.config import StreamsConfig
 from headrace.errors import TopologyError
-from headrace.serdes import Change, Json, Serde, String
+from headrace.serdes import Json, Serde, String
 from headrace.timestamps import Extractor, fail_on_invalid_timestamp
 
 PARTITION_TIMES = "$partition-times"
@@ -46,9 +46,8 @@ class Defaults:
         )
 
     def serdes(self, node: nodes.Source | nodes.Sink | Store) -> tuple[Serde[Any], Serde[Any]]:
-        value_serde = node.value_serde or self.value_serde
-        changes = isinstance(node, nodes.Source | nodes.Sink) and node.changes
-        return node.key_serde or self.key_serde, Change(value_serde) if changes else value_serde
+        keys, values = self.key_serde, self.value_serde
+        return (node.key_serde or keys).with_default(keys), (node.value_serde or values).with_default(values)
 
     def view(self, graph: Graph, name: str, parts: Sequence[ByteReader]) -> Any:
         """What a query sees of a store of which the tasks hold these parts."""

@@ -4,5 +4,21 @@ from headrace.serdes.base import Serde
 from headrace.serdes.change import Change
 from headrace.serdes.json_ import Json
 from headrace.serdes.primitives import Bool, Bytes, Double, Float, Int, Long, Short, String, Uuid
+from headrace.serdes.windowed import SessionWindowed, Windowed
 
-__all__ = ["Bool", "Bytes", "Change", "Double", "Float", "Int", "Json", "Long", "Serde", "Short", "String", "Uuid"]
+__all__ = [
+    "Bool",
+    "Bytes",
+    "Change",
+    "Double",
+    "Float",
+    "Int",
+    "Json",
+    "Long",
+    "Serde",
+    "SessionWindowed",
+    "Short",
+    "String",
+    "Uuid",
+    "Windowed",
+]

@@ -65,6 +65,10 @@ class Serde(Generic[T]):
             return False
         return True
 
+    def with_default(self, inner: Serde[Any]) -> Serde[Any]:  # noqa: ARG002
+        """This serde; one around another serde that was given none gets `inner`."""
+        return self
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
 

@@ -6,13 +6,13 @@ import struct
 from typing import Any
 
 from headrace.change import Change as RowChange
-from headrace.serdes.base import Serde
+from headrace.serdes.wrapping import Wrapping
 
 _ONLY_OLD, _ONLY_NEW, _BOTH = 0, 1, 2
 _LENGTH = struct.Struct(">i")
 
 
-class Change(Serde[RowChange[Any]]):
+class Change(Wrapping[RowChange[Any]]):
     """A change as bytes; the last byte says which values there are.
 
     `old | 0`, `new | 1`, or `length of new, 4 bytes big-endian | new | old | 2`. All three are always read.
@@ -29,11 +29,8 @@ class Change(Serde[RowChange[Any]]):
         Change(new=None, old='c', is_latest=True)
     """
 
-    def __init__(self, inner: Serde[Any]) -> None:
-        self._inner = inner
-
     def _to_bytes(self, value: RowChange[Any]) -> bytes:
-        new, old = self._inner.serialize(value.new), self._inner.serialize(value.old)
+        new, old = self.inner.serialize(value.new), self.inner.serialize(value.old)
         if new is not None and old is not None:
             return b"%b%b%b\x02" % (_LENGTH.pack(len(new)), new, old)
         if new is not None:
@@ -45,7 +42,7 @@ class Change(Serde[RowChange[Any]]):
     def _from_bytes(self, data: bytes) -> RowChange[Any]:
         if not data:
             raise ValueError("a change has at least one byte, its flag; this is empty")
-        read, flag = self._inner.deserialize, data[-1]
+        read, flag = self.inner.deserialize, data[-1]
         if flag == _ONLY_NEW:
             return RowChange(read(data[:-1]), None)
         if flag == _ONLY_OLD:
@@ -62,9 +59,3 @@ class Change(Serde[RowChange[Any]]):
             message = f"a change says its new value has {length} bytes, but only {len(data) - 5} follow"
             raise ValueError(message)
         return RowChange(read(data[_LENGTH.size : middle]), read(data[middle:-1]))
-
-    def __repr__(self) -> str:
-        return f"Change({self._inner!r})"
-
-    def __hash__(self) -> int:
-        return hash((Change, self._inner))

@@ -1,0 +1,85 @@
+"""Keys within windows, in the byte formats of Kafka's windowed serdes."""
+
+from __future__ import annotations
+
+import struct
+from datetime import timedelta
+from typing import Any
+
+from headrace.errors import SerdeError
+from headrace.serdes.base import Serde
+from headrace.serdes.wrapping import Wrapping
+from headrace.windows import Window
+from headrace.windows import Windowed as WindowedKey
+
+_TIME = struct.Struct(">q")
+_END_START = struct.Struct(">qq")
+
+
+class Windowed(Wrapping[WindowedKey[Any]]):
+    """A key in a time window: the key's bytes, then the window's start in 8 bytes, big-endian.
+
+    The end is not written: a reader must know the size, or it shows a wrong end.
+
+    Args:
+        inner: serde of the keys.
+        size: how long the windows are.
+
+    Example:
+        >>> from datetime import timedelta
+        >>> import headrace as hr
+        >>> from headrace import serdes
+        >>> serde = Windowed(serdes.String(), timedelta(milliseconds=10))
+        >>> serde.serialize(hr.Windowed("k", hr.Window(10, 20))).hex(" ")
+        '6b 00 00 00 00 00 00 00 0a'
+        >>> print(serde.deserialize(bytes.fromhex("6b 000000000000000a")))
+        [k@10/20]
+    """
+
+    suffix_size = _TIME.size
+
+    def __init__(self, inner: Serde[Any] | None = None, size: timedelta | int | None = None) -> None:
+        super().__init__(inner)
+        self._size_ms = size // timedelta(milliseconds=1) if isinstance(size, timedelta) else size
+
+    def _to_bytes(self, value: WindowedKey[Any]) -> bytes:
+        return _key_bytes(self.inner, value.key) + _TIME.pack(value.window.start_ms)
+
+    def _from_bytes(self, data: bytes) -> WindowedKey[Any]:
+        if self._size_ms is None:
+            message = f"{self!r} cannot tell where windows end; give it their size: Windowed(inner, timedelta(...))."
+            raise SerdeError(message)
+        start_ms: int = _TIME.unpack_from(data, len(data) - _TIME.size)[0]
+        key = self.inner.deserialize(data[: -_TIME.size])
+        return WindowedKey(key, Window(start_ms, start_ms + self._size_ms))
+
+
+class SessionWindowed(Wrapping[WindowedKey[Any]]):
+    """A key in a session: the key's bytes, then the session's end and its start, 8 bytes each, big-endian.
+
+    Args:
+        inner: serde of the keys.
+
+    Example:
+        >>> import headrace as hr
+        >>> from headrace import serdes
+        >>> serde = SessionWindowed(serdes.String())
+        >>> serde.serialize(hr.Windowed("k", hr.Window(10, 20))).hex(" ", 8)
+        '6b 0000000000000014 000000000000000a'
+    """
+
+    suffix_size = _END_START.size
+
+    def _to_bytes(self, value: WindowedKey[Any]) -> bytes:
+        return _key_bytes(self.inner, value.key) + _END_START.pack(value.window.end_ms, value.window.start_ms)
+
+    def _from_bytes(self, data: bytes) -> WindowedKey[Any]:
+        end_ms, start_ms = _END_START.unpack_from(data, len(data) - _END_START.size)
+        return WindowedKey(self.inner.deserialize(data[: -_END_START.size]), Window(start_ms, end_ms))
+
+
+def _key_bytes(inner: Serde[Any], key: Any) -> bytes:
+    raw = inner.serialize(key)
+    if raw is None:
+        raise ValueError("the key within the window is None")
+    return raw

@@ -1,0 +1,115 @@
+"""How records are put into windows: by fixed spans, around each record, by activity, or all in one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from headrace._graph.checks import checked_duration
+from headrace.errors import TopologyError
+
+_NO_GRACE = timedelta(0)
+
+
+@dataclass(frozen=True)
+class TimeWindows:
+    """Windows of one size, from the epoch on: tumbling, or hopping if they advance by less than their size.
+
+    A window is `[start, start + size)`: its end belongs to the next one. It takes records until the stream time reaches
+    its end plus the grace.
+
+    Example:
+        >>> from datetime import timedelta
+        >>> minutes = TimeWindows.of(timedelta(minutes=1), advance=timedelta(seconds=30))
+        >>> list(minutes.starts_for(70_000))
+        [30000, 60000]
+    """
+
+    size_ms: int
+    advance_ms: int
+    grace_ms: int
+
+    @classmethod
+    def of(cls, size: timedelta, *, advance: timedelta | None = None, grace: timedelta = _NO_GRACE) -> TimeWindows:
+        """Windows of a size.
+
+        Args:
+            size: how long a window is.
+            advance: how much later each starts than the one before; default: the size, so that none overlap.
+            grace: how long after its end a window still takes late records.
+
+        Raises:
+            TopologyError: unless `0 < advance <= size` and the grace is 0 or more, in whole milliseconds.
+        """
+        size_ms = checked_duration(size, "TimeWindows.of(): size")
+        advance_ms = size_ms if advance is None else checked_duration(advance, "TimeWindows.of(): advance")
+        if advance_ms > size_ms:
+            message = (
+                f"TimeWindows.of(): advance is {advance}, more than the size {size}: records would be in no window."
+            )
+            raise TopologyError(message)
+        return cls(size_ms, advance_ms, checked_duration(grace, "TimeWindows.of(): grace", at_least_ms=0))
+
+    def starts_for(self, timestamp_ms: int) -> range:
+        """The starts of the windows a timestamp is in, ascending."""
+        advance_ms = self.advance_ms
+        first = max(0, timestamp_ms - self.size_ms + advance_ms) // advance_ms * advance_ms
+        return range(first, timestamp_ms + 1, advance_ms)
+
+
+@dataclass(frozen=True)
+class SlidingWindows:
+    """Windows of records no further apart than a difference: one ends at each record, one begins right after it.
+
+    A window is `[start, start + difference]`, both ends included.
+    """
+
+    difference_ms: int
+    grace_ms: int
+
+    @classmethod
+    def of(cls, difference: timedelta, *, grace: timedelta = _NO_GRACE) -> SlidingWindows:
+        """Windows of a difference; `grace` as in `TimeWindows.of`."""
+        return cls(
+            checked_duration(difference, "SlidingWindows.of(): difference"),
+            checked_duration(grace, "SlidingWindows.of(): grace", at_least_ms=0),
+        )
+
+
+@dataclass(frozen=True)
+class SessionWindows:
+    """Windows of activity: records of a key no further apart than the gap are in one session.
+
+    A session is `[first record, last record]`, both ends included; a record between two merges them.
+    """
+
+    gap_ms: int
+    grace_ms: int
+
+    @classmethod
+    def of(cls, gap: timedelta, *, grace: timedelta = _NO_GRACE) -> SessionWindows:
+        """Sessions that end after a gap without records; `grace` as in `TimeWindows.of`, after the gap."""
+        return cls(
+            checked_duration(gap, "SessionWindows.of(): gap"),
+            checked_duration(grace, "SessionWindows.of(): grace", at_least_ms=0),
+        )
+
+
+@dataclass(frozen=True)
+class UnlimitedWindows:
+    """One window per key, from a time on; it never closes. Earlier records are in no window."""
+
+    start_ms: int
+
+    @classmethod
+    def starting_at(cls, start_ms: int = 0) -> UnlimitedWindows:
+        """One window from `start_ms`, epoch milliseconds."""
+        if not isinstance(start_ms, int) or start_ms < 0:
+            message = (
+                f"UnlimitedWindows.starting_at() was given {start_ms!r}; it must be epoch milliseconds, 0 or more."
+            )
+            raise TopologyError(message)
+        return cls(start_ms)
+
+
+Windows = TimeWindows | SlidingWindows | SessionWindows | UnlimitedWindows
