@@ -147,8 +147,7 @@ class VersionedStore(TypedStore[K], Generic[K, V]):
         if before is not None and time_at(before, 0) < timestamp_ms:
             self._add_superseded(escaped(key), before[TIME_SIZE:], time_at(before, 0), timestamp_ms)
         if version == _DELETION:
-            # One millisecond on no put that this deletion must outlast is accepted any more.
-            self._contents.put(_expiry(timestamp_ms + 1, escaped(key), timestamp_ms), _LATEST_DELETION)
+            self._contents.put(_expiry(timestamp_ms, escaped(key), timestamp_ms), _LATEST_DELETION)
 
     def _put_superseded(self, key: bytes, version: bytes, timestamp_ms: int, latest_ms: int) -> int:
         prefix = HISTORY + escaped(key)
@@ -163,10 +162,9 @@ class VersionedStore(TypedStore[K], Generic[K, V]):
         self._contents.put(_expiry(valid_to_ms, key_part, timestamp_ms), _SUPERSEDED)
 
     def _extend_sweep(self, time_ms: int) -> None:
-        step_ms = segment_ms(self._history_ms)
         oldest_ms = max(time_ms - self._history_ms, 0)
         self._sweep.extend(EXPIRY + time_bytes(oldest_ms + 1))
-        self._next_expiry_ms = time_ms + step_ms
+        self._next_expiry_ms = time_ms + segment_ms(self._history_ms)
 
     def _expire(self) -> None:
         for place, kind in self._sweep.step():

@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace import serdes
-from headrace._state.composite import EXPIRY, HISTORY, LATEST
+from headrace._state.composite import EXPIRY, HISTORY, LATEST, descending
 from headrace._state.memory import MemoryStore
 from headrace._state.versioned_store import NEWEST, NOT_PUT, VersionedRecord, VersionedStore
 from headrace.errors import StateError
@@ -157,6 +157,20 @@ def test_superseded_versions_and_deleted_keys_leave_nothing_behind():
         [],
         [],
     )
+
+
+def test_version_is_removed_only_when_no_time_in_the_history_falls_into_it():
+    contents = MemoryStore()
+    put_all(versioned_store(10, contents), ("a", 60_000), ("b", 65_001), ("c", 65_002))
+    store = versioned_store(10, contents)
+    store.put("other", "moves time", 65_010)
+    assert [store.get_as_of("k", at) for at in (64_999, 65_000, 65_001)] == [None, ("a", 60_000), ("b", 65_001)]
+    store = versioned_store(10, contents)
+    store.put("other", "moves time", 65_011)
+    assert physical(contents, HISTORY) == [
+        HISTORY + b"k\x00\x00" + descending(65_001),
+        HISTORY + b"other\x00\x00" + descending(65_010),
+    ]
 
 
 def test_deletion_overwritten_at_its_own_timestamp_takes_nothing_with_it():

@@ -100,8 +100,19 @@ def test_window_is_visible_while_its_start_is_later_than_store_time_less_retenti
 
 
 def test_put_of_an_expired_window_is_ignored():
-    store = fill(window_store(), ("b", 1, 40), ("a", 2, 10), ("a", 3, 11), ("b", None, 10))
+    contents = MemoryStore()
+    store = fill(window_store(contents=contents), ("b", 1, 40), ("a", 2, 10), ("a", 3, 11), ("b", None, 10))
     assert list(store.all()) == [(at("a", 11), 3), (at("b", 40), 1)]
+    assert timed_entries_in(contents, segmented=True) == [(b"a", 11), (b"b", 40)]
+
+
+@clocks
+def test_window_that_expires_ahead_of_an_iterator_is_not_shown(clock):
+    store = fill(window_store(clock), ("a", 1, 0), ("a", 2, 5), ("a", 3, 10))
+    of_key, of_all = store.fetch("a", 0, 90), store.all()
+    assert (next(of_key), next(of_all)) == ((0, 1), (at("a", 0), 1))
+    store.put("a", 4, 35)
+    assert (list(of_key), list(of_all)) == ([(10, 3), (35, 4)], [(at("a", 10), 3), (at("a", 35), 4)])
 
 
 def test_with_a_clock_per_key_other_keys_make_nothing_expire():
