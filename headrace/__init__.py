@@ -5,6 +5,7 @@ from headrace.branched import BranchedKStream
 from headrace.builder import StreamsBuilder
 from headrace.change import Change
 from headrace.config import StreamsConfig
+from headrace.emit import EmitStrategy
 from headrace.errors import (
     ConfigError,
     ProcessingError,
@@ -29,6 +30,8 @@ from headrace.timestamps import (
 )
 from headrace.topics.local import LocalTopics
 from headrace.topology import Topology
+from headrace.windowed import SessionWindowedKStream, TimeWindowedKStream
+from headrace.windowing import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
 from headrace.windows import Window, Windowed
 
 __version__ = "0.1.0"
@@ -38,6 +41,7 @@ __all__ = [
     "Change",
     "ConfigError",
     "ConsumerRecord",
+    "EmitStrategy",
     "KGroupedStream",
     "KGroupedTable",
     "KStream",
@@ -46,15 +50,21 @@ __all__ = [
     "ProcessingError",
     "Record",
     "SerdeError",
+    "SessionWindowedKStream",
+    "SessionWindows",
+    "SlidingWindows",
     "StateError",
     "Stores",
     "Streams",
     "StreamsBuilder",
     "StreamsConfig",
     "StreamsError",
+    "TimeWindowedKStream",
+    "TimeWindows",
     "TopicError",
     "Topology",
     "TopologyError",
+    "UnlimitedWindows",
     "Window",
     "Windowed",
     "fail_on_invalid_timestamp",

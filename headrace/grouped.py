@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, overload
 
 from headrace._graph.checks import checked_callable
 from headrace._graph.graph import GraphBuilder
+from headrace._graph.names import checked_name
 from headrace._graph.nodes import Node, StreamAggregate, StreamCount, StreamReduce
 from headrace._graph.repartition import add_repartition
 from headrace._graph.stores import TimestampedKeyValue
+from headrace.errors import TopologyError
 from headrace.ktable import KTable
 from headrace.serdes import Long, Serde
+from headrace.windowed import Grouping, SessionWindowedKStream, TimeWindowedKStream
+from headrace.windowing import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows, Windows
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -125,6 +129,51 @@ class KGroupedStream(Generic[K, V]):
             name,
             value_serde,
             lambda node: StreamAggregate(**node, initializer=initializer, aggregator=aggregator),
+        )
+
+    @overload
+    def windowed_by(
+        self, windows: TimeWindows | SlidingWindows | UnlimitedWindows, *, late_to: str | None = None
+    ) -> TimeWindowedKStream[K, V]: ...
+
+    @overload
+    def windowed_by(self, windows: SessionWindows, *, late_to: str | None = None) -> SessionWindowedKStream[K, V]: ...
+
+    def windowed_by(
+        self, windows: Windows, *, late_to: str | None = None
+    ) -> TimeWindowedKStream[K, V] | SessionWindowedKStream[K, V]:
+        """The records in windows, to be aggregated per key and window.
+
+        Args:
+            windows: `TimeWindows`, `SlidingWindows`, `SessionWindows` or `UnlimitedWindows`.
+            late_to: a topic for records that come too late for a window: each with its key, value and timestamp, and
+                headers that tell the window (`headrace.window.start`, `.end`), when it closed (`headrace.window.close`)
+                and the stream time that judged it (`headrace.stream.time`). They are dropped and counted in any case.
+
+        Example:
+            >>> from datetime import timedelta
+            >>> import headrace as hr
+            >>> from headrace.testing import TopologyTestDriver
+            >>> builder = hr.StreamsBuilder()
+            >>> minutes = hr.TimeWindows.of(timedelta(minutes=1))
+            >>> counts = builder.stream("in").group_by_key().windowed_by(minutes, late_to="late").count()
+            >>> with TopologyTestDriver(builder.build()) as driver:
+            ...     for timestamp_ms in (10_000, 65_000, 20_000):
+            ...         driver.input_topic("in").pipe("k", "v", timestamp_ms)
+            ...     late = driver.output_topic("late").read_all()
+            ...     [(record.timestamp_ms, dict(record.headers)["headrace.stream.time"]) for record in late]
+            [(20000, b'65000')]
+        """
+        if not isinstance(windows, Windows):
+            message = (
+                f"windowed_by() was given {windows!r}; allowed: TimeWindows, SlidingWindows, SessionWindows, "
+                "UnlimitedWindows."
+            )
+            raise TopologyError(message)
+        topic = None if late_to is None else checked_name(late_to, "topic")
+        grouping = Grouping(self._graph, self._key_serde, self._value_serde, windows, topic, self._input)
+        return (
+            SessionWindowedKStream(grouping) if isinstance(windows, SessionWindows) else TimeWindowedKStream(grouping)
         )
 
     def _aggregated(

@@ -8,6 +8,7 @@ from datetime import timedelta
 from headrace._graph.checks import checked_duration
 from headrace.errors import TopologyError
 
+END_OF_TIME_MS = (1 << 63) - 1
 _NO_GRACE = timedelta(0)
 
 
@@ -100,6 +101,16 @@ class UnlimitedWindows:
     """One window per key, from a time on; it never closes. Earlier records are in no window."""
 
     start_ms: int
+    grace_ms = 0
+
+    @property
+    def size_ms(self) -> int:
+        """Up to the end of time."""
+        return END_OF_TIME_MS - self.start_ms
+
+    def starts_for(self, timestamp_ms: int) -> range:
+        """The start of the window, if a timestamp is in it."""
+        return range(self.start_ms, min(timestamp_ms, self.start_ms) + 1)
 
     @classmethod
     def starting_at(cls, start_ms: int = 0) -> UnlimitedWindows:

@@ -36,17 +36,17 @@ def clicks_and_views(builder: hr.StreamsBuilder, *, difference: int, grace: int)
     by_head.aggregate(f.empty, lambda _, value, aggregate: f"{aggregate}{value};").to_stream().to("out")
 
 
-@topology("time-window-filtered-count", requires="windows")
+@topology("time-window-filtered-count")
 def time_filtered_count(builder: hr.StreamsBuilder, **windows: int) -> None:
     windowed(builder, time_windows(**windows)).count().filter(_is_even).to_stream().to("out")
 
 
-@topology("session-window-filtered-count", requires="windows")
+@topology("session-window-filtered-count")
 def session_filtered_count(builder: hr.StreamsBuilder, **windows: int) -> None:
     windowed(builder, session_windows(**windows)).count().filter(_is_even).to_stream().to("out")
 
 
-@topology("time-window-table-aggregate", requires="windows")
+@topology("time-window-table-aggregate")
 def time_table_aggregate(builder: hr.StreamsBuilder, **windows: int) -> None:
     """What a windowed aggregation sends as the old value becomes visible."""
     grouped = windowed(builder, time_windows(**windows)).count().group_by(_by_inner_key)

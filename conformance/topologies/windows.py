@@ -8,9 +8,6 @@ import headrace as hr
 from conformance import functions as f
 from conformance.registry import ms, topology
 
-_NEEDS = "windows"
-_CLOSE = "emit strategies"
-
 
 def initial() -> str:
     return "i"
@@ -36,33 +33,33 @@ def closing(builder: hr.StreamsBuilder, windows: Any) -> Any:
     return windowed(builder, windows).emit_strategy(hr.EmitStrategy.on_window_close())
 
 
-@topology("time-window-count", requires=_NEEDS)
+@topology("time-window-count")
 def time_count(builder: hr.StreamsBuilder, **windows: int) -> None:
     windowed(builder, time_windows(**windows)).count().to_stream().to("out")
 
 
-@topology("time-window-reduce", requires=_NEEDS)
+@topology("time-window-reduce")
 def time_reduce(builder: hr.StreamsBuilder, **windows: int) -> None:
     windowed(builder, time_windows(**windows)).reduce(f.appended).to_stream().to("out")
 
 
-@topology("time-window-aggregate", requires=_NEEDS)
+@topology("time-window-aggregate")
 def time_aggregate(builder: hr.StreamsBuilder, **windows: int) -> None:
     windowed(builder, time_windows(**windows)).aggregate(f.empty, f.concat).to_stream().to("out")
 
 
-@topology("time-window-aggregate-delete", requires=_NEEDS)
+@topology("time-window-aggregate-delete")
 def time_aggregate_delete(builder: hr.StreamsBuilder, **windows: int) -> None:
     windowed(builder, time_windows(**windows)).aggregate(f.empty, f.concat_or_delete).to_stream().to("out")
 
 
-@topology("time-window-count-by-head", requires=_NEEDS)
+@topology("time-window-count-by-head")
 def time_count_by_head(builder: hr.StreamsBuilder, **windows: int) -> None:
     by_head: Any = builder.stream("in").group_by(lambda _, value: f.head(value))
     by_head.windowed_by(time_windows(**windows)).count().to_stream().to("out")
 
 
-@topology("time-window-count-totals", requires=_NEEDS)
+@topology("time-window-count-totals")
 def time_count_totals(builder: hr.StreamsBuilder, **windows: int) -> None:
     """Counts per window, then the counts of all windows of a key one after another."""
     counts = windowed(builder, time_windows(**windows)).count().to_stream()
@@ -70,72 +67,72 @@ def time_count_totals(builder: hr.StreamsBuilder, **windows: int) -> None:
     by_key.aggregate(f.empty, f.concat).to_stream().to("out")
 
 
-@topology("time-window-final-count", requires=_CLOSE)
+@topology("time-window-final-count")
 def time_final_count(builder: hr.StreamsBuilder, **windows: int) -> None:
     closing(builder, time_windows(**windows)).count(store="counts").to_stream().to("out")
 
 
-@topology("time-window-final-aggregate", requires=_CLOSE)
+@topology("time-window-final-aggregate")
 def time_final_aggregate(builder: hr.StreamsBuilder, **windows: int) -> None:
     closing(builder, time_windows(**windows)).aggregate(f.empty, f.concat).to_stream().to("out")
 
 
-@topology("sliding-window-count", requires=_NEEDS)
+@topology("sliding-window-count")
 def sliding_count(builder: hr.StreamsBuilder, **windows: int) -> None:
     windowed(builder, sliding_windows(**windows)).count().to_stream().to("out")
 
 
-@topology("sliding-window-reduce", requires=_NEEDS)
+@topology("sliding-window-reduce")
 def sliding_reduce(builder: hr.StreamsBuilder, **windows: int) -> None:
     windowed(builder, sliding_windows(**windows)).reduce(f.appended).to_stream().to("out")
 
 
-@topology("sliding-window-aggregate", requires=_NEEDS)
+@topology("sliding-window-aggregate")
 def sliding_aggregate(builder: hr.StreamsBuilder, **windows: int) -> None:
     windowed(builder, sliding_windows(**windows)).aggregate(f.empty, f.concat).to_stream().to("out")
 
 
-@topology("sliding-window-final-count", requires=_CLOSE)
+@topology("sliding-window-final-count")
 def sliding_final_count(builder: hr.StreamsBuilder, **windows: int) -> None:
     closing(builder, sliding_windows(**windows)).count().to_stream().to("out")
 
 
-@topology("sliding-window-final-aggregate", requires=_CLOSE)
+@topology("sliding-window-final-aggregate")
 def sliding_final_aggregate(builder: hr.StreamsBuilder, **windows: int) -> None:
     closing(builder, sliding_windows(**windows)).aggregate(f.empty, f.concat).to_stream().to("out")
 
 
-@topology("session-window-count", requires=_NEEDS)
+@topology("session-window-count")
 def session_count(builder: hr.StreamsBuilder, **windows: int) -> None:
     windowed(builder, session_windows(**windows)).count().to_stream().to("out")
 
 
-@topology("session-window-reduce", requires=_NEEDS)
+@topology("session-window-reduce")
 def session_reduce(builder: hr.StreamsBuilder, **windows: int) -> None:
     windowed(builder, session_windows(**windows)).reduce(f.appended).to_stream().to("out")
 
 
-@topology("session-window-aggregate", requires=_NEEDS)
+@topology("session-window-aggregate")
 def session_aggregate(builder: hr.StreamsBuilder, **windows: int) -> None:
     windowed(builder, session_windows(**windows)).aggregate(initial, f.concat, f.merged).to_stream().to("out")
 
 
-@topology("session-window-final-count", requires=_CLOSE)
+@topology("session-window-final-count")
 def session_final_count(builder: hr.StreamsBuilder, **windows: int) -> None:
     closing(builder, session_windows(**windows)).count().to_stream().to("out")
 
 
-@topology("session-window-final-aggregate", requires=_CLOSE)
+@topology("session-window-final-aggregate")
 def session_final_aggregate(builder: hr.StreamsBuilder, **windows: int) -> None:
     closed = closing(builder, session_windows(**windows)).aggregate(initial, f.concat, f.merged, store="texts")
     closed.to_stream().to("out")
 
 
-@topology("unlimited-window-count", requires=_NEEDS)
+@topology("unlimited-window-count")
 def unlimited_count(builder: hr.StreamsBuilder, *, start: int) -> None:
     windowed(builder, hr.UnlimitedWindows.starting_at(start)).count().to_stream().to("out")
 
 
-@topology("unlimited-window-aggregate", requires=_NEEDS)
+@topology("unlimited-window-aggregate")
 def unlimited_aggregate(builder: hr.StreamsBuilder, *, start: int) -> None:
     windowed(builder, hr.UnlimitedWindows.starting_at(start)).aggregate(f.empty, f.concat).to_stream().to("out")

@@ -9,6 +9,14 @@ from typing import Any
 from headrace._graph.stores import Store
 from headrace.serdes import Serde
 from headrace.timestamps import Extractor
+from headrace.windowing import Windows
+
+STREAM_TIMES = "$stream-times"
+
+
+def open_windows(name: str) -> str:
+    """Where an operator keeps which of its windows are still to be written."""
+    return f"${name}-open"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,6 +26,11 @@ class Node:
     name: str
     parents: tuple[str, ...] = ()
     stores: tuple[str, ...] = ()
+
+    @property
+    def internal_stores(self) -> tuple[str, ...]:
+        """Names of what an operator keeps for itself beside its stores, in bytes."""
+        return ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,6 +172,27 @@ class StreamReduce(TableNode):
     """Folds the values of a key into one value; the first value is the start."""
 
     reducer: Callable[[Any, Any], Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowedAggregate(TableNode):
+    """Folds the records of a key into an aggregate per window; `merger` is for sessions.
+
+    `emit_on_close` holds results back until their window closes. Records too late for a window go to `late_sink`, a
+    child, if there is one.
+    """
+
+    windows: Windows
+    key_serde: Serde[Any] | None
+    initializer: Callable[[], Any]
+    aggregator: Callable[[Any, Any, Any], Any]
+    merger: Callable[[Any, Any, Any], Any] | None = None
+    emit_on_close: bool = False
+    late_sink: str | None = None
+
+    @property
+    def internal_stores(self) -> tuple[str, ...]:
+        return (STREAM_TIMES, *((open_windows(self.name),) if self.emit_on_close else ()))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,6 +23,7 @@ from headrace.config import StreamsConfig
 from headrace.errors import TopologyError
 from headrace.serdes import Json, Serde, String
 from headrace.timestamps import Extractor, fail_on_invalid_timestamp
+from headrace.windowing import SessionWindows, SlidingWindows
 
 PARTITION_TIMES = "$partition-times"
 
@@ -76,7 +77,12 @@ class TaskBlueprint:
     @property
     def stores(self) -> tuple[str, ...]:
         """Names of all byte stores a task of this sub-topology needs."""
-        return (*self.sub.stores, *((PARTITION_TIMES,) if self.extractors else ()))
+        return (*self.sub.stores, *self.internal_stores, *((PARTITION_TIMES,) if self.extractors else ()))
+
+    @property
+    def internal_stores(self) -> tuple[str, ...]:
+        """Names of what operators keep for themselves."""
+        return tuple(dict.fromkeys(name for node in self.sub.nodes for name in node.internal_stores))
 
     def make_task(
         self,
@@ -94,6 +100,7 @@ class TaskBlueprint:
             for name in self.sub.stores
             for spec in [self.graph.stores[name]]
         }
+        typed |= {name: stores[name] for name in self.internal_stores}
         context = TaskContext(f"{self.sub.number}_{partition}", collector, typed, metrics)
         built = {node.name: self._operator(node) for node in self.sub.nodes}
         for name, operator in built.items():
@@ -120,6 +127,26 @@ def _table_source(node: nodes.TableSource) -> Operator:
     if isinstance(node.store_when_needed, Versioned):
         return ops.VersionedTableSource(node.name, node.stores[0], send_old_values=node.send_old_values)
     return ops.TableSource(node.name, _own_store(node), send_old_values=node.send_old_values)
+
+
+def _windowed_aggregate(node: nodes.WindowedAggregate) -> Operator:
+    settings = ops.WindowSettings(
+        store=node.stores[0],
+        stream_times=nodes.STREAM_TIMES,
+        open_windows=nodes.open_windows(node.name) if node.emit_on_close else None,
+        late_sink=node.late_sink,
+        send_old_values=node.send_old_values,
+    )
+    match node.windows:
+        case SessionWindows() as windows:
+            assert node.merger is not None
+            return ops.SessionWindowAggregate(
+                node.name, settings, windows, node.initializer, node.aggregator, node.merger
+            )
+        case SlidingWindows() as windows:
+            return ops.SlidingWindowAggregate(node.name, settings, windows, node.initializer, node.aggregator)
+        case windows:
+            return ops.TimeWindowAggregate(node.name, settings, windows, node.initializer, node.aggregator)
 
 
 def _own_store(node: nodes.Node) -> str | None:
@@ -149,6 +176,7 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
     nodes.StreamReduce: lambda node, _: ops.StreamReduce(
         node.name, node.stores[0], node.reducer, send_old_values=node.send_old_values
     ),
+    nodes.WindowedAggregate: lambda node, _: _windowed_aggregate(node),
     nodes.TableSource: lambda node, _: _table_source(node),
     nodes.TableFilter: lambda node, _: ops.TableFilter(
         node.name,

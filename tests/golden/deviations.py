@@ -5,6 +5,11 @@
 
 from __future__ import annotations
 
+import headrace as hr
+import headrace.testing
+from conformance.catalogue import TOPOLOGIES
+from tests.golden.goldens import as_recorded
+
 
 def expected(golden):
     """The outputs a replay must show."""
@@ -31,4 +36,55 @@ def _first_count_replaces_nothing(golden):
     }
 
 
-_RULES = {"count-of-counts": _group_zero_never_was, "filtered-count": _first_count_replaces_nothing}
+def _as_with_caching(golden):
+    """Without caching, Kafka Streams loses windows that time jumps over, and invents what the first result replaces."""
+    return golden.cached_outputs
+
+
+def _headers_of_the_cause(golden):
+    """Without caching, Kafka Streams forgets the headers of records that change sessions."""
+    return {
+        topic: [
+            [*record[:3], *golden.steps[cause][4:5]]
+            for record, cause in zip(records, golden.causes[topic], strict=True)
+        ]
+        for topic, records in golden.outputs.items()
+    }
+
+
+def _last_updates_of_closed_windows(update_id):
+    """Kafka Streams loses sliding windows that time jumps over, even with caching; none may be lost.
+
+    What must be written follows from what the same aggregation writes without holding anything back.
+    """
+
+    def finals(golden):
+        difference_ms, grace_ms = golden.params["difference"], golden.params.get("grace", 0)
+        waiting, written, time_ms = {}, [], -1
+        with hr.testing.TopologyTestDriver(TOPOLOGIES[update_id](**golden.params), wall_clock_ms=0) as driver:
+            for step in golden.steps:
+                driver.input_topic("in").pipe(*step[1:4])
+                if step[1] is not None and step[2] is not None:
+                    time_ms = max(time_ms, step[3])
+                    if step[3] >= difference_ms:
+                        closed = [key for key in waiting if key.window.end_ms < time_ms - grace_ms]
+                        closed.sort(key=lambda key: (key.window, key.key))
+                        written += [as_recorded(waiting.pop(key)) for key in closed]
+                for record in driver.output_topic("out").read_all():
+                    waiting[record.key] = record
+        return {"out": written}
+
+    return finals
+
+
+_RULES = {
+    "count-of-counts": _group_zero_never_was,
+    "filtered-count": _first_count_replaces_nothing,
+    "session-window-aggregate": _headers_of_the_cause,
+    "sliding-window-final-aggregate": _last_updates_of_closed_windows("sliding-window-aggregate"),
+    "sliding-window-final-count": _last_updates_of_closed_windows("sliding-window-count"),
+    "time-window-filtered-count": _as_with_caching,
+    "time-window-final-aggregate": _as_with_caching,
+    "time-window-final-count": _as_with_caching,
+    "time-window-table-aggregate": _as_with_caching,
+}

@@ -26,6 +26,7 @@ class Golden:
     steps: tuple[tuple[Any, ...], ...]
     outputs: dict[str, list[Any]]
     causes: dict[str, list[int]]
+    cached_outputs: dict[str, list[Any]]
     error: str | None
 
     def topology(self):
@@ -67,6 +68,7 @@ def _golden(topology_id: str, scenario: dict[str, Any]) -> Golden:
         tuple(tuple(step) for step in steps),
         scenario["outputs"],
         scenario.get("causes", {}),
+        scenario.get("cached_outputs", {}),
         scenario.get("error"),
     )
 

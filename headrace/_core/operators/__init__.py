@@ -2,7 +2,9 @@
 
 from headrace._core.operators.null_key_filter import NullKeyFilter
 from headrace._core.operators.pass_through import PassThrough
+from headrace._core.operators.session_window_aggregate import SessionWindowAggregate
 from headrace._core.operators.sink import Sink
+from headrace._core.operators.sliding_window_aggregate import SlidingWindowAggregate
 from headrace._core.operators.source import Source
 from headrace._core.operators.stream_action import StreamForEach, StreamPeek, StreamPrint
 from headrace._core.operators.stream_aggregate import StreamAggregate
@@ -19,12 +21,16 @@ from headrace._core.operators.table_map_values import TableMapValues
 from headrace._core.operators.table_reduce import TableReduce
 from headrace._core.operators.table_source import TableSource
 from headrace._core.operators.table_to_stream import TableToStream
+from headrace._core.operators.time_window_aggregate import TimeWindowAggregate
 from headrace._core.operators.versioned_table_source import VersionedTableSource
+from headrace._core.operators.windowed_operator import WindowSettings
 
 __all__ = [
     "NullKeyFilter",
     "PassThrough",
+    "SessionWindowAggregate",
     "Sink",
+    "SlidingWindowAggregate",
     "Source",
     "StreamAggregate",
     "StreamBranch",
@@ -47,5 +53,7 @@ __all__ = [
     "TableReduce",
     "TableSource",
     "TableToStream",
+    "TimeWindowAggregate",
     "VersionedTableSource",
+    "WindowSettings",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headrace._core.context import TaskContext
 from headrace._core.operator import AnyRecord, Operator
-from headrace._state.versioned_store import NOT_PUT
+from headrace._state.versioned_store import NEWEST, NOT_PUT
 from headrace.change import Change
 
 
@@ -34,4 +34,4 @@ class VersionedTableSource(Operator):
             self.context.drop(self.name, "older than the history of the versioned store")
             return
         old = None if latest is None else latest.value
-        self.forward(record.with_value(Change(record.value, old, is_latest=valid_to_ms < 0)))
+        self.forward(record.with_value(Change(record.value, old, is_latest=valid_to_ms == NEWEST)))

@@ -1,0 +1,111 @@
+"""What all windowed aggregations share: the stream time, late records, results held back until their window closes."""
+
+from __future__ import annotations
+
+import logging
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from headrace._core.context import TaskContext
+from headrace._core.open_windows import OpenWindows
+from headrace._core.operator import AnyRecord, Operator
+from headrace._core.stream_time import OperatorTime, StreamTime
+from headrace.change import Change
+from headrace.record import Record
+from headrace.windows import Window, Windowed
+
+_log = logging.getLogger(__name__)
+
+
+class WindowSettings(NamedTuple):
+    """What a windowed aggregation was asked for beside its windows; names of stores, and of the child for late ones."""
+
+    store: str
+    stream_times: str
+    open_windows: str | None
+    late_sink: str | None
+    send_old_values: bool
+
+
+class WindowedOperator(Operator):
+    """Takes the time of each record, then lets the kind of window decide what to do with it."""
+
+    def __init__(
+        self,
+        name: str,
+        settings: WindowSettings,
+        initializer: Callable[[], Any],
+        aggregator: Callable[[Any, Any, Any], Any],
+    ) -> None:
+        super().__init__(name)
+        self.settings = settings
+        self._initializer = initializer
+        self._aggregator = aggregator
+        self._late: Operator | None = None
+
+    def connect(self, children: Sequence[Operator]) -> None:
+        late = self.settings.late_sink
+        self._late = next((child for child in children if child.name == late), None)
+        super().connect([child for child in children if child is not self._late])
+
+    def init(self, context: TaskContext) -> None:
+        super().init(context)
+        settings = self.settings
+        self._store = store = context.store(settings.store)
+        self._time: StreamTime = OperatorTime(context.store(settings.stream_times), self.name)
+        self._open = None
+        if settings.open_windows is not None:
+            kept = context.store(settings.open_windows)
+            self._open = OpenWindows(kept, store.key_serde, store.value_serde, by_key=self._time.by_key)
+
+    def process(self, record: AnyRecord) -> None:
+        if record.key is None:
+            self.context.drop(self.name, "null key")
+            return
+        assert record.timestamp_ms is not None
+        self._fold(record, record.key, record.timestamp_ms, self._time.advance(record.key, record.timestamp_ms))
+
+    @abstractmethod
+    def _fold(self, record: AnyRecord, key: Any, timestamp_ms: int, time_ms: int) -> None:
+        """Puts a record into its windows, as seen at a stream time."""
+
+    def _result(self, record: AnyRecord, window: Window, change: Change[Any], timestamp_ms: int) -> None:
+        """A new result of a window: written at once, or kept until the window closes."""
+        windowed = Windowed(record.key, window)
+        if self._open is None:
+            self.forward(Record(windowed, change, timestamp_ms, record.headers))
+        else:
+            self._open.put(windowed, change.new, timestamp_ms)
+
+    def _write_closed(self, record: AnyRecord, last_end_ms: int) -> None:
+        """Writes the results of windows that end no later, caused by this record.
+
+        It is called before the record is folded in: the windows it closes are none that it is in, and what the store
+        forgets as time goes on is written by then.
+        """
+        if self._open is not None:
+            for windowed, value, timestamp_ms in self._open.take_closed(record.key, last_end_ms):
+                self.forward(Record(windowed, Change(value, None), timestamp_ms, record.headers))
+
+    def _drop_late(self, record: AnyRecord, window: Window, close_ms: int, time_ms: int) -> None:
+        """Counts a record that came too late for a window that closed, and sends it where late ones go."""
+        self.context.drop(self.name, "late")
+        _log.info(
+            "%s: the record of key %r at %d is late for window [%s]: it closed at %d, stream time is %d.",
+            self.name,
+            record.key,
+            record.timestamp_ms,
+            window,
+            close_ms,
+            time_ms,
+        )
+        if self._late is not None:
+            told = {
+                "headrace.window.start": window.start_ms,
+                "headrace.window.end": window.end_ms,
+                "headrace.window.close": close_ms,
+                "headrace.stream.time": time_ms,
+            }
+            headers = (*record.headers, *((name, str(value).encode()) for name, value in told.items()))
+            self._late.process(Record(record.key, record.value, record.timestamp_ms, headers))

@@ -1,0 +1,47 @@
+"""The time an operator has observed: the highest timestamp that reached it, kept over restarts."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, Protocol
+
+from headrace._state.api import ByteStore
+
+_TIME = struct.Struct(">q")
+
+
+class StreamTime(Protocol):
+    """Tells how far time has come, for the operator or for each key."""
+
+    @property
+    def by_key(self) -> bool: ...
+
+    def advance(self, key: Any, timestamp_ms: int) -> int:
+        """Takes the timestamp of a record into account and returns the time that now counts for its key."""
+        ...
+
+
+class OperatorTime:
+    """One time for all keys, as Kafka Streams has it.
+
+    Example:
+        >>> from headrace._state.memory import MemoryStore
+        >>> kept = MemoryStore()
+        >>> time = OperatorTime(kept, "windows")
+        >>> time.advance("a", 5), time.advance("b", 3), OperatorTime(kept, "windows").advance("c", 0)
+        (5, 5, 5)
+    """
+
+    by_key = False
+
+    def __init__(self, kept: ByteStore, operator: str) -> None:
+        self._kept = kept
+        self._kept_under = operator.encode()
+        stored = kept.get(self._kept_under)
+        self._time_ms: int = -1 if stored is None else _TIME.unpack(stored)[0]
+
+    def advance(self, key: Any, timestamp_ms: int) -> int:  # noqa: ARG002
+        if timestamp_ms > self._time_ms:
+            self._time_ms = timestamp_ms
+            self._kept.put(self._kept_under, _TIME.pack(timestamp_ms))
+        return self._time_ms
