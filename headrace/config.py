@@ -17,7 +17,6 @@ _APPLICATION_ID = re.compile(r"[A-Za-z0-9._-]{1,200}")
 # Settings whose meaning arrives with a later capability: accepted only at their neutral value.
 _NOT_YET: dict[str, tuple[Any, str]] = {
     "bootstrap_servers": (None, "topics on a Kafka broker"),
-    "allow_stream_time_key_tracking": (False, "windows with a clock per key"),
     "statestore_cache_max_bytes": (0, "the record cache"),
     "deserialization_exception_handler": ("fail", "error handlers"),
     "processing_exception_handler": ("fail", "error handlers"),
@@ -48,6 +47,8 @@ class StreamsConfig:
         default_key_serde: serde of keys where an operator names none; without it `serdes.String()`.
         default_value_serde: serde of values where an operator names none; without it `serdes.Json()`.
         default_timestamp_extractor: where event time comes from; by default the record's own timestamp.
+        allow_stream_time_key_tracking: judge by the highest timestamp seen of each key, instead of all keys, which
+            records are late, which windows are closed and what window stores still keep.
         upgrade_from: a version of Kafka Streams up to "3.4" has table aggregations take a change within a group as two
             events, with the result in between visible, as those versions did; default: one event.
         spark: settings for the Spark session and query.
@@ -108,6 +109,7 @@ class StreamsConfig:
     default_value_serde: Serde[Any] | None
     default_timestamp_extractor: Extractor
     upgrade_from: str | None
+    allow_stream_time_key_tracking: bool
     processing_guarantee: str
     spark: dict[str, str]
 

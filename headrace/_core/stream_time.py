@@ -5,9 +5,18 @@ from __future__ import annotations
 import struct
 from typing import Any, Protocol
 
+from headrace._core.context import TaskContext
 from headrace._state.api import ByteStore
+from headrace._state.stores import KeyValueStore
 
 _TIME = struct.Struct(">q")
+
+
+def stream_time(context: TaskContext, operator: str, stream_times: str, key_times: str | None) -> StreamTime:
+    """The time of an operator: one for each key if there is a store of key times, else one for all."""
+    if key_times is not None:
+        return KeyTime(context.store(key_times))
+    return OperatorTime(context.store(stream_times), operator)
 
 
 class StreamTime(Protocol):
@@ -19,6 +28,30 @@ class StreamTime(Protocol):
     def advance(self, key: Any, timestamp_ms: int) -> int:
         """Takes the timestamp of a record into account and returns the time that now counts for its key."""
         ...
+
+
+class KeyTime:
+    """A time for every key, in a store that can be queried.
+
+    Example:
+        >>> from headrace import serdes
+        >>> from headrace._state.memory import MemoryStore
+        >>> time = KeyTime(KeyValueStore(MemoryStore(), serdes.String(), serdes.Long()))
+        >>> time.advance("a", 5), time.advance("b", 3), time.advance("a", 4)
+        (5, 3, 5)
+    """
+
+    by_key = True
+
+    def __init__(self, times: KeyValueStore[Any, int]) -> None:
+        self._times = times
+
+    def advance(self, key: Any, timestamp_ms: int) -> int:
+        known = self._times.get(key)
+        if known is not None and known >= timestamp_ms:
+            return known
+        self._times.put(key, timestamp_ms)
+        return timestamp_ms
 
 
 class OperatorTime:

@@ -14,6 +14,11 @@ from headrace.windowing import Windows
 STREAM_TIMES = "$stream-times"
 
 
+def stream_time_table(name: str) -> str:
+    """The store of an operator's times, where every key has one of its own."""
+    return f"{name}-stream-time-table"
+
+
 def open_windows(name: str) -> str:
     """Where an operator keeps which of its windows are still to be written."""
     return f"${name}-open"

@@ -38,17 +38,19 @@ class Window(Store):
 
 @dataclass(frozen=True, kw_only=True)
 class TimestampedWindow(Store):
-    """Values with their timestamps by key and window start."""
+    """Values with their timestamps by key and window start; `by_key` forgets by the time of each key."""
 
     retention_ms: int
     window_size_ms: int
+    by_key: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Session(Store):
-    """Values by key and session."""
+    """Values by key and session; `by_key` forgets by the time of each key."""
 
     retention_ms: int
+    by_key: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

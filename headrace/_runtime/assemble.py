@@ -133,6 +133,7 @@ def _windowed_aggregate(node: nodes.WindowedAggregate) -> Operator:
     settings = ops.WindowSettings(
         store=node.stores[0],
         stream_times=nodes.STREAM_TIMES,
+        key_times=_key_times(node),
         open_windows=nodes.open_windows(node.name) if node.emit_on_close else None,
         late_sink=node.late_sink,
         send_old_values=node.send_old_values,
@@ -147,6 +148,11 @@ def _windowed_aggregate(node: nodes.WindowedAggregate) -> Operator:
             return ops.SlidingWindowAggregate(node.name, settings, windows, node.initializer, node.aggregator)
         case windows:
             return ops.TimeWindowAggregate(node.name, settings, windows, node.initializer, node.aggregator)
+
+
+def _key_times(node: nodes.Node) -> str | None:
+    times = nodes.stream_time_table(node.name)
+    return times if times in node.stores else None
 
 
 def _own_store(node: nodes.Node) -> str | None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, cast
 from headrace._graph import stores
 from headrace._graph.graph import Graph
 from headrace._state.api import ByteReader, ByteStore
-from headrace._state.clocks import StoreClock
+from headrace._state.clocks import KeyClock, RetentionClock, StoreClock
 from headrace._state.combined import CombinedReader
 from headrace._state.readonly import ReadOnlyKeyValueStore, ReadOnlyTimestampedStore
 from headrace._state.readonly_session import ReadOnlySessionStore
@@ -75,12 +75,16 @@ def _window(spec: stores.Window, contents: ByteStore, serdes: _Serdes) -> Window
 def _timestamped_window(
     spec: stores.TimestampedWindow, contents: ByteStore, serdes: _Serdes
 ) -> TimestampedWindowStore[Any, Any]:
-    clock = StoreClock(contents, spec.retention_ms)
+    clock = _clock(spec, contents)
     return TimestampedWindowStore(contents, clock, *serdes, window_size_ms=spec.window_size_ms, name=spec.name)
 
 
 def _session(spec: stores.Session, contents: ByteStore, serdes: _Serdes) -> SessionStore[Any, Any]:
-    return SessionStore(contents, StoreClock(contents, spec.retention_ms), *serdes, name=spec.name)
+    return SessionStore(contents, _clock(spec, contents), *serdes, name=spec.name)
+
+
+def _clock(spec: stores.TimestampedWindow | stores.Session, contents: ByteStore) -> RetentionClock:
+    return (KeyClock if spec.by_key else StoreClock)(contents, spec.retention_ms)
 
 
 def _versioned(spec: stores.Versioned, contents: ByteStore, serdes: _Serdes) -> VersionedStore[Any, Any]:

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from headrace._core.metrics import readable
+from headrace._graph.configured import configured
 from headrace._graph.nodes import Sink, Source
 from headrace._runtime.assemble import Defaults
 from headrace._runtime.local import LocalRuntime, Message
@@ -48,8 +49,8 @@ class TopologyTestDriver:
     __test__ = False
 
     def __init__(self, topology: Topology, config: StreamsConfig | None = None, *, wall_clock_ms: int = 0) -> None:
-        self._graph = topology._graph
         self._config = config or StreamsConfig(application_id="test")
+        self._graph = configured(topology._graph, self._config)
         self._defaults = Defaults.of(self._config)
         self._runtime = LocalRuntime(self._graph, self._config)
         self._wall_clock_ms = wall_clock_ms

@@ -9,6 +9,7 @@ import copy
 from collections import defaultdict
 
 import headrace as hr
+from headrace._graph.configured import configured
 from headrace._runtime.spark.admission import admitted
 from headrace._runtime.spark.frames import TO_SINK
 from headrace._runtime.spark.ingest import ingest
@@ -49,7 +50,7 @@ class PlanRunner:
         )
         self.log.refresh()
         self.plan = make_plan(
-            self.topology._graph,
+            configured(self.topology._graph, config),
             config,
             self.log.topics(),
             spark_partitions=self.spark_partitions,

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from headrace._core.context import TaskContext
 from headrace._core.open_windows import OpenWindows
 from headrace._core.operator import AnyRecord, Operator
-from headrace._core.stream_time import OperatorTime, StreamTime
+from headrace._core.stream_time import stream_time
 from headrace.change import Change
 from headrace.record import Record
 from headrace.windows import Window, Windowed
@@ -23,6 +23,7 @@ class WindowSettings(NamedTuple):
 
     store: str
     stream_times: str
+    key_times: str | None
     open_windows: str | None
     late_sink: str | None
     send_old_values: bool
@@ -53,7 +54,7 @@ class WindowedOperator(Operator):
         super().init(context)
         settings = self.settings
         self._store = store = context.store(settings.store)
-        self._time: StreamTime = OperatorTime(context.store(settings.stream_times), self.name)
+        self._time = stream_time(context, self.name, settings.stream_times, settings.key_times)
         self._open = None
         if settings.open_windows is not None:
             kept = context.store(settings.open_windows)

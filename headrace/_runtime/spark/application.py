@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from headrace._core.metrics import readable
+from headrace._graph.configured import configured
 from headrace._graph.graph import Graph
 from headrace._runtime.spark import manifest as manifests
 from headrace._runtime.spark import query as queries
@@ -25,7 +26,7 @@ class Application:
     """What `Streams` is once Spark is needed."""
 
     def __init__(self, graph: Graph, config: StreamsConfig, spark: Any) -> None:
-        self._graph = graph
+        self._graph = configured(graph, config)
         self._config = config
         self._owns_session = spark is None
         self._given_session = spark

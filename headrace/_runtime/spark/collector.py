@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from headrace._core.columnar.batch import Batch
 from headrace._core.context import TaskContext
@@ -87,7 +88,9 @@ class FrameCollector:
         count = self._plan.partitions[topic]
         if count == 1 or topic in self._plan.relays:
             return np.full(records.num_rows, self._partition % count, np.int32)
-        targets = partitions_for(records.column("key"), count)
+        keys = records.column("key")
+        window = self._plan.key_suffixes.get(topic)
+        targets = partitions_for(keys if window is None else pc.binary_slice(keys, 0, -window), count)
         # a record without a key has no partition of its own: it stays beside its task, the same after every restart
         return np.where(targets < 0, self._partition % count, targets)
 

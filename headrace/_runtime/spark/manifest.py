@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from headrace._graph.graph import Graph
+from headrace._graph.stores import Store
 from headrace._runtime.assemble import Defaults
 from headrace._runtime.spark.plan import Plan
 from headrace.config import StreamsConfig
@@ -23,7 +24,7 @@ class SavedStage(msgspec.Struct, frozen=True):
     sub_topology: int
     tasks: int
     repartitions: tuple[str, ...]
-    stores: dict[str, tuple[str, str]]
+    stores: dict[str, tuple[str, ...]]
 
 
 class Manifest(msgspec.Struct, frozen=True):
@@ -105,13 +106,18 @@ def layout(graph: Graph, plan: Plan, config: StreamsConfig) -> tuple[SavedStage,
             stage.tasks,
             tuple(sorted(stage.blueprint.sub.internal_topics)),
             {
-                name: (repr(serdes[0]), repr(serdes[1]))
+                name: (*map(repr, defaults.serdes(graph.stores[name])), _kind(graph.stores[name]))
                 for name in stage.blueprint.sub.stores
-                for serdes in [defaults.serdes(graph.stores[name])]
             },
         )
         for stage in plan.chain
     )
+
+
+def _kind(store: Store) -> str:
+    """What a store keeps, as far as the form of its entries depends on it."""
+    by_key = " with a time for each key (allow_stream_time_key_tracking)" if getattr(store, "by_key", False) else ""
+    return f"{type(store).__name__} store{by_key}"
 
 
 def refuse_incompatible(manifest: Manifest, current: tuple[SavedStage, ...], config: StreamsConfig) -> None:
@@ -142,8 +148,10 @@ def _changes(before: tuple[SavedStage, ...], now: tuple[SavedStage, ...]) -> lis
     for name in old.keys() & new.keys():
         if old[name][0] != new[name][0]:
             changes.append(f"store {name!r} moved from stage {old[name][0]} to stage {new[name][0]}")
-        if old[name][1] != new[name][1]:
-            changes.append(f"store {name!r} has the serdes {new[name][1]}, it had {old[name][1]}")
+        if old[name][1][:2] != new[name][1][:2]:
+            changes.append(f"store {name!r} has the serdes {new[name][1][:2]}, it had {old[name][1][:2]}")
+        if old[name][1][2:] != new[name][1][2:]:
+            changes.append(f"store {name!r} is a {new[name][1][2]}, it was a {old[name][1][2]}")
     for index, (stage_before, stage_now) in enumerate(zip(before, now, strict=True)):
         if stage_before.tasks != stage_now.tasks:
             changes.append(

@@ -15,6 +15,7 @@ from headrace._runtime.assemble import TaskBlueprint, blueprints
 from headrace._runtime.spark.routing import routes
 from headrace.config import StreamsConfig
 from headrace.errors import TopicError, known_names, nearest
+from headrace.serdes import SessionWindowed, Windowed
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,17 @@ class Plan:
     def relays(self) -> frozenset[str]:
         """Internal topics that keep the partition of the task that writes."""
         return frozenset(sink.topic for stage in self.stages for sink in stage.blueprint.sub.sinks if sink.relay)
+
+    @cached_property
+    def key_suffixes(self) -> dict[str, int]:
+        """How many bytes at the end of a topic's keys are their window: they take no part in choosing the partition."""
+        return {
+            sink.topic: key_serde.suffix_size
+            for stage in self.stages
+            for sink in stage.blueprint.sub.sinks
+            for key_serde in [stage.blueprint.defaults.serdes(sink)[0]]
+            if isinstance(key_serde, Windowed | SessionWindowed)
+        }
 
     @cached_property
     def source_topics(self) -> tuple[str, ...]:

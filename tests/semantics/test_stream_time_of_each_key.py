@@ -1,0 +1,118 @@
+"""KIP-540. With `allow_stream_time_key_tracking`, every key has a clock of its own.
+
+Our rule: which records are late, which windows are closed and what window stores still keep is judged by the highest
+timestamp seen of that key, by that operator. A key whose clock is ahead costs no other key anything. Off by default:
+then time is Kafka Streams' own.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+import headrace as hr
+import headrace.testing
+from headrace import EmitStrategy, SessionWindows, SlidingWindows, StreamsBuilder, TimeWindows
+
+TRACKING = pytest.mark.parametrize("tracking", [False, True], ids=["one clock", "a clock for each key"])
+
+
+def ms(milliseconds):
+    return timedelta(milliseconds=milliseconds)
+
+
+def shown(records):
+    return [(str(record.key), record.value, record.timestamp_ms) for record in records]
+
+
+def dump(*keys, times=range(4)):
+    """All records of one key, then all of the next."""
+    return [("in", key, "v", timestamp_ms) for key in keys for timestamp_ms in times]
+
+
+def counted(windows, strategy=None):
+    builder = StreamsBuilder()
+    windowed = builder.stream("in").group_by_key().windowed_by(windows)
+    if strategy is not None:
+        windowed = windowed.emit_strategy(strategy)
+    windowed.count(store="counts", name="counter").to_stream().to("out")
+    return builder.build()
+
+
+@TRACKING
+def test_a_key_behind_another_is_late_only_if_they_share_a_clock(runtime, tracking):
+    outputs, metrics = runtime.run(
+        counted(TimeWindows.of(ms(2))), dump("A", "B"), config={"allow_stream_time_key_tracking": tracking}
+    )
+    of_a = [("[A@0/2]", 1, 0), ("[A@0/2]", 2, 1), ("[A@2/4]", 1, 2), ("[A@2/4]", 2, 3)]
+    early = [("[B@0/2]", 1, 0), ("[B@0/2]", 2, 1)] if tracking else []
+    assert shown(outputs["out"]) == [*of_a, *early, ("[B@2/4]", 1, 2), ("[B@2/4]", 2, 3)]
+    assert metrics.get("counter") == (None if tracking else {"dropped": {"late": 2}})
+
+
+@TRACKING
+def test_windows_of_one_close_by_their_own_clock(runtime, tracking):
+    """The example of the proposal: windows of size 1, no grace, final results; A@0..3, then B@0..3."""
+    topology = counted(TimeWindows.of(ms(1)), EmitStrategy.on_window_close())
+    outputs, metrics = runtime.run(topology, dump("A", "B"), config={"allow_stream_time_key_tracking": tracking})
+    of_a = [("[A@0/1]", 1, 0), ("[A@1/2]", 1, 1), ("[A@2/3]", 1, 2)]
+    of_b = [("[B@0/1]", 1, 0), ("[B@1/2]", 1, 1), ("[B@2/3]", 1, 2)] if tracking else []
+    assert shown(outputs["out"]) == [*of_a, *of_b]
+    assert metrics.get("counter") == (None if tracking else {"dropped": {"late": 3}})
+
+
+@pytest.mark.parametrize(
+    "windows",
+    [
+        TimeWindows.of(ms(2)),
+        TimeWindows.of(ms(4), advance=ms(1), grace=ms(1)),
+        SlidingWindows.of(ms(2)),
+        SessionWindows.of(ms(1)),
+    ],
+    ids=["tumbling", "hopping", "sliding", "session"],
+)
+@pytest.mark.parametrize("strategy", [EmitStrategy.on_window_update(), EmitStrategy.on_window_close()])
+def test_each_key_gets_what_it_would_get_alone(windows, strategy):
+    times = (0, 1, 5, 3, 100, 96, 101, 2, 200)
+    together = _on_driver(counted(windows, strategy), dump("A", "B", "C", times=times), tracking=True)
+    for key in "ABC":
+        alone = _on_driver(counted(windows, strategy), dump(key, times=times), tracking=True)
+        assert [record for record in together if record.key.key == key] == alone
+
+
+def test_what_one_key_forgets_another_still_knows():
+    """Retention goes by key as well: a window store must not lose B's windows because A is a day ahead."""
+    topology = counted(TimeWindows.of(ms(10), grace=ms(10)))
+    records = [("in", "B", "v", 1), ("in", "A", "v", 86_400_000), ("in", "B", "v", 2)]
+    assert shown(_on_driver(topology, records, tracking=True))[-1] == ("[B@0/10]", 2, 2)
+
+
+def test_the_times_of_the_keys_can_be_queried_and_outlive_a_restart():
+    config = hr.StreamsConfig(application_id="t", allow_stream_time_key_tracking=True)
+    with hr.testing.TopologyTestDriver(counted(TimeWindows.of(ms(2))), config) as driver:
+        for _, *record in dump("A", "B"):
+            driver.input_topic("in").pipe(*record)
+        driver.input_topic("in").pipe("B", "v", 7)
+        assert list(driver.store("counter-stream-time-table").all()) == [("A", 3), ("B", 7)]
+        driver.restart()
+        driver.output_topic("out").read_all()
+        driver.input_topic("in").pipe("B", "v", 3)
+        driver.input_topic("in").pipe("A", "v", 3)
+        assert shown(driver.output_topic("out").read_all()) == [("[A@2/4]", 3, 3)]
+
+
+def test_there_is_no_store_of_times_when_the_setting_is_off():
+    with (
+        hr.testing.TopologyTestDriver(counted(TimeWindows.of(ms(2)))) as driver,
+        pytest.raises(hr.StateError, match="Known stores: 'counts'"),
+    ):
+        driver.store("counter-stream-time-table")
+
+
+def _on_driver(topology, records, *, tracking):
+    config = hr.StreamsConfig(application_id="t", allow_stream_time_key_tracking=tracking)
+    with hr.testing.TopologyTestDriver(topology, config) as driver:
+        for _, *record in records:
+            driver.input_topic("in").pipe(*record)
+        return driver.output_topic("out").read_all()
