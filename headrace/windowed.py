@@ -82,6 +82,7 @@ class _Windowed(Generic[K, V]):
                 initializer=initializer,
                 aggregator=aggregator,
                 merger=merger[0] if merger else None,
+                counts=aggregator is _one_more,
                 emit_on_close=grouping.on_close,
                 late_sink=late_sink,
             )

@@ -5,11 +5,16 @@ from __future__ import annotations
 import struct
 from typing import Any, Protocol
 
+import numpy as np
+import pyarrow as pa
+
+from headrace._core.columnar.groups import Groups, Ints
 from headrace._core.context import TaskContext
 from headrace._state.api import ByteStore
 from headrace._state.stores import KeyValueStore
 
 _TIME = struct.Struct(">q")
+_UNKNOWN = _TIME.pack(-1)
 
 
 def stream_time(context: TaskContext, operator: str, stream_times: str, key_times: str | None) -> StreamTime:
@@ -27,6 +32,10 @@ class StreamTime(Protocol):
 
     def advance(self, key: Any, timestamp_ms: int) -> int:
         """Takes the timestamp of a record into account and returns the time that now counts for its key."""
+        ...
+
+    def advance_many(self, keys: pa.Array, timestamps: Ints) -> Ints:
+        """`advance` for many records, with their keys as the bytes of the store's serde."""
         ...
 
 
@@ -53,6 +62,20 @@ class KeyTime:
         self._times.put(key, timestamp_ms)
         return timestamp_ms
 
+    def advance_many(self, keys: pa.Array, timestamps: Ints) -> Ints:
+        encoded = keys.dictionary_encode()
+        distinct: list[bytes] = encoded.dictionary.to_pylist()
+        rows = Groups(encoded.indices.to_numpy(), len(distinct))
+        contents = self._times.contents
+        known = np.frombuffer(b"".join(raw or _UNKNOWN for raw in contents.get_many(distinct)), ">i8").astype(np.int64)
+        times = rows.running_max(timestamps, known)
+        reached = rows.last(times)
+        raw = reached.astype(">i8").tobytes()
+        contents.put_many(
+            (distinct[row], raw[8 * row : 8 * row + 8]) for row in np.flatnonzero(reached > known).tolist()
+        )
+        return times
+
 
 class OperatorTime:
     """One time for all keys, as Kafka Streams has it.
@@ -78,3 +101,9 @@ class OperatorTime:
             self._time_ms = timestamp_ms
             self._kept.put(self._kept_under, _TIME.pack(timestamp_ms))
         return self._time_ms
+
+    def advance_many(self, keys: pa.Array, timestamps: Ints) -> Ints:  # noqa: ARG002
+        times: Ints = np.maximum(np.maximum.accumulate(timestamps), self._time_ms)
+        if len(times):
+            self.advance(None, int(times[-1]))
+        return times

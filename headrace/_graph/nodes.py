@@ -181,7 +181,7 @@ class StreamReduce(TableNode):
 
 @dataclass(frozen=True, kw_only=True)
 class WindowedAggregate(TableNode):
-    """Folds the records of a key into an aggregate per window; `merger` is for sessions.
+    """Folds the records of a key into an aggregate per window; `merger` is for sessions, `counts` if that is all.
 
     `emit_on_close` holds results back until their window closes. Records too late for a window go to `late_sink`, a
     child, if there is one.
@@ -192,6 +192,7 @@ class WindowedAggregate(TableNode):
     initializer: Callable[[], Any]
     aggregator: Callable[[Any, Any, Any], Any]
     merger: Callable[[Any, Any, Any], Any] | None = None
+    counts: bool = False
     emit_on_close: bool = False
     late_sink: str | None = None
 

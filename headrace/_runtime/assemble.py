@@ -147,7 +147,8 @@ def _windowed_aggregate(node: nodes.WindowedAggregate) -> Operator:
         case SlidingWindows() as windows:
             return ops.SlidingWindowAggregate(node.name, settings, windows, node.initializer, node.aggregator)
         case windows:
-            return ops.TimeWindowAggregate(node.name, settings, windows, node.initializer, node.aggregator)
+            kind = ops.TimeWindowCount if node.counts else ops.TimeWindowAggregate
+            return kind(node.name, settings, windows, node.initializer, node.aggregator)
 
 
 def _key_times(node: nodes.Node) -> str | None:

@@ -6,7 +6,7 @@ What is there is therefore alive, and reads need no clock.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from headrace._state.api import ByteStore
 from headrace._state.clocks import UNKNOWN, RetentionClock
@@ -37,6 +37,23 @@ class EntriesByKey:
             self._contents.delete(place)
         else:
             self._contents.put(place, raw)
+
+    def places(self, keys: Sequence[bytes], times_ms: Sequence[int]) -> list[bytes]:
+        return [ENTRY + escaped(key) + time_bytes(time_ms) for key, time_ms in zip(keys, times_ms, strict=True)]
+
+    def put_many(
+        self, keys: Sequence[bytes], times_ms: Sequence[int], places: Sequence[bytes], raws: Iterable[bytes]
+    ) -> None:
+        spans: dict[bytes, tuple[int, int]] = {}
+        for key, time_ms in zip(keys, times_ms, strict=True):
+            first_ms, last_ms = spans.get(key, (time_ms, time_ms))
+            spans[key] = min(first_ms, time_ms), max(last_ms, time_ms)
+        self._contents.put_many(zip(places, raws, strict=True))
+        for key, (first_ms, last_ms) in spans.items():
+            before = self._observe(key, last_ms)
+            oldest_ms = first_ms if before == UNKNOWN else before - self._retention_ms + 1
+            if last_ms > before and last_ms - self._retention_ms >= oldest_ms:
+                self._expire(ENTRY + escaped(key), oldest_ms, last_ms - self._retention_ms)
 
     def of_key(self, key: bytes, from_ms: int, to_ms: int) -> Iterator[tuple[bytes, bytes]]:
         prefix = ENTRY + escaped(key)

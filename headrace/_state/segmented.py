@@ -7,7 +7,7 @@ and a span of one key's times is a range in each of the few segments that are al
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import heapify, heappop, heapreplace
 
 from headrace._state.api import ByteStore, after
@@ -60,6 +60,27 @@ class SegmentedEntries:
             self._contents.delete(self._place(key, time_ms, rest))
         else:
             self._contents.put(self._place(key, time_ms, rest), raw)
+
+    def places(self, keys: Sequence[bytes], times_ms: Sequence[int]) -> list[bytes]:
+        return [self._place(key, time_ms, b"") for key, time_ms in zip(keys, times_ms, strict=True)]
+
+    def put_many(
+        self,
+        keys: Sequence[bytes],  # noqa: ARG002  all keys share one clock
+        times_ms: Sequence[int],
+        places: Sequence[bytes],
+        raws: Iterable[bytes],
+    ) -> None:
+        latest_ms = max(times_ms)
+        before = self._observe(b"", latest_ms)
+        if latest_ms > before and latest_ms >= self._next_expiry_ms:
+            self._expire(before, latest_ms)
+        for _ in places:
+            if not self._sweep.pending:
+                break
+            self._sweep.step()
+        self._writes += len(places)
+        self._contents.put_many(zip(places, raws, strict=True))
 
     def of_key(self, key: bytes, from_ms: int, to_ms: int) -> Entries:
         part = escaped(key)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from headrace._state.api import ByteStore
@@ -21,6 +21,16 @@ class TimedEntries(Protocol):
 
     def put(self, key: bytes, time_ms: int, rest: bytes, raw: bytes | None) -> None:
         """Writes or, with `None`, deletes; ignored if it would be expired at once."""
+        ...
+
+    def places(self, keys: Sequence[bytes], times_ms: Sequence[int]) -> list[bytes]:
+        """Where entries without further bytes lie, for `put_many` and reads that know them to be alive."""
+        ...
+
+    def put_many(
+        self, keys: Sequence[bytes], times_ms: Sequence[int], places: Sequence[bytes], raws: Iterable[bytes]
+    ) -> None:
+        """`put` for many entries, none of which would be expired at once."""
         ...
 
     def of_key(self, key: bytes, from_ms: int, to_ms: int) -> Iterator[tuple[bytes, bytes]]:

@@ -11,7 +11,7 @@ from headrace._state.clocks import RetentionClock
 from headrace._state.composite import MAX_TIME, TIME_SIZE, time_at, unescaped
 from headrace._state.sequence import SEQUENCE_SIZE, Sequence
 from headrace._state.stores import TIMESTAMP_SIZE, Timestamped, timestamp_of, with_timestamp
-from headrace._state.timed import timed_entries
+from headrace._state.timed import TimedEntries, timed_entries
 from headrace._state.typed import TypedStore
 from headrace.serdes import Serde
 from headrace.windows import Window, Windowed
@@ -36,6 +36,7 @@ class _Windows(TypedStore[K], Generic[K, S]):
         name: str = "",
     ) -> None:
         super().__init__(key_serde, value_serde, name)
+        self.contents = contents
         self.window_size_ms = window_size_ms
         self._sequence = Sequence(contents) if retain_duplicates else None
         rest_size = SEQUENCE_SIZE if retain_duplicates else 0
@@ -165,6 +166,11 @@ class TimestampedWindowStore(_Windows[K, Timestamped[V]], Generic[K, V]):
         >>> store.fetch("bern", 0)
         (3, 7)
     """
+
+    @property
+    def entries(self) -> TimedEntries:
+        """The entries in bytes, for operators that work on many at once."""
+        return self._entries
 
     def put(self, key: K, value: V | None, start_ms: int, timestamp_ms: int) -> None:
         """Stores the value of a window with its timestamp; a value of `None` removes the window."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import pyarrow as pa
 
@@ -19,7 +19,7 @@ class Serde(Generic[T]):
     without asking the serde. Whatever they raise becomes a `SerdeError` that names the serde and the value.
     """
 
-    canonical: ClassVar[bool] = False
+    canonical: bool = False
     """Whether every value has one form in bytes, so that bytes read and written again are the same bytes."""
 
     def _to_bytes(self, value: T) -> bytes:

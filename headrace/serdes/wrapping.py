@@ -15,6 +15,7 @@ class Wrapping(Serde[T], Generic[T]):
 
     def __init__(self, inner: Serde[Any] | None = None) -> None:
         self._given = inner
+        self.canonical = inner is not None and inner.canonical
 
     @property
     def inner(self) -> Serde[Any]:
@@ -31,7 +32,7 @@ class Wrapping(Serde[T], Generic[T]):
         if self._given is not None:
             return self
         copy = type(self).__new__(type(self))
-        vars(copy).update(vars(self), _given=inner)
+        vars(copy).update(vars(self), _given=inner, canonical=inner.canonical)
         return copy
 
     def __repr__(self) -> str:

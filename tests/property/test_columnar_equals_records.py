@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -13,6 +15,7 @@ from headrace import serdes
 from headrace._core.chunk import Chunk
 from headrace._core.metrics import Metrics
 from headrace._core.order import Order
+from headrace._graph.configured import configured
 from headrace._runtime.assemble import blueprints
 from headrace._runtime.spark import frames
 from headrace._runtime.spark.collector import FrameCollector
@@ -39,10 +42,11 @@ def records(keys):
     )
 
 
-def run(topology, chunks, key_serde, *, columnar):
-    config = hr.StreamsConfig(application_id="t", topics_dir="unused")
-    plan = make_plan(topology._graph, config, {"in": 4}, spark_partitions=1, instance="i", epoch=1)
-    (blueprint,) = blueprints(topology._graph, config)
+def run(topology, chunks, key_serde, *, columnar, **settings):
+    config = hr.StreamsConfig(application_id="t", topics_dir="unused", **settings)
+    graph = configured(topology._graph, config)
+    plan = make_plan(graph, config, {"in": 4}, spark_partitions=1, instance="i", epoch=1)
+    (blueprint,) = blueprints(graph, config)
     metrics, collector = Metrics(), FrameCollector(plan, 0, 0, 0)
     stores = {name: OverlayStore(MemoryStore()) for name in blueprint.stores}
     task = blueprint.make_task(0, stores, collector, metrics, plan.places, columnar=columnar)
@@ -70,7 +74,11 @@ def run(topology, chunks, key_serde, *, columnar):
     for frame in written:
         rows = frames.decode(frame.payload).to_pylist()
         outputs.setdefault((frame.channel, frame.target), []).extend([{"headers": None} | row for row in rows])
-    return outputs, {name: store.changes for name, store in stores.items()}, metrics.drain()
+    contents = {
+        name: list(blueprint.defaults.view(graph, name, [store]).all()) if name in graph.stores else store.changes
+        for name, store in stores.items()
+    }
+    return outputs, contents, metrics.drain()
 
 
 @pytest.mark.parametrize("kind", KEYS)
@@ -87,6 +95,27 @@ def test_count_in_columns_equals_count_by_records(kind):
     def check(chunks):
         by_records = run(topology, chunks, serde, columnar=False)
         assert run(topology, chunks, serde, columnar=True) == by_records
+
+    check()
+
+
+@pytest.mark.parametrize("tracking", [False, True], ids=["one clock", "a clock for each key"])
+@pytest.mark.parametrize(("size", "grace"), [(1, 0), (10, 3), (7, 100), (70_000, 5)])
+@pytest.mark.parametrize("kind", KEYS)
+def test_tumbling_count_in_columns_equals_count_by_records(kind, size, grace, tracking):
+    serde, keys = KEYS[kind]
+    builder = hr.StreamsBuilder()
+    windows = hr.TimeWindows.of(timedelta(milliseconds=size), grace=timedelta(milliseconds=grace))
+    windowed = builder.stream("in", key_serde=serde).group_by_key().windowed_by(windows)
+    windowed.count(store="counts").to_stream().to("out")
+    topology = builder.build()
+
+    @settings(max_examples=25)
+    @given(st.lists(st.tuples(records(keys), records(keys)), min_size=1, max_size=3))
+    def check(chunks):
+        switch = {"allow_stream_time_key_tracking": tracking}
+        by_records = run(topology, chunks, serde, columnar=False, **switch)
+        assert run(topology, chunks, serde, columnar=True, **switch) == by_records
 
     check()
 

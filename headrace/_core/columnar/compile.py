@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 from headrace._core import operators as ops
 from headrace._core.columnar.batch import Batch
 from headrace._core.columnar.count import CountForm
+from headrace._core.columnar.window_count import WindowCountForm
 from headrace._core.operator import Operator
-from headrace._state.stores import TimestampedKeyValueStore
-from headrace.serdes import Long, Serde
+from headrace.serdes import Long, Serde, Windowed
+from headrace.windowing import TimeWindows
 
 Form = Callable[[Batch], None]
-Stores = Mapping[str, TimestampedKeyValueStore[Any, Any]]
+Stores = Mapping[str, Any]
 
 
 class Layout(NamedTuple):
@@ -56,6 +57,8 @@ def _form(operator: Operator, layout: Layout, stores: Stores, written: list[str]
             return _children(operator, layout, stores, written)
         case ops.StreamCount():
             return _count(operator, layout, stores, written)
+        case ops.TimeWindowCount():
+            return _window_count(operator, layout, stores, written)
         case ops.Sink():
             return _sink(operator, layout, written)
     return None
@@ -67,6 +70,19 @@ def _count(operator: ops.StreamCount, layout: Layout, stores: Stores, written: l
     if forward is None or not layout.key_serde.canonical or layout.key_serde != store.key_serde:
         return None
     return CountForm(operator, store.contents, forward)
+
+
+def _window_count(operator: ops.TimeWindowCount, layout: Layout, stores: Stores, written: list[str]) -> Form | None:
+    windows, settings = operator.windows, operator.settings
+    store = stores[settings.store]
+    if not isinstance(windows, TimeWindows) or windows.advance_ms < windows.size_ms:
+        return None
+    if settings.late_sink or settings.open_windows or settings.send_old_values:
+        return None
+    if not layout.key_serde.canonical or layout.key_serde != store.key_serde:
+        return None
+    forward = _children(operator, Layout(Windowed(layout.key_serde, windows.size_ms), Long()), stores, written)
+    return None if forward is None else WindowCountForm(operator, windows, store, forward)
 
 
 def _sink(operator: ops.Sink, layout: Layout, written: list[str]) -> Form | None:

@@ -21,7 +21,7 @@ from headrace._core.operators.table_map_values import TableMapValues
 from headrace._core.operators.table_reduce import TableReduce
 from headrace._core.operators.table_source import TableSource
 from headrace._core.operators.table_to_stream import TableToStream
-from headrace._core.operators.time_window_aggregate import TimeWindowAggregate
+from headrace._core.operators.time_window_aggregate import TimeWindowAggregate, TimeWindowCount
 from headrace._core.operators.versioned_table_source import VersionedTableSource
 from headrace._core.operators.windowed_operator import WindowSettings
 
@@ -54,6 +54,7 @@ __all__ = [
     "TableSource",
     "TableToStream",
     "TimeWindowAggregate",
+    "TimeWindowCount",
     "VersionedTableSource",
     "WindowSettings",
 ]

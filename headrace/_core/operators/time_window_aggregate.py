@@ -47,3 +47,7 @@ class TimeWindowAggregate(WindowedOperator):
             result_ms = latest(timestamp_ms, result_ms)
             store.put(key, new, start_ms, result_ms)
             self._result(record, Window(start_ms, end_ms), Change(new, old), result_ms)
+
+
+class TimeWindowCount(TimeWindowAggregate):
+    """The same, known to do nothing but count: it has a batch form."""

@@ -54,18 +54,18 @@ class WindowedOperator(Operator):
         super().init(context)
         settings = self.settings
         self._store = store = context.store(settings.store)
-        self._time = stream_time(context, self.name, settings.stream_times, settings.key_times)
+        self.time = stream_time(context, self.name, settings.stream_times, settings.key_times)
         self._open = None
         if settings.open_windows is not None:
             kept = context.store(settings.open_windows)
-            self._open = OpenWindows(kept, store.key_serde, store.value_serde, by_key=self._time.by_key)
+            self._open = OpenWindows(kept, store.key_serde, store.value_serde, by_key=self.time.by_key)
 
     def process(self, record: AnyRecord) -> None:
         if record.key is None:
             self.context.drop(self.name, "null key")
             return
         assert record.timestamp_ms is not None
-        self._fold(record, record.key, record.timestamp_ms, self._time.advance(record.key, record.timestamp_ms))
+        self._fold(record, record.key, record.timestamp_ms, self.time.advance(record.key, record.timestamp_ms))
 
     @abstractmethod
     def _fold(self, record: AnyRecord, key: Any, timestamp_ms: int, time_ms: int) -> None:
