@@ -17,6 +17,15 @@ from headrace.errors import (
 from headrace.grouped import KGroupedStream
 from headrace.kstream import KStream
 from headrace.ktable import KTable
+from headrace.processor import (
+    Cancellable,
+    FixedKeyProcessor,
+    Processor,
+    ProcessorContext,
+    PunctuationType,
+    RecordMetadata,
+    To,
+)
 from headrace.record import Record
 from headrace.state import Stores
 from headrace.streams import Streams
@@ -33,15 +42,21 @@ __version__ = "0.1.0"
 
 __all__ = [
     "BranchedKStream",
+    "Cancellable",
     "Change",
     "ConfigError",
     "ConsumerRecord",
+    "FixedKeyProcessor",
     "KGroupedStream",
     "KStream",
     "KTable",
     "LocalTopics",
     "ProcessingError",
+    "Processor",
+    "ProcessorContext",
+    "PunctuationType",
     "Record",
+    "RecordMetadata",
     "SerdeError",
     "StateError",
     "Stores",
@@ -49,6 +64,7 @@ __all__ = [
     "StreamsBuilder",
     "StreamsConfig",
     "StreamsError",
+    "To",
     "TopicError",
     "Topology",
     "TopologyError",

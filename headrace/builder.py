@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 from headrace._graph.graph import GraphBuilder
 from headrace._graph.names import checked_name
 from headrace._graph.nodes import Source
+from headrace._graph.stores import Store
 from headrace.errors import TopologyError
 from headrace.kstream import KStream
 from headrace.serdes import Serde
@@ -81,6 +82,11 @@ class StreamsBuilder:
             )
             raise TopologyError(message)
         return KStream(self._graph, source.name, key_serde, value_serde, repartition_required=False)
+
+    def add_state_store(self, store: Store) -> Self:
+        """Adds a store that processors then use by its name: `stream.process(factory, stores=["name"])`."""
+        self._graph.add_store(store)
+        return self
 
     def build(self) -> Topology:
         """The finished topology.

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.processor import ProcessorFactory
 from headrace.serdes import Serde
 from headrace.timestamps import Extractor
 
@@ -156,3 +157,11 @@ class StreamReduce(Node):
 @dataclass(frozen=True, kw_only=True)
 class TableToStream(Node):
     """A table's changes as records."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Process(Node):
+    """Runs a processor of the user's; one with a fixed key forwards no other."""
+
+    factory: ProcessorFactory
+    fixed_key: bool = False

@@ -2,6 +2,7 @@
 
 from headrace._core.operators.null_key_filter import NullKeyFilter
 from headrace._core.operators.pass_through import PassThrough
+from headrace._core.operators.processor import UserProcessor
 from headrace._core.operators.sink import Sink
 from headrace._core.operators.source import Source
 from headrace._core.operators.stream_action import StreamForEach, StreamPeek, StreamPrint
@@ -34,4 +35,5 @@ __all__ = [
     "StreamReduce",
     "StreamSelectKey",
     "TableToStream",
+    "UserProcessor",
 ]
