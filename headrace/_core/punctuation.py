@@ -55,10 +55,8 @@ class Schedule:
         """Ends the schedule; calling it again does nothing."""
         self._agenda.remove(self)
 
-    def due_by(self, clock_ms: int) -> int:
-        """When it is due, as seen when the clock shows this."""
-        if self.due_ms != UNKNOWN:
-            return self.due_ms
+    def first_due(self, clock_ms: int) -> int:
+        """When it is first due, as seen when the clock shows this."""
         _, interval_ms, shift_ms = self.grid
         return clock_ms if shift_ms is None else at_or_after(clock_ms, interval_ms, shift_ms)
 
@@ -105,16 +103,13 @@ class Agenda:
         taken = {other.nth for other in schedules if (other.node, other.grid) == (node, grid)}
         nth = next(n for n in range(len(taken) + 1) if n not in taken)
         schedule = Schedule(self, node, grid, callback, made, nth)
-        if shift_ms is None and kind is PunctuationType.WALL_CLOCK_TIME:
-            schedule.due_ms = clock_ms + interval_ms
-        elif schedule.kept_under is not None:
-            schedule.due_ms = self._resumed(schedule, clock_ms)
-        if schedule.kept_under is not None:
-            claimed.add(schedule.kept_under)
         schedules.append(schedule)
         self._memory = self._memory._replace(made=made + 1)
-        self._keep(schedule)
-        self._plan_wake()
+        if schedule.kept_under is not None:
+            self._move(schedule, self._resumed(schedule, clock_ms))
+            claimed.add(schedule.kept_under)
+        else:
+            self._move(schedule, UNKNOWN if kind is PunctuationType.STREAM_TIME else clock_ms + interval_ms)
         return schedule
 
     def remove(self, schedule: Schedule) -> None:
@@ -132,18 +127,17 @@ class Agenda:
         """Runs what is due, by due time, then by age; until nothing is, as callbacks may add to it."""
         while self._wake[kind] <= clock_ms:
             waiting = [schedule for schedule in self._memory.schedules if schedule.grid.kind is kind]
-            schedule = min(waiting, key=lambda schedule: (schedule.due_by(clock_ms), schedule.number))
-            due_ms = schedule.due_by(clock_ms)
-            fires = due_ms <= clock_ms
-            schedule.due_ms = after(clock_ms, schedule.grid.interval_ms, due_ms) if fires else due_ms
-            self._keep(schedule)
-            self._plan_wake()
-            if fires:
+            for schedule in waiting:
+                if schedule.due_ms == UNKNOWN:
+                    self._move(schedule, schedule.first_due(clock_ms))
+            schedule = min(waiting, key=lambda schedule: (schedule.due_ms, schedule.number))
+            if schedule.due_ms <= clock_ms:
+                self._move(schedule, after(clock_ms, schedule.grid.interval_ms, schedule.due_ms))
                 punctuate(schedule)
 
     def _resumed(self, schedule: Schedule, clock_ms: int) -> int:
         """When a schedule with a shift is first due: where the same one stood before a restart, else by the clock."""
-        now = schedule.due_by(clock_ms) if clock_ms != UNKNOWN else UNKNOWN
+        now = schedule.first_due(clock_ms) if clock_ms != UNKNOWN else UNKNOWN
         under = schedule.kept_under
         assert under is not None
         kept = None if under in self._memory.claimed else self._kept.get(under)
@@ -152,6 +146,11 @@ class Agenda:
         due_ms, live = msgspec.json.decode(kept, type=tuple[int, bool])
         # A wall clock has gone on while the task was away: what was due then is over. Stream time has not.
         return due_ms if live and schedule.grid.kind is PunctuationType.STREAM_TIME else max(due_ms, now)
+
+    def _move(self, schedule: Schedule, due_ms: int) -> None:
+        schedule.due_ms = due_ms
+        self._keep(schedule)
+        self._plan_wake()
 
     def _keep(self, schedule: Schedule, *, live: bool = True) -> None:
         if schedule.kept_under is not None and schedule.due_ms != UNKNOWN:

@@ -9,7 +9,17 @@ import pyarrow as pa
 
 from headrace.serdes.base import Serde
 
-_encode = msgspec.json.Encoder().encode
+
+def _plain(value: Any) -> Any:
+    """What a subclass of a number or a text stands for, such as the times of a processor's context."""
+    for kind in (int, float, str):
+        if isinstance(value, kind):
+            return kind(value)
+    message = f"Encoding objects of type {type(value).__name__} is unsupported"
+    raise NotImplementedError(message)
+
+
+_encode = msgspec.json.Encoder(enc_hook=_plain).encode
 _decode = msgspec.json.Decoder().decode
 
 

@@ -28,7 +28,7 @@ def on_driver(golden, mode):
     topology = golden.topology()
     with TopologyTestDriver(topology, settings(golden), wall_clock_ms=0) as driver:
         for number, step in enumerate(golden.steps):
-            if mode == "restarts" and number % 5 == 3:
+            if number in golden.restarts(mode):
                 driver.restart()
             if step[0] == "@advance":
                 driver.advance_wall_clock(timedelta(milliseconds=step[1]))
