@@ -7,7 +7,7 @@ import pytest
 from conformance.catalogue import REQUIRES, TOPOLOGIES
 from tests.golden.deliberate import BEGIN_ANEW, expected
 from tests.golden.goldens import goldens, ids
-from tests.golden.replays import on_driver, on_plan, on_spark
+from tests.golden.replays import on_driver, on_plan, on_spark, on_spark_with_a_clock
 
 STAGES_PER_QUERY = 12
 
@@ -63,31 +63,57 @@ def queries():
     return dealt
 
 
+def without_clock(topology_id):
+    return [golden for golden in goldens(topology_id) if golden.error is None and not golden.clocked]
+
+
+def wanted(replayed, restarts):
+    keys = [(golden.id, golden.name) for golden in replayed]
+    return {key: expected(golden, [restarts[key]]) for key, golden in zip(keys, replayed, strict=True)}
+
+
 @pytest.mark.spark
 @pytest.mark.parametrize("chosen", queries(), ids=lambda chosen: f"{chosen[0]}..{chosen[-1]}")
 def test_spark_writes_what_kafka_streams_wrote(spark, chosen):
     replayed = [golden for topology_id in chosen for golden in goldens(topology_id) if golden.batchable]
-    found = on_spark(spark, replayed, "cut at random")
-    assert found == {(golden.id, golden.name): golden.outputs for golden in replayed}
+    found, restarts = on_spark(spark, replayed, "cut at random")
+    assert found == wanted(replayed, restarts)
 
 
 @pytest.mark.spark
 def test_spark_takes_records_of_several_topics_one_by_one_as_kafka_streams_does(spark):
     """One scenario of each id whose records, taken together, would be taken in another order."""
     crossing = [
-        [golden for golden in goldens(topology_id) if golden.error is None and not golden.batchable]
+        [golden for golden in without_clock(topology_id) if not golden.batchable]
         for chosen in queries()
         for topology_id in chosen
     ]
     replayed = [scenarios[0] for scenarios in crossing if scenarios]
-    found = on_spark(spark, replayed, "one by one")
-    assert found == {(golden.id, golden.name): golden.outputs for golden in replayed}
+    found, restarts = on_spark(spark, replayed, "one by one")
+    assert found == wanted(replayed, restarts)
 
 
 @pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.parametrize("chosen", queries(), ids=lambda chosen: f"{chosen[0]}..{chosen[-1]}")
 def test_spark_writes_what_kafka_streams_wrote_one_by_one(spark, chosen):
-    replayed = [golden for topology_id in chosen for golden in goldens(topology_id) if golden.error is None]
-    found = on_spark(spark, replayed, "one by one")
-    assert found == {(golden.id, golden.name): golden.outputs for golden in replayed}
+    replayed = [golden for topology_id in chosen for golden in without_clock(topology_id)]
+    found, restarts = on_spark(spark, replayed, "one by one")
+    assert found == wanted(replayed, restarts)
+
+
+def clocked():
+    """The first scenario of each id that moves the clock; the others only with the slow tests."""
+    listed = [[golden for golden in goldens(topology_id) if golden.clocked] for topology_id in ids()]
+    return [
+        pytest.param(golden, id=f"{golden.id}: {golden.name}", marks=[pytest.mark.slow] if number else [])
+        for scenarios in listed
+        if scenarios and scenarios[0].id not in REQUIRES
+        for number, golden in enumerate(scenarios)
+    ]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("golden", clocked())
+def test_spark_fires_by_the_wall_clock_as_kafka_streams_does(spark, golden):
+    assert on_spark_with_a_clock(spark, golden) == golden.outputs

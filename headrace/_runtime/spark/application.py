@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from headrace._core.metrics import readable
 from headrace._graph.graph import Graph
 from headrace._runtime.spark import manifest as manifests
 from headrace._runtime.spark import query as queries
+from headrace._runtime.spark.clock import Clock, system_clock
 from headrace._runtime.spark.counters import CounterFile
 from headrace._runtime.spark.interactive import StoreReader
 from headrace._runtime.spark.plan import Plan, make_plan, partition_counts
@@ -31,6 +33,8 @@ class Application:
         self._given_session = spark
         self._session: Any = None
         self._query: Any = None
+        self._run = uuid.uuid4().hex
+        self.clock: Clock = system_clock
 
     @property
     def spark(self) -> Any:
@@ -94,6 +98,8 @@ class Application:
             spark_partitions=manifest.spark_partitions,
             instance=manifest.instance,
             epoch=manifest.epoch + 1,
+            run=self._run,
+            clock=self.clock,
         )
         current = manifests.layout(self._graph, plan, self._config)
         if manifest.epoch:
