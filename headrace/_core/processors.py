@@ -56,10 +56,14 @@ class Processors:
 
     @property
     def fixtures(self) -> dict[str, Any]:
-        """What belongs to the task object and not to its life, though processors may hold on to it; by name."""
+        """What belongs to the task object and not to its life, though processors may hold on to it; by name.
+
+        Classes are among them: a processor goes on with the code of today.
+        """
         contexts = {f"context {name}": operator.given for name, operator in self._operators.items()}
+        kinds = {f"class {name}": operator.kind for name, operator in self._operators.items()}
         stores = {f"store {name}": store for name, store in self._context.stores.items()}
-        return {"agenda": self._agenda, **contexts, **stores}
+        return {"agenda": self._agenda, **contexts, **kinds, **stores}
 
     @property
     def life(self) -> Life:

@@ -69,3 +69,31 @@ def test_driver_and_plan_run_processors_alike(records, moves, limit):
         outputs = driver._runtime.outputs
         expected = [(message.key, message.value, message.timestamp_ms) for message in outputs.get("first", [])]
     assert found["first"].get(0, []) == expected
+
+
+def test_processor_of_the_same_run_goes_on_with_the_code_of_today(tmp_path):
+    """A batch repeated after a failure belongs to the run that planned it; mended code must reach it all the same."""
+
+    def versioned(version):
+        class Versioned(hr.Processor):
+            seen = 0
+
+            def process(self, record):
+                self.seen += 1
+                self.context.forward(record.with_value([version, self.seen]))
+
+        Versioned.__module__ = "__main__"  # as in a script: classes travel by value
+        builder = hr.StreamsBuilder()
+        builder.stream("in").process(lambda: Versioned()).to("out")
+        return builder.build()
+
+    topics = hr.LocalTopics(tmp_path / "topics")
+    topics.create("in", partitions=1)
+    topics.produce("in", [hr.Record("k", "v", timestamp_ms) for timestamp_ms in range(4)])
+    runner = PlanRunner(versioned("old"), tmp_path)
+    runner.run_batch(2)
+    runner.topology = versioned("new")
+    runner.restart()
+    runner.run_batch(2)
+    found = [record.value for record in topics.read("out")]
+    assert found == [["old", 1], ["old", 2], ["new", 3], ["new", 4]]

@@ -126,3 +126,15 @@ def test_field_left_out_is_made_when_it_is_needed(runtime):
     inputs = [("in", "k", "v", timestamp_ms) for timestamp_ms in range(3)]
     outputs, _ = runtime.run(builder.build(), inputs, config={"max_records_per_batch": 1})
     assert outputs["out"] == [Record("k", "v", timestamp_ms) for timestamp_ms in range(3)]
+
+
+def test_catching_up_ends_although_the_clock_feeds_an_input_topic(runtime):
+    builder = hr.StreamsBuilder()
+    ticks = builder.stream("loop").filter(lambda key, value: False).process(lambda: Ticking(timedelta(milliseconds=1)))
+    ticks.to("loop")
+    topology = builder.build()
+    runtime.topics.create("loop", partitions=1)
+    app = hr.Streams(topology, runtime.config(), spark=runtime.spark)
+    app.process_available()
+    app.process_available()
+    assert 1 <= len(runtime.topics.read("loop")) < 20

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 
 from headrace._core.context import TaskContext
 from headrace._core.operator import AnyRecord, Operator
@@ -27,6 +28,14 @@ class UserProcessor(Operator):
     def init(self, context: TaskContext) -> None:
         super().init(context)
         self.given = NodeContext(self, context)
+
+    @cached_property
+    def kind(self) -> type[AnyProcessor]:
+        """The class of its processors, as the factory makes them now."""
+        factory: object = self._factory
+        while isinstance(factory, partial):
+            factory = factory.func
+        return factory if isinstance(factory, type) else type(self._factory())
 
     def begin(self) -> None:
         """A new life: a new processor, initialised."""
