@@ -82,7 +82,7 @@ MUTATIONS = (
         "        self._now_ms = 0\n",
     ),
     Mutation(
-        "forwarded timestamps do not move stream time, records do before they are processed",
+        "stream time moves to a record before it is processed",
         "_core/task.py",
         "                processors.advance(timestamps[row])\n                forward(record)\n",
         "                forward(record)\n                processors.advance(timestamps[row])\n",

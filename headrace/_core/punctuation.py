@@ -70,11 +70,14 @@ class Schedule:
 
 
 class Memory(NamedTuple):
-    """What of an agenda must outlive the object, as long as the task lives."""
+    """What of an agenda must outlive the object, as long as the task lives.
+
+    `claimed` are the kept places that this life has taken up or begun; in order, so that equal lives are equal bytes.
+    """
 
     schedules: list[Schedule]
     made: int
-    claimed: set[bytes]
+    claimed: dict[bytes, None]
 
 
 class Agenda:
@@ -82,7 +85,7 @@ class Agenda:
 
     def __init__(self, kept: ByteStore) -> None:
         self._kept = kept
-        self._memory = Memory([], 0, set())
+        self._memory = Memory([], 0, {})
         self._wake = dict.fromkeys(PunctuationType, NEVER)
 
     @property
@@ -107,7 +110,7 @@ class Agenda:
         self._memory = self._memory._replace(made=made + 1)
         if schedule.kept_under is not None:
             self._move(schedule, self._resumed(schedule, clock_ms))
-            claimed.add(schedule.kept_under)
+            claimed[schedule.kept_under] = None
         else:
             self._move(schedule, UNKNOWN if kind is PunctuationType.STREAM_TIME else clock_ms + interval_ms)
         return schedule

@@ -93,7 +93,7 @@ class TopicsReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         with reported():
             slices: list[Slice] = [Slice([]) for _ in range(self._plan.spark_partitions)]
             if self._plan.timed:
-                slices[0].tick = Tick(end[_CLOCK], end[_RUN])
+                slices[0].tick = Tick(end.get(_CLOCK, 0), end.get(_RUN, ""))
             filled = 0
             for topic, partition in self._plan.places:
                 first, last = start.get(_key(topic, partition), 0), end.get(_key(topic, partition), 0)
