@@ -6,11 +6,17 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from bench import count, state_size, table_aggregate
+from bench import count, state_size, table_aggregate, tumbling
 from headrace import StreamsConfig
 from headrace._runtime.spark.session import local_session, query_settings
 
-CASES = {"count": count.run, "table-aggregate": table_aggregate.run, "state-size": state_size.run}
+CASES = {
+    "count": count.run,
+    "table-aggregate": table_aggregate.run,
+    "tumbling-count": tumbling.run_updates,
+    "tumbling-final": tumbling.run_final,
+    "state-size": state_size.run,
+}
 
 
 def main() -> None:

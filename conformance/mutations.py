@@ -99,6 +99,24 @@ MUTATIONS = (
         "and new is None and old is None",
         "and False",
     ),
+    Mutation(
+        "a clock that jumps over several due times fires once",
+        "_core/punctuation.py",
+        "return point_ms + ((time_ms - point_ms) // interval_ms + 1) * interval_ms",
+        "return point_ms + interval_ms",
+    ),
+    Mutation(
+        "a punctuation's records carry the time that fired it",
+        "_core/operators/processor.py",
+        "        self._now_ms = clock_ms\n",
+        "        self._now_ms = 0\n",
+    ),
+    Mutation(
+        "stream time moves to a record before it is processed",
+        "_core/task.py",
+        "                processors.advance(timestamps[row])\n                forward(record)\n",
+        "                forward(record)\n                processors.advance(timestamps[row])\n",
+    ),
 )
 
 

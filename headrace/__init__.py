@@ -19,6 +19,15 @@ from headrace.grouped import KGroupedStream
 from headrace.grouped_table import KGroupedTable
 from headrace.kstream import KStream
 from headrace.ktable import KTable
+from headrace.processor import (
+    Cancellable,
+    FixedKeyProcessor,
+    Processor,
+    ProcessorContext,
+    PunctuationType,
+    RecordMetadata,
+    To,
+)
 from headrace.record import Record
 from headrace.state import Stores
 from headrace.streams import Streams
@@ -38,17 +47,23 @@ __version__ = "0.1.0"
 
 __all__ = [
     "BranchedKStream",
+    "Cancellable",
     "Change",
     "ConfigError",
     "ConsumerRecord",
     "EmitStrategy",
+    "FixedKeyProcessor",
     "KGroupedStream",
     "KGroupedTable",
     "KStream",
     "KTable",
     "LocalTopics",
     "ProcessingError",
+    "Processor",
+    "ProcessorContext",
+    "PunctuationType",
     "Record",
+    "RecordMetadata",
     "SerdeError",
     "SessionWindowedKStream",
     "SessionWindows",
@@ -61,6 +76,7 @@ __all__ = [
     "StreamsError",
     "TimeWindowedKStream",
     "TimeWindows",
+    "To",
     "TopicError",
     "Topology",
     "TopologyError",

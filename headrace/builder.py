@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 from headrace._graph.graph import GraphBuilder
 from headrace._graph.materialized import rows_store
@@ -150,6 +150,11 @@ class StreamsBuilder:
             )
             raise TopologyError(message)
         return source.name
+
+    def add_state_store(self, store: Store) -> Self:
+        """Adds a store that processors then use by its name: `stream.process(factory, stores=["name"])`."""
+        self._graph.add_store(store)
+        return self
 
     def build(self) -> Topology:
         """The finished topology.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Generic, TypeVar
 
-from headrace._graph.checks import checked_callable
+from headrace._graph.checks import checked_callable, checked_factory
 from headrace._graph.graph import GraphBuilder
 from headrace._graph.materialized import rows_store
 from headrace._graph.names import checked_name
@@ -21,6 +21,7 @@ from headrace._graph.nodes import (
     PassThrough,
     Peek,
     Print,
+    Process,
     SelectKey,
     Sink,
     TableSource,
@@ -29,6 +30,7 @@ from headrace._graph.old_values import materialized
 from headrace._graph.repartition import add_repartition
 from headrace._graph.stores import Store, Versioned
 from headrace.errors import TopologyError
+from headrace.processor import ProcessorFactory
 from headrace.serdes import Serde
 
 K = TypeVar("K")
@@ -261,6 +263,44 @@ class KStream(Generic[K, V]):
         )
         return self._handle(source, keys, values, repartition_required=False)
 
+    def process(
+        self, factory: ProcessorFactory, *, stores: Iterable[Store | str] = (), name: str | None = None
+    ) -> KStream[Any, Any]:
+        """Every record through a processor of your own. Marks the stream for repartitioning.
+
+        Args:
+            factory: makes a new processor for every task; a `Processor` class, or a function without arguments.
+            stores: what the processor may use: as made by `Stores`, or the names of stores already there. Processors
+                given the very same store share it, and run in the same task.
+            name: name of the processor node.
+
+        Example:
+            >>> import headrace as hr
+            >>> from headrace.testing import run_stream
+            >>> class Changes(hr.Processor):
+            ...     def process(self, record):
+            ...         last = self.context.state_store("last")
+            ...         if last.get(record.key) != record.value:
+            ...             self.context.forward(record)
+            ...         last.put(record.key, record.value)
+            >>> def changes(stream):
+            ...     return stream.process(Changes, stores=[hr.Stores.key_value("last")])
+            >>> run_stream(changes, ("a", 1, 10), ("a", 1, 11), ("a", 2, 12))
+            [Record(key='a', value=1, timestamp_ms=10), Record(key='a', value=2, timestamp_ms=12)]
+        """
+        node = self._process("KSTREAM-PROCESSOR-", name, "process()", factory, stores)
+        return self._new_key(node, None)
+
+    def process_values(
+        self, factory: ProcessorFactory, *, stores: Iterable[Store | str] = (), name: str | None = None
+    ) -> KStream[K, Any]:
+        """Every record through a processor of your own that keeps the key; the partitioning stays.
+
+        The arguments are those of `process`; a record with another key than the given one cannot be forwarded.
+        """
+        node = self._process("KSTREAM-PROCESSVALUES-", name, "process_values()", factory, stores, fixed_key=True)
+        return self._same_key(node, None)
+
     def to(
         self,
         topic: str,
@@ -370,6 +410,21 @@ class KStream(Generic[K, V]):
     def _add(self, kind: type[Node], prefix: str, name: str | None, **options: Any) -> str:
         node = kind(name=self._graph.names.node(name, prefix), parents=(self._node,), **options)
         return self._graph.add(node).name
+
+    def _process(
+        self,
+        prefix: str,
+        name: str | None,
+        operation: str,
+        factory: ProcessorFactory,
+        stores: Iterable[Store | str],
+        *,
+        fixed_key: bool = False,
+    ) -> str:
+        checked_factory(factory, operation)
+        node = self._add(Process, prefix, name, factory=factory, fixed_key=fixed_key)
+        self._graph.connect(node, [self._graph.shared_store(store, node) for store in stores])
+        return node
 
     def _handle(
         self, node: str, key_serde: Serde[Any] | None, value_serde: Serde[Any] | None, *, repartition_required: bool

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from headrace.config import StreamsConfig
-from headrace.errors import ConfigError
+from headrace.errors import ConfigError, TopologyError
 from headrace.topology import Topology
 
 if TYPE_CHECKING:
@@ -35,6 +35,9 @@ class Streams:
         if config.topics_dir is None:
             message = "Running on Spark needs topics: set topics_dir to the directory of the embedded topics."
             raise ConfigError(message)
+        if not topology._graph.source_topics:
+            message = "The topology reads no topic; add a source first."
+            raise TopologyError(message)
         self._topology = topology
         self._config = config
         self._spark = spark

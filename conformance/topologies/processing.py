@@ -11,11 +11,8 @@ from conformance.registry import ms, topology
 from conformance.topologies.windows import time_windows
 from headrace import serdes
 
-_NEEDS = "processor api"
-_TIME = "punctuation"
 
-
-@topology("process-forward", requires=_NEEDS)
+@topology("process-forward")
 def forward(builder: hr.StreamsBuilder) -> hr.Topology:  # noqa: ARG001
     built = hr.Topology()
     built.add_source("source", "in")
@@ -25,7 +22,7 @@ def forward(builder: hr.StreamsBuilder) -> hr.Topology:  # noqa: ARG001
     return built
 
 
-@topology("process-shared-store", requires=_NEEDS)
+@topology("process-shared-store")
 def shared_store(builder: hr.StreamsBuilder) -> hr.Topology:  # noqa: ARG001
     """Two processors, one store: what "in" writes, "other" reads."""
     built = hr.Topology()
@@ -38,82 +35,82 @@ def shared_store(builder: hr.StreamsBuilder) -> hr.Topology:  # noqa: ARG001
     return built
 
 
-@topology("process-store", requires=_NEEDS)
+@topology("process-store")
 def store(builder: hr.StreamsBuilder) -> None:
     builder.stream("in").process(p.Remembering, stores=[_kept("last")]).to("out")
 
 
-@topology("process-range", requires=_NEEDS)
+@topology("process-range")
 def store_range(builder: hr.StreamsBuilder) -> None:
     builder.stream("in").process(p.Listing, stores=[_kept("rows")]).to("out")
 
 
-@topology("process-and-count", requires=_NEEDS)
+@topology("process-and-count")
 def rekey_and_count(builder: hr.StreamsBuilder) -> None:
     """A new key by a processor: what follows is repartitioned."""
     builder.stream("in").process(p.Rekeying).group_by_key().count().to_stream().to("out")
 
 
-@topology("process-timestamps-and-count", requires=_NEEDS)
+@topology("process-timestamps-and-count")
 def timestamps_and_count(builder: hr.StreamsBuilder, **windows: int) -> None:
     """The value is the timestamp that goes on: it moves the time of the windows behind, not the task's."""
     timed = builder.stream("in").process(p.Timing).group_by_key()
     timed.windowed_by(time_windows(**windows)).count().to_stream().to("out")
 
 
-@topology("process-metadata", requires=_NEEDS)
+@topology("process-metadata")
 def metadata(builder: hr.StreamsBuilder) -> None:
     builder.stream(["in", "other"]).process(p.Timing100).process(p.Describing).to("out")
 
 
-@topology("process-headers", requires=_NEEDS)
+@topology("process-headers")
 def headers(builder: hr.StreamsBuilder) -> None:
     builder.stream("in").process(p.Heading).to("out")
 
 
-@topology("process-values", requires=_NEEDS)
+@topology("process-values")
 def values(builder: hr.StreamsBuilder) -> None:
     builder.stream("in").process_values(p.Doubling, stores=[_kept("before")]).to("out")
 
 
-@topology("process-values-and-count", requires=_NEEDS)
+@topology("process-values-and-count")
 def values_and_count(builder: hr.StreamsBuilder) -> None:
     """A key that is kept needs no repartition."""
     builder.stream("in").process_values(p.Doubled).group_by_key().count().to_stream().to("out")
 
 
-@topology("punctuate-stream-time", requires=_TIME)
+@topology("punctuate-stream-time")
 def stream_time(builder: hr.StreamsBuilder, *, interval: int) -> None:
     """Kafka fires on a grid from 0, Headrace on one from the first record: by design not the same."""
     ticking = partial(p.Ticking, ms(interval), hr.PunctuationType.STREAM_TIME)
     builder.stream("in").process(ticking).to("out")
 
 
-@topology("punctuate-wall-clock", requires=_TIME)
+@topology("punctuate-wall-clock")
 def wall_clock(builder: hr.StreamsBuilder, *, interval: int) -> None:
     ticking = partial(p.Ticking, ms(interval), hr.PunctuationType.WALL_CLOCK_TIME)
     builder.stream("in").process(ticking).to("out")
 
 
-@topology("punctuate-anchored-stream-time", requires=_TIME)
+@topology("punctuate-anchored-stream-time")
 def anchored_stream_time(builder: hr.StreamsBuilder, *, interval: int, start: int) -> None:
     """A grid that begins at a given time: Kafka's anchored schedule, our time shift."""
     ticking = partial(p.Ticking, ms(interval), hr.PunctuationType.STREAM_TIME, ms(start))
     builder.stream("in").process(ticking).to("out")
 
 
-@topology("punctuate-anchored-wall-clock", requires=_TIME)
+@topology("punctuate-anchored-wall-clock")
 def anchored_wall_clock(builder: hr.StreamsBuilder, *, interval: int, start: int) -> None:
     ticking = partial(p.Ticking, ms(interval), hr.PunctuationType.WALL_CLOCK_TIME, ms(start))
     builder.stream("in").process(ticking).to("out")
 
 
-@topology("punctuate-cancel", requires=_TIME)
+@topology("punctuate-cancel")
 def cancel(builder: hr.StreamsBuilder, *, interval: int, times: int) -> None:
     builder.stream("in").process(partial(p.Cancelling, ms(interval), times)).to("out")
 
 
-@topology("punctuate-flush", requires=_TIME)
+@topology("punctuate-flush")
 def flush(builder: hr.StreamsBuilder, *, interval: int) -> None:
     builder.stream("in").process(partial(p.Flushing, ms(interval)), stores=[_kept("held")]).to("out")
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from headrace._core.columnar.batch import Batch
 from headrace._core.metrics import Metrics
-from headrace._core.order import Order
+from headrace._core.order import CLOCK, Order
+from headrace._core.punctuation import Agenda
+from headrace.processor import RecordMetadata
 
-
-class RecordMetadata(NamedTuple):
-    """The place of an input record in its topic."""
-
-    topic: str
-    partition: int
-    offset: int
+_NOWHERE = RecordMetadata(None, -1, -1)
 
 
 class Collector(Protocol):
@@ -35,19 +32,41 @@ class Collector(Protocol):
         ...
 
 
+@dataclass
 class TaskContext:
-    """One per task. `order` places the records of the current batch; `position` is the current one's row in it."""
+    """One per task. `order` places the records of the current batch; `position` is the current one's row in it.
 
-    def __init__(self, task_id: str, collector: Collector, stores: Mapping[str, Any], metrics: Metrics) -> None:
-        self.task_id = task_id
-        self.collector = collector
-        self.metrics = metrics
-        self.order: Order
-        self.position = 0
-        self._stores = stores
+    `places` are topic and partition by `Order.source`. Times and `agenda` are for tasks with processors of the user's;
+    `system_time_ms` is set by the runner.
+    """
+
+    task_id: str
+    application_id: str
+    collector: Collector
+    stores: Mapping[str, Any]
+    known_stores: Collection[str]
+    metrics: Metrics
+    places: Sequence[tuple[str, int]]
+    system_time_ms: int = 0
+    stream_time_ms: int = -1
+    punctuating: bool = False
+    position: int = 0
+    order: Order = field(default_factory=Order.of_nothing)
+    agenda: Agenda = field(init=False)
 
     def store(self, name: str) -> Any:
-        return self._stores[name]
+        return self.stores[name]
+
+    @property
+    def record_metadata(self) -> RecordMetadata:
+        """The place of the input record that is being processed."""
+        if self.punctuating or self.position >= len(self.order.offset):
+            return _NOWHERE
+        return self.metadata_at(self.order, self.position)
+
+    def metadata_at(self, order: Order, position: int) -> RecordMetadata:
+        source = int(order.source[position])
+        return _NOWHERE if source == CLOCK else RecordMetadata(*self.places[source], int(order.offset[position]))
 
     def drop(self, operator: str, reason: str, records: int = 1) -> None:
         """Counts records that go no further."""

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from headrace._core.chunk import Chunk, Columns
-from headrace._core.context import RecordMetadata, TaskContext
+from headrace._core.context import TaskContext
 from headrace._core.failure import processing_error
 from headrace._core.order import Order
 from headrace._state.api import ByteStore
+from headrace.processor import RecordMetadata
 from headrace.timestamps import ConsumerRecord, Extractor
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from headrace._core.context import RecordMetadata
 from headrace._core.operator import Operator
 from headrace.errors import ProcessingError, StreamsError
+from headrace.processor import RecordMetadata
 from headrace.serdes.base import shortened
 
 _PACKAGE = str(Path(__file__).resolve().parents[1])
@@ -31,16 +31,31 @@ def processing_error(
     """The error to raise `from` the given one."""
     if operator is None:
         operator = _innermost_operator(error.__traceback__)
-    problem = str(error) if isinstance(error, StreamsError) else f"{type(error).__name__}: {error}"
-    place = f"{metadata.topic}-{metadata.partition}@{metadata.offset}"
+    place = f"{metadata.topic}-{metadata.partition}@{metadata.offset}" if metadata.topic else "of a punctuation"
     at = "" if timestamp_ms is None else f", timestamp {timestamp_ms}"
+    return _told(f"{operator} failed on record {place} (key {shortened(key)}{at}), task {task_id}", error)
+
+
+def punctuation_error(error: BaseException, task_id: str, node: str, clock: str) -> ProcessingError:
+    """For a failing callback, or what follows from a record it forwards."""
+    innermost = _innermost_operator(error.__traceback__, node)
+    where = "" if innermost == node else f", in {innermost}"
+    return _told(f"{node} failed while punctuating at {clock}{where}, task {task_id}", error)
+
+
+def init_error(error: BaseException, task_id: str, node: str) -> ProcessingError:
+    """For a processor that cannot be made or initialised."""
+    return _told(f"{node} failed while its processor was made and initialised, task {task_id}", error)
+
+
+def _told(what: str, error: BaseException) -> ProcessingError:
+    problem = str(error) if isinstance(error, StreamsError) else f"{type(error).__name__}: {error}"
     line = _users_line(error.__traceback__)
-    message = f"{operator} failed on record {place} (key {shortened(key)}{at}), task {task_id}: {problem}"
+    message = f"{what}: {problem}"
     return ProcessingError(f"{message}\n  at {line}" if line else message)
 
 
-def _innermost_operator(trace: TracebackType | None) -> str:
-    name = "A task"
+def _innermost_operator(trace: TracebackType | None, name: str = "A task") -> str:
     for frame, _ in traceback.walk_tb(trace):
         owner = frame.f_locals.get("self")
         if isinstance(owner, Operator):

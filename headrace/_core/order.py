@@ -16,6 +16,9 @@ import numpy.typing as npt
 
 Ints = npt.NDArray[np.int64]
 
+CLOCK = np.iinfo(np.int32).max  # the source of what no input record caused
+_AFTER_ALL_MS = 1 << 62
+
 
 class Order(NamedTuple):
     """Columns that place records: equal lengths, one row per record."""
@@ -33,6 +36,15 @@ class Order(NamedTuple):
             np.full(rows, source, np.int32),
             np.arange(first_offset, first_offset + rows, dtype=np.int64),
         )
+
+    @classmethod
+    def of_nothing(cls) -> Order:
+        return cls(np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.int64))
+
+    @classmethod
+    def of_clock(cls, clock_ms: int) -> Order:
+        """One row for what the wall clock caused: it comes after every record."""
+        return cls(np.array([_AFTER_ALL_MS]), np.array([CLOCK], np.int32), np.array([clock_ms]))
 
     def take(self, rows: npt.NDArray[np.intp] | Sequence[int]) -> Order:
         return Order(self.time_ms[rows], self.source[rows], self.offset[rows])

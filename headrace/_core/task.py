@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -10,13 +10,16 @@ import pyarrow as pa
 from headrace._core.chunk import Chunk, Columns, merged, merged_batches
 from headrace._core.columnar.batch import of_records
 from headrace._core.columnar.compile import Form
-from headrace._core.context import RecordMetadata, TaskContext
+from headrace._core.context import TaskContext
 from headrace._core.extraction import extracted
 from headrace._core.failure import processing_error
 from headrace._core.operator import Operator
 from headrace._core.operators.source import Source
 from headrace._core.order import Order
+from headrace._core.processors import Processors
 from headrace._state.api import ByteStore
+from headrace.errors import ProcessingError
+from headrace.processor import PunctuationType
 from headrace.record import Record
 from headrace.timestamps import Extractor
 
@@ -35,7 +38,7 @@ class Task:
         forms: the batch form of what follows a topic's source, where there is one.
         extractors: for topics whose event time is not the record's own timestamp.
         partition_times: where the time each input partition has reached is kept, for the extractors.
-        places: topic and partition by `Order.source`.
+        processors: those of the user's among the operators, if there are any.
     """
 
     def __init__(
@@ -46,16 +49,16 @@ class Task:
         forms: Mapping[str, Form],
         extractors: Mapping[str, Extractor],
         partition_times: ByteStore | None,
-        places: Sequence[tuple[str, int]],
+        processors: Callable[[], Processors] | None = None,
     ) -> None:
         self.context = context
         self._sources = sources
         self._forms = forms
         self._extractors = extractors
         self._partition_times = partition_times
-        self._places = places
         for operator in operators:
             operator.init(context)
+        self.processors = processors() if processors is not None else None
 
     def process(self, chunks: Sequence[Chunk]) -> Iterator[None]:
         """Processes all records of a batch; stops now and then, for what was written so far to be taken away.
@@ -65,6 +68,17 @@ class Task:
         chunks = [self._with_extracted_times(chunk) for chunk in chunks if chunk.rows]
         if not chunks:
             return
+        yield from self._process(chunks)
+        if self.processors is not None:
+            self.processors.save()
+
+    def punctuate(self) -> None:
+        """Runs what is due by the wall clock. What was written before must have been taken away."""
+        if self.processors is not None:
+            self.context.order, self.context.position = Order.of_clock(self.context.system_time_ms), 0
+            self.processors.punctuate(PunctuationType.WALL_CLOCK_TIME)
+
+    def _process(self, chunks: Sequence[Chunk]) -> Iterator[None]:
         form = self._form_for(chunks)
         if form is not None:
             yield from self._process_columns(form, chunks)
@@ -118,16 +132,24 @@ class Task:
         first: int,
     ) -> None:
         keys, values, columns = records
-        context, forward = self.context, source.forward
+        context, forward, processors = self.context, source.forward, self.processors
         timestamps, headers = columns.timestamps, columns.headers
         context.metrics.add(source.name, "records_in", stop - start)
         row = start
         try:
             for row in range(start, stop):
                 context.position = first + row - start
-                forward(Record(keys[row], values[row], timestamps[row], headers[row] if headers else ()))
+                record = Record(keys[row], values[row], timestamps[row], headers[row] if headers else ())
+                if processors is None:
+                    forward(record)
+                    continue
+                processors.advance(timestamps[row])
+                forward(record)
+                processors.punctuate(PunctuationType.STREAM_TIME)
+        except ProcessingError:
+            raise  # a punctuation's, told as such
         except Exception as error:
-            metadata = self._metadata(context.order, context.position)
+            metadata = context.metadata_at(context.order, context.position)
             raise processing_error(
                 error, context.task_id, metadata, key=keys[row], timestamp_ms=timestamps[row]
             ) from error
@@ -149,7 +171,7 @@ class Task:
                 raise processing_error(
                     error,
                     self.context.task_id,
-                    self._metadata(chunk.order, row),
+                    self.context.metadata_at(chunk.order, row),
                     key=key,
                     timestamp_ms=columns.timestamps[row],
                     operator=source.name,
@@ -161,12 +183,8 @@ class Task:
             return chunk
         source = self._sources[chunk.topic]
         keys, values, columns = self._decoded(source, chunk)
-        place = self._places[int(chunk.order.source[0])]
+        place = self.context.places[int(chunk.order.source[0])]
         assert self._partition_times is not None
         return extracted(
             chunk, columns, keys, values, place, extractor, self._partition_times, source.name, self.context
         )
-
-    def _metadata(self, order: Order, position: int) -> RecordMetadata:
-        topic, partition = self._places[int(order.source[position])]
-        return RecordMetadata(topic, partition, int(order.offset[position]))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from datetime import timedelta
 
 from headrace.errors import TopologyError
+from headrace.processor import FixedKeyProcessor, Processor
 
 
 def checked_callable(function: object, operation: str, signature: str) -> None:
@@ -26,3 +29,27 @@ def checked_duration(duration: object, subject: str, *, at_least_ms: int = 1) ->
         message = f"{subject} is {duration}; it must be at least {'one millisecond' if at_least_ms else '0'}."
         raise TopologyError(message)
     return duration_ms
+
+
+def checked_factory(factory: object, operation: str) -> None:
+    """Refuses what cannot make a new processor for every task."""
+    advice = "Give a Processor class, or a function without arguments that returns a new processor each time."
+    if isinstance(factory, Processor | FixedKeyProcessor):
+        message = f"{operation} was given the processor {factory!r} itself, which tasks cannot share. {advice}"
+        raise TopologyError(message)
+    if not callable(factory):
+        message = f"{operation} was given {factory!r} of type {type(factory).__name__} to make processors. {advice}"
+        raise TopologyError(message)
+    required = _required_arguments(factory)
+    if required:
+        message = f"{operation} was given {factory!r}, which needs the arguments {required}. {advice}"
+        raise TopologyError(message)
+
+
+def _required_arguments(factory: Callable[..., object]) -> str:
+    try:
+        parameters = inspect.signature(factory).parameters.values()
+    except (TypeError, ValueError):
+        return ""
+    optional = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return ", ".join(p.name for p in parameters if p.default is p.empty and p.kind not in optional)

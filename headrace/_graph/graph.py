@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
 
 from headrace._graph.names import NameGenerator
 from headrace._graph.nodes import Node, Sink, Source
 from headrace._graph.stores import Store
-from headrace.errors import TopologyError, known_names
+from headrace.errors import TopologyError, known_names, nearest
 
 N = TypeVar("N", bound=Node)
 
@@ -119,6 +119,13 @@ class GraphBuilder:
         self._nodes: dict[str, Node] = {}
         self._stores: dict[str, Store] = {}
 
+    @classmethod
+    def of(cls, graph: Graph) -> GraphBuilder:
+        """A builder that goes on from a finished graph, without changing it."""
+        builder = cls()
+        builder._nodes, builder._stores = dict(graph.by_name), dict(graph.stores)
+        return builder
+
     def add(self, node: N) -> N:
         if node.name in self._nodes:
             message = (
@@ -139,6 +146,10 @@ class GraphBuilder:
         self._nodes[node.name] = node
 
     def node(self, name: str) -> Node:
+        if name not in self._nodes:
+            known = self._nodes
+            message = f"There is no node named {name!r}.{nearest(name, known)} Known nodes: {known_names(known)}."
+            raise TopologyError(message)
         return self._nodes[name]
 
     def add_store(self, store: Store) -> Store:
@@ -148,10 +159,33 @@ class GraphBuilder:
         self._stores[store.name] = store
         return store
 
+    def shared_store(self, store: Store | str, user: str) -> str:
+        """The name of a store for a processor to use: one that is there, or this description, added if it is new."""
+        if isinstance(store, Store):
+            if self._stores.get(store.name) is not store:
+                self.add_store(store)
+            return store.name
+        if store not in self._stores:
+            known = self._stores
+            message = (
+                f"{user!r} asks for the store {store!r}, which is not there.{nearest(str(store), known)} Known stores: "
+                f"{known_names(known)}. Give the store itself, as made by Stores.key_value(...) and the like."
+            )
+            raise TopologyError(message)
+        return store
+
+    def connect(self, name: str, stores: Iterable[str]) -> None:
+        """Lets a node use more stores."""
+        node = self.node(name)
+        self.replace(replace(node, stores=tuple(dict.fromkeys((*node.stores, *stores)))))
+
+    def sources(self) -> list[Source]:
+        return [node for node in self._nodes.values() if isinstance(node, Source)]
+
     def source_of(self, topics: tuple[str, ...]) -> Source | None:
         """The source that already reads exactly these topics; topics shared with another source are refused."""
-        for node in self._nodes.values():
-            if isinstance(node, Source) and set(node.topics) & set(topics):
+        for node in self.sources():
+            if set(node.topics) & set(topics):
                 if node.topics == topics:
                     return node
                 shared = sorted(set(node.topics) & set(topics))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace._graph.stores import Store
+from headrace.processor import ProcessorFactory
 from headrace.serdes import Serde
 from headrace.timestamps import Extractor
 from headrace.windowing import Windows
@@ -252,3 +253,11 @@ class TableReduce(TableNode):
 @dataclass(frozen=True, kw_only=True)
 class TableToStream(Node):
     """A table's changes as records."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Process(Node):
+    """Runs a processor of the user's; one with a fixed key forwards no other."""
+
+    factory: ProcessorFactory
+    fixed_key: bool = False

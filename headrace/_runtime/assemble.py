@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from headrace._core import operators as ops
@@ -12,6 +13,7 @@ from headrace._core.context import Collector, TaskContext
 from headrace._core.metrics import Metrics
 from headrace._core.operator import Operator
 from headrace._core.operators.source import Source
+from headrace._core.processors import Processors, Revive
 from headrace._core.task import Task
 from headrace._graph import nodes
 from headrace._graph.graph import Graph, SubTopology
@@ -26,6 +28,7 @@ from headrace.timestamps import Extractor, fail_on_invalid_timestamp
 from headrace.windowing import SessionWindows, SlidingWindows
 
 PARTITION_TIMES = "$partition-times"
+TASK = "$task"
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,12 @@ class TaskBlueprint:
     graph: Graph
     sub: SubTopology
     defaults: Defaults
+    application_id: str
+
+    @property
+    def has_processors(self) -> bool:
+        """Whether there are processors of the user's: its tasks then live on from record to record, with clocks."""
+        return bool(self.sub.of_type(nodes.Process))
 
     @property
     def extractors(self) -> dict[str, Extractor]:
@@ -77,7 +86,9 @@ class TaskBlueprint:
     @property
     def stores(self) -> tuple[str, ...]:
         """Names of all byte stores a task of this sub-topology needs."""
-        return (*self.sub.stores, *self.internal_stores, *((PARTITION_TIMES,) if self.extractors else ()))
+        times = (PARTITION_TIMES,) if self.extractors else ()
+        task = (TASK,) if self.has_processors else ()
+        return (*self.sub.stores, *self.internal_stores, *times, *task)
 
     @property
     def internal_stores(self) -> tuple[str, ...]:
@@ -93,15 +104,30 @@ class TaskBlueprint:
         places: Sequence[tuple[str, int]],
         *,
         columnar: bool = True,
+        system_time_ms: int = 0,
+        revive: Revive | None = None,
     ) -> Task:
-        """A task on these stores; `columnar=False` keeps it on the record path throughout."""
+        """A task on these stores; `columnar=False` keeps it on the record path throughout.
+
+        `system_time_ms` and `revive` matter to tasks with processors: what the clock shows as they begin, and the
+        life they take up instead.
+        """
         typed = {
             name: make_store(spec, stores[name], self.defaults.serdes(spec))
             for name in self.sub.stores
             for spec in [self.graph.stores[name]]
         }
         typed |= {name: stores[name] for name in self.internal_stores}
-        context = TaskContext(f"{self.sub.number}_{partition}", collector, typed, metrics)
+        context = TaskContext(
+            f"{self.sub.number}_{partition}",
+            self.application_id,
+            collector,
+            typed,
+            self.graph.stores.keys(),
+            metrics,
+            places,
+            system_time_ms,
+        )
         built = {node.name: self._operator(node) for node in self.sub.nodes}
         for name, operator in built.items():
             operator.connect([built[child] for child in self.sub.children[name]])
@@ -111,8 +137,12 @@ class TaskBlueprint:
             assert isinstance(operator, Source)
             sources.update(dict.fromkeys(node.topics, operator))
         times = stores.get(PARTITION_TIMES)
-        forms = columnar_forms(sources, typed) if columnar else {}
-        return Task(context, list(built.values()), sources, forms, self.extractors, times, places)
+        forms = columnar_forms(sources, typed) if columnar and not self.has_processors else {}
+        processors: Callable[[], Processors] | None = None
+        if self.has_processors:
+            users = [operator for operator in built.values() if isinstance(operator, ops.UserProcessor)]
+            processors = partial(Processors, context, users, stores[TASK], revive)
+        return Task(context, list(built.values()), sources, forms, self.extractors, times, processors)
 
     def _operator(self, node: nodes.Node) -> Operator:
         try:
@@ -210,6 +240,7 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
     nodes.TableReduce: lambda node, _: ops.TableReduce(
         node.name, node.stores[0], node.adder, node.subtractor, send_old_values=node.send_old_values
     ),
+    nodes.Process: lambda node, _: ops.UserProcessor(node.name, node.factory, node.stores, fixed_key=node.fixed_key),
     nodes.TableToStream: lambda node, _: ops.TableToStream(node.name),
 }
 
@@ -217,4 +248,4 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
 def blueprints(graph: Graph, config: StreamsConfig) -> tuple[TaskBlueprint, ...]:
     """One per sub-topology, each after all that feed it."""
     defaults = Defaults.of(config)
-    return tuple(TaskBlueprint(graph, sub, defaults) for sub in stages(graph))
+    return tuple(TaskBlueprint(graph, sub, defaults, config.application_id) for sub in stages(graph))

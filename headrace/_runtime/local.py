@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -33,9 +34,12 @@ _Pending = dict[tuple[str, int], list[tuple[Order, Message]]]
 
 
 class LocalRuntime:
-    """Tasks of all sub-topologies, created when a partition first gets a record. Repartitions have one partition."""
+    """Tasks of all sub-topologies, created when a partition first gets a record. Repartitions have one partition.
 
-    def __init__(self, graph: Graph, config: StreamsConfig) -> None:
+    Those of partition 0 that have processors are there from the start, with or without records.
+    """
+
+    def __init__(self, graph: Graph, config: StreamsConfig, wall_clock_ms: int) -> None:
         self._graph = graph
         self._blueprints = blueprints(graph, config)
         sinks = [sink for blueprint in self._blueprints for sink in blueprint.sub.sinks if sink.internal]
@@ -47,11 +51,16 @@ class LocalRuntime:
         self._counts: Counts = {}
         self.places: list[tuple[str, int]] = []
         self.outputs: dict[str, list[Message]] = {}
+        self.wall_clock_ms = wall_clock_ms
         self.restart()
 
     def restart(self) -> None:
         """Forgets everything but what was committed."""
         self._tasks: dict[tuple[int, int], _LocalTask] = {}
+        for stage, blueprint in enumerate(self._blueprints):
+            if blueprint.has_processors:
+                self._task(stage, 0)
+        self._commit()
 
     def metrics(self) -> Counts:
         return self._counts
@@ -62,33 +71,49 @@ class LocalRuntime:
 
     def pipe(self, topic: str, partition: int, message: Message) -> None:
         """Processes one record and all that follows from it; on an error nothing of it remains."""
-        waiting = deque([(topic, partition, message)])
+        waiting = deque([(topic, message)])
         while waiting:
-            inputs = waiting.popleft()
-            try:
-                produced = self._process(*inputs)
-            except Exception:
-                self.restart()
-                raise
-            for task in self._tasks.values():
-                self._counts = total([self._counts, task.commit()])
-            for sink_topic, written in produced:
-                self.outputs.setdefault(sink_topic, []).append(written)
-                self._counts = total([self._counts, {f"topic {sink_topic}": {"records_out": 1}}])
-                if sink_topic in self._graph.source_topics:
-                    waiting.append((sink_topic, partition, written))
+            place, message = (waiting[0][0], partition), waiting.popleft()[1]
+            offset = self._offsets[place] = self._offsets.get(place, -1) + 1
+            order = Order.of_partition(self._rank(place), offset, np.array([message.timestamp_ms], np.int64))
+            waiting += self._step({place: [(order, message)]})
 
-    def _process(self, topic: str, partition: int, message: Message) -> list[tuple[str, Message]]:
-        place = (topic, partition)
-        offset = self._offsets[place] = self._offsets.get(place, -1) + 1
-        order = Order.of_partition(self._rank(place), offset, np.array([message.timestamp_ms], np.int64))
-        pending: _Pending = {place: [(order, message)]}
+    def advance(self, milliseconds: int) -> None:
+        """Moves the wall clock and runs the punctuations that are then due, and all that follows from them."""
+        self.wall_clock_ms += milliseconds
+        for topic, message in self._step({}, tick=True):
+            self.pipe(topic, 0, message)
+
+    def close(self) -> None:
+        tasks, self._tasks = self._tasks, {}
+        for task in tasks.values():
+            task.close()
+
+    def _step(self, pending: _Pending, *, tick: bool = False) -> list[tuple[str, Message]]:
+        """One commit. Returns what was written to topics that are read."""
+        try:
+            produced = self._process(pending, tick=tick)
+        except Exception:
+            self.restart()
+            raise
+        self._commit()
+        for topic, written in produced:
+            self.outputs.setdefault(topic, []).append(written)
+            self._counts = total([self._counts, {f"topic {topic}": {"records_out": 1}}])
+        return [(topic, written) for topic, written in produced if topic in self._graph.source_topics]
+
+    def _commit(self) -> None:
+        for task in self._tasks.values():
+            self._counts = total([self._counts, task.commit()])
+
+    def _process(self, pending: _Pending, *, tick: bool) -> list[tuple[str, Message]]:
         outputs: list[tuple[str, Message]] = []
         for stage, blueprint in enumerate(self._blueprints):
             arrived = {where: pending[where] for where in sorted(pending) if where[0] in blueprint.sub.source_topics}
-            for task_partition in sorted({partition for _, partition in arrived}):
+            ticking = {partition for at, partition in self._tasks if at == stage} if tick else set()
+            for task_partition in sorted({partition for _, partition in arrived} | ticking):
                 inputs = {name: records for (name, p), records in arrived.items() if p == task_partition}
-                for sink_topic, written_order, written in self._task(stage, task_partition).run(inputs):
+                for sink_topic, written_order, written in self._task(stage, task_partition).run(inputs, tick=tick):
                     if sink_topic in self._internal:
                         target = (sink_topic, task_partition if sink_topic in self._relays else 0)
                         pending.setdefault(target, []).append((written_order, written))
@@ -118,12 +143,19 @@ class _LocalTask:
     def __init__(
         self, blueprint: TaskBlueprint, partition: int, durable: dict[str, MemoryStore], runtime: LocalRuntime
     ) -> None:
+        self._runtime = runtime
         self._durable = durable
         self._stores = {name: OverlayStore(store) for name, store in durable.items()}
         self._metrics = Metrics()
         self._written: list[tuple[str, int, Message]] = []
         self._task: Task = blueprint.make_task(
-            partition, self._stores, self, self._metrics, runtime.places, columnar=False
+            partition,
+            self._stores,
+            self,
+            self._metrics,
+            runtime.places,
+            columnar=False,
+            system_time_ms=runtime.wall_clock_ms,
         )
 
     def send(self, topic: str, key: bytes | None, value: bytes | None, timestamp_ms: int, headers: Headers) -> None:
@@ -133,12 +165,25 @@ class _LocalTask:
         message = f"The local runtime has no batches to write to {topic!r}: {batch!r}"
         raise AssertionError(message)
 
-    def run(self, inputs: dict[str, list[tuple[Order, Message]]]) -> list[tuple[str, Order, Message]]:
-        chunks = [_chunk(topic, records) for topic, records in inputs.items()]
-        for _ in self._task.process(chunks):
+    def run(
+        self, inputs: dict[str, list[tuple[Order, Message]]], *, tick: bool
+    ) -> Iterator[tuple[str, Order, Message]]:
+        self._task.context.system_time_ms = self._runtime.wall_clock_ms
+        for _ in self._task.process([_chunk(topic, records) for topic, records in inputs.items()]):
             pass
+        yield from self._taken()
+        if tick:
+            self._task.punctuate()
+            yield from self._taken()
+
+    def close(self) -> None:
+        if self._task.processors is not None:
+            self._task.processors.close()
+
+    def _taken(self) -> Iterator[tuple[str, Order, Message]]:
         written, self._written = self._written, []
-        return [(topic, self._task.context.order.take([position]), message) for topic, position, message in written]
+        for topic, position, message in written:
+            yield topic, self._task.context.order.take([position]), message
 
     def commit(self) -> Counts:
         for name, store in self._stores.items():

@@ -13,7 +13,17 @@ from headrace.serdes.base import Serde
 
 T = TypeVar("T")
 
-_encode = msgspec.json.Encoder().encode
+
+def _plain(value: Any) -> Any:
+    """What a subclass of a number or a text stands for, such as the times of a processor's context."""
+    for kind in (int, float, str):
+        if isinstance(value, kind):
+            return kind(value)
+    message = f"Encoding objects of type {type(value).__name__} is unsupported"
+    raise NotImplementedError(message)
+
+
+_encode = msgspec.json.Encoder(enc_hook=_plain).encode
 
 
 class Json(Serde[T], Generic[T]):

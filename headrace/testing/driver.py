@@ -52,8 +52,7 @@ class TopologyTestDriver:
         self._config = config or StreamsConfig(application_id="test")
         self._graph = configured(topology._graph, self._config)
         self._defaults = Defaults.of(self._config)
-        self._runtime = LocalRuntime(self._graph, self._config)
-        self._wall_clock_ms = wall_clock_ms
+        self._runtime = LocalRuntime(self._graph, self._config, wall_clock_ms)
 
     def input_topic(self, name: str) -> TestInputTopic:
         """A topic to pipe records into; it must be one the topology reads."""
@@ -82,14 +81,14 @@ class TopologyTestDriver:
         return self._defaults.view(self._graph, name, self._runtime.stores_named(name))
 
     def advance_wall_clock(self, duration: timedelta) -> None:
-        """Moves the clock forward."""
+        """Moves the clock forward and runs the wall-clock punctuations that are then due, each once."""
         if duration < timedelta(0):
             message = f"The wall clock only moves forward; advance_wall_clock() was given {duration!r}."
             raise StreamsError(message)
-        self._wall_clock_ms += duration // timedelta(milliseconds=1)
+        self._runtime.advance(duration // timedelta(milliseconds=1))
 
     def restart(self) -> None:
-        """As after a crash: everything in memory is gone, state is what was committed."""
+        """As after a crash: everything in memory is gone, state is what was committed; processors are made anew."""
         self._runtime.restart()
 
     def metrics(self) -> dict[str, dict[str, Any]]:
@@ -97,7 +96,8 @@ class TopologyTestDriver:
         return readable(self._runtime.metrics())
 
     def close(self) -> None:
-        """Ends the driver."""
+        """Ends the driver and closes the processors."""
+        self._runtime.close()
 
     def __enter__(self) -> Self:
         return self
@@ -128,7 +128,7 @@ class TestInputTopic:
         partition: int | None = None,
     ) -> None:
         """Processes one record completely; without a timestamp it gets the driver's wall-clock time."""
-        at = self._driver._wall_clock_ms if timestamp_ms is None else timestamp_ms
+        at = self._driver._runtime.wall_clock_ms if timestamp_ms is None else timestamp_ms
         record = Record(key, value, at, tuple(headers))
         message = Message(
             self._key_serde.serialize(record.key), self._value_serde.serialize(record.value), at, record.headers

@@ -37,6 +37,15 @@ class Golden:
         """Whether any stretch of the steps, taken at once, is taken in their order."""
         return self.error is None and in_merge_order([list(step) for step in self.steps])
 
+    @property
+    def clocked(self) -> bool:
+        """Whether steps move the wall clock."""
+        return any(step[0] == "@advance" for step in self.steps)
+
+    def restarts(self, mode: str) -> list[int]:
+        """The steps before which the driver is restarted."""
+        return list(range(3, len(self.steps), 5)) if mode == "restarts" else []
+
 
 @cache
 def goldens(topology_id: str) -> tuple[Golden, ...]:

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 
+import headrace as hr
 from headrace._graph.graph import Graph
-from headrace._graph.nodes import Sink, Source
+from headrace._graph.nodes import Process, Sink, Source
+from headrace.processor import RecordMetadata
 from headrace.topology import Topology
 from tests.golden.goldens import as_recorded
 
@@ -75,4 +78,43 @@ def _moved(node, prefix):
         changes["topics"] = tuple(prefix + topic for topic in node.topics)
     if isinstance(node, Sink):
         changes |= {"topic": prefix + node.topic, "relay": True}
+    if isinstance(node, Process):
+        changes["factory"] = partial(_MovedProcessor, node.factory, prefix)
     return replace(node, **changes)
+
+
+class _MovedProcessor(hr.Processor):
+    """A processor that does not notice the prefix, nor which partition it lives in."""
+
+    def __init__(self, factory, prefix):
+        self._inner = factory()
+        self._prefix = prefix
+
+    def init(self, context):
+        self._inner.init(_MovedContext(context, self._prefix))
+
+    def process(self, record):
+        self._inner.process(record)
+
+
+class _MovedContext:
+    def __init__(self, context, prefix):
+        self._context = context
+        self._prefix = prefix
+        self.schedule = context.schedule
+
+    @property
+    def record_metadata(self):
+        topic, _, offset = self._context.record_metadata
+        return RecordMetadata(topic and topic.removeprefix(self._prefix), 0, offset)
+
+    @property
+    def current_stream_time_ms(self):
+        return self._context.current_stream_time_ms
+
+    def state_store(self, name):
+        return self._context.state_store(self._prefix + name)
+
+    def forward(self, record, to=None):
+        named = to is not None and to.name is not None
+        self._context.forward(record, to=replace(to, name=self._prefix + to.name) if named else to)

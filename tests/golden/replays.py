@@ -14,6 +14,7 @@ from headrace._runtime.assemble import Defaults
 from headrace.testing import TopologyTestDriver
 from tests.golden.goldens import as_recorded, cut, headers_of
 from tests.golden.multiplex import combined
+from tests.support.clocks import FileClock
 from tests.support.plan_runner import PlanRunner
 
 DEFAULTS = Defaults.of(hr.StreamsConfig(application_id="golden"))
@@ -28,7 +29,7 @@ def on_driver(golden, mode):
     topology = golden.topology()
     with TopologyTestDriver(topology, settings(golden), wall_clock_ms=0) as driver:
         for number, step in enumerate(golden.steps):
-            if mode == "restarts" and number % 5 == 3:
+            if number in golden.restarts(mode):
                 driver.restart()
             if step[0] == "@advance":
                 driver.advance_wall_clock(timedelta(milliseconds=step[1]))
@@ -53,10 +54,15 @@ def on_plan(golden, mode):
     with directory() as home:
         topics = Topics(home, topology._graph, partitions=1)
         runner = PlanRunner(topology, home, config=settings(golden))
+        runner.run_batch(1_000, tick=True)
         batches = cut(golden, mode)
         for number, batch in enumerate(batches):
             if mode == "cut at random" and number == len(batches) // 2:
                 runner.restart()
+            if batch[0][0] == "@advance":
+                runner.clock_ms += batch[0][1]
+                runner.run_batch(1_000, tick=True)
+                continue
             topics.produce([(0, step) for step in batch])
             while runner.run_batch(1_000):
                 pass
@@ -68,7 +74,7 @@ def on_spark(spark, chosen, mode):
 
     There is a restart in the middle.
 
-    Returns outputs by golden.
+    Returns outputs by golden, and the step before which each was restarted.
     """
     topology, worlds = combined(chosen)
     with directory() as home:
@@ -96,9 +102,39 @@ def on_spark(spark, chosen, mode):
                         app.process_available()
             finally:
                 app.stop()
-        return {
+        found = {
             (golden.id, golden.name): worlds.outputs(golden, topics.read(worlds.partition(golden))) for golden in chosen
         }
+        restarts = {
+            (golden.id, golden.name): sum(map(len, listed[: count // 2]))
+            for golden, listed in zip(chosen, batches, strict=True)
+        }
+        return found, restarts
+
+
+def on_spark_with_a_clock(spark, golden):
+    """One golden in one query that runs on, batch by batch as its clock says."""
+    topology = golden.topology()
+    with directory() as home:
+        topics = Topics(home, topology._graph, partitions=1)
+        config = hr.StreamsConfig(
+            application_id="golden", topics_dir=home / "topics", state_dir=home / "state", local_dir=home / "local"
+        )
+        clock = FileClock(home / "clock")
+        app = hr.Streams(topology, config, spark=spark)
+        app._application.clock = clock
+        app.start()
+        try:
+            for step in golden.steps:
+                app._application._query.processAllAvailable()
+                if step[0] == "@advance":
+                    clock.advance(step[1])
+                else:
+                    topics.produce([(0, step)])
+            app._application._query.processAllAvailable()
+        finally:
+            app.stop()
+        return {topic: [as_recorded(record) for record in found] for (topic, _), found in topics.read(0).items()}
 
 
 class Topics:

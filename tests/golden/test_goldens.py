@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from conformance.catalogue import REQUIRES, TOPOLOGIES
-from tests.golden.deviations import expected
+from tests.golden.deviations import BEGIN_ANEW, expected
 from tests.golden.goldens import goldens, ids
-from tests.golden.replays import on_driver, on_plan, on_spark, settings
+from tests.golden.replays import on_driver, on_plan, on_spark, on_spark_with_a_clock, settings
 
 STAGES_PER_QUERY = 12
 
@@ -26,11 +26,16 @@ def test_every_topology_has_goldens():
     assert sorted(TOPOLOGIES) == ids()
 
 
-@pytest.mark.parametrize("mode", ["record by record", "restarts"])
 @pytest.mark.parametrize("topology_id", IDS)
-def test_driver_writes_what_kafka_streams_wrote(topology_id, mode):
-    found = {golden.name: on_driver(golden, mode) for golden in goldens(topology_id)}
+def test_driver_writes_what_kafka_streams_wrote(topology_id):
+    found = {golden.name: on_driver(golden, "record by record") for golden in goldens(topology_id)}
     assert found == {golden.name: expected(golden) for golden in goldens(topology_id)}
+
+
+@pytest.mark.parametrize("topology_id", [chosen for chosen in IDS if chosen.values[0] not in BEGIN_ANEW])
+def test_driver_writes_what_kafka_streams_wrote_with_restarts_in_between(topology_id):
+    found = {golden.name: on_driver(golden, "restarts") for golden in goldens(topology_id)}
+    assert found == {golden.name: expected(golden, golden.restarts("restarts")) for golden in goldens(topology_id)}
 
 
 @pytest.mark.parametrize("mode", ["one by one", "cut at random"])
@@ -63,29 +68,52 @@ def asks_for_old_events(golden):
     return golden.id not in REQUIRES and settings(golden).writes_old_change_events
 
 
-def outputs_of(replayed):
-    return {(golden.id, golden.name): expected(golden) for golden in replayed}
-
-
 QUERIES = pytest.mark.parametrize("chosen", queries(), ids=lambda chosen: f"{chosen[0].id}..{chosen[-1].id}")
+
+
+def wanted(replayed, restarts):
+    keys = [(golden.id, golden.name) for golden in replayed]
+    return {key: expected(golden, [restarts[key]]) for key, golden in zip(keys, replayed, strict=True)}
 
 
 @pytest.mark.spark
 @QUERIES
 def test_spark_writes_what_kafka_streams_wrote(spark, chosen):
     replayed = [golden for golden in chosen if golden.batchable]
-    assert on_spark(spark, replayed, "cut at random") == outputs_of(replayed)
+    found, restarts = on_spark(spark, replayed, "cut at random")
+    assert found == wanted(replayed, restarts)
 
 
 @pytest.mark.spark
 def test_spark_takes_records_of_several_topics_one_by_one_as_kafka_streams_does(spark):
     """One scenario of each id whose records, taken together, would be taken in another order."""
-    replayed = {golden.id: golden for chosen in queries()[:-1] for golden in chosen if not golden.batchable}.values()
-    assert on_spark(spark, list(replayed), "one by one") == outputs_of(replayed)
+    crossing = [golden for chosen in queries()[:-1] for golden in chosen if not golden.batchable and not golden.clocked]
+    replayed = list({golden.id: golden for golden in reversed(crossing)}.values())
+    found, restarts = on_spark(spark, replayed, "one by one")
+    assert found == wanted(replayed, restarts)
 
 
 @pytest.mark.slow
 @pytest.mark.spark
 @QUERIES
 def test_spark_writes_what_kafka_streams_wrote_one_by_one(spark, chosen):
-    assert on_spark(spark, chosen, "one by one") == outputs_of(chosen)
+    replayed = [golden for golden in chosen if not golden.clocked]
+    found, restarts = on_spark(spark, replayed, "one by one")
+    assert found == wanted(replayed, restarts)
+
+
+def clocked():
+    """The first scenario of each id that moves the clock; the others only with the slow tests."""
+    listed = [[golden for golden in goldens(topology_id) if golden.clocked] for topology_id in ids()]
+    return [
+        pytest.param(golden, id=f"{golden.id}: {golden.name}", marks=[pytest.mark.slow] if number else [])
+        for scenarios in listed
+        if scenarios and scenarios[0].id not in REQUIRES
+        for number, golden in enumerate(scenarios)
+    ]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("golden", clocked())
+def test_spark_fires_by_the_wall_clock_as_kafka_streams_does(spark, golden):
+    assert on_spark_with_a_clock(spark, golden) == golden.outputs

@@ -38,8 +38,8 @@ def fill(directory, records):
     return topics
 
 
-def start(directory, max_records):
-    command = [sys.executable, "-m", "tests.support.killable", str(directory), str(max_records)]
+def start(name, directory, max_records):
+    command = [sys.executable, "-m", "tests.support.killable", name, str(directory), str(max_records)]
     return subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True
     )
@@ -77,14 +77,12 @@ def descendants(ancestor):
     return found[1:]
 
 
-def run_with_kills(directory, kills, rng):
-    topics = fill(directory, lines(1, 40 * kills + 80))
+def run_with_kills(name, directory, topics, kills, rng):
     for _ in range(kills):
-        kill_after(start(directory, 20), rng.choice([0, 1, 1, 2]), topics, rng)
-    final = start(directory, 20)
+        kill_after(start(name, directory, 20), rng.choice([0, 1, 1, 2]), topics, rng)
+    final = start(name, directory, 20)
     output, _ = final.communicate(timeout=600)
     assert output.split() == ["running", "done"]
-    return topics
 
 
 def reference(spark, directory, kills):
@@ -111,5 +109,44 @@ def contents(topics):
 def test_killed_application_writes_exactly_what_an_undisturbed_one_writes(spark, tmp_path, kills):
     seed = random.randrange(10**6)
     print(f"seed {seed}")
-    disturbed = run_with_kills(tmp_path / "killed", kills, random.Random(seed))
+    disturbed = fill(tmp_path / "killed", lines(1, 40 * kills + 80))
+    run_with_kills("word_letters", tmp_path / "killed", disturbed, kills, random.Random(seed))
     assert contents(disturbed) == contents(reference(spark, tmp_path / "undisturbed", kills))
+
+
+def minute(rng, partition):
+    """A minute of event time: steps up to two and a half seconds, some back, some exactly on the grid."""
+    time_ms = 10_000 + rng.randrange(1_000)
+    while time_ms < 70_000:
+        time_ms += rng.choice([40, 250, 700, 700, 2_500, (300 - time_ms) % 1_000])
+        yield hr.Record("k", "record", max(0, time_ms - rng.choice([0, 0, 0, 400])), partition=partition)
+
+
+def with_ticks(records, task):
+    """The output of one task, by a model that knows no restarts."""
+    now = due = None
+    for record in records:
+        now = record.timestamp_ms if now is None else max(now, record.timestamp_ms)
+        yield task, "record", record.timestamp_ms
+        due = now + (300 - now) % 1_000 if due is None else due
+        if due <= now:
+            yield task, "tick", now
+        while due <= now:
+            due += 1_000
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("kills", [1, pytest.param(3, marks=pytest.mark.slow)])
+def test_punctuation_on_a_grid_fires_every_boundary_once_and_in_place_whatever_is_killed(tmp_path, kills):
+    seed = random.randrange(10**6)
+    print(f"seed {seed}")
+    rng = random.Random(seed)
+    inputs = [list(minute(rng, partition)) for partition in range(3)]
+    topics = hr.LocalTopics(tmp_path / "topics")
+    topics.create("in", partitions=3)
+    topics.produce("in", [record for records in inputs for record in records])
+    run_with_kills("boundaries", tmp_path, topics, kills, rng)
+    written = [(record.key, record.value, record.timestamp_ms) for record in topics.read("out")]
+    for partition, records in enumerate(inputs):
+        task = f"0_{partition}"
+        assert [row for row in written if row[0] == task] == list(with_ticks(records, task))

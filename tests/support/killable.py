@@ -1,4 +1,4 @@
-"""An application in a process of its own, to be killed: `python -m tests.support.killable DIRECTORY MAX_RECORDS`."""
+"""An application in a process of its own, to be killed: `python -m tests.support.killable NAME DIRECTORY MAX`."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import sys
 from pathlib import Path
 
 import headrace as hr
+from tests.support import topologies
 from tests.support.runtimes import FAST_START
-from tests.support.topologies import word_letters
 
 
-def main(directory: Path, max_records: int) -> None:
+def main(name: str, directory: Path, max_records: int) -> None:
     config = hr.StreamsConfig(
         application_id="killable",
         topics_dir=directory / "topics",
@@ -19,11 +19,11 @@ def main(directory: Path, max_records: int) -> None:
         max_records_per_batch=max_records,
         spark=FAST_START,
     )
-    with hr.Streams(word_letters(), config) as app:
+    with hr.Streams(getattr(topologies, name)(), config) as app:
         print("running", flush=True)
         app.process_available()
     print("done", flush=True)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]))
+    main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]))

@@ -11,8 +11,8 @@ from collections import defaultdict
 import headrace as hr
 from headrace._graph.configured import configured
 from headrace._runtime.spark.admission import admitted
-from headrace._runtime.spark.frames import TO_SINK
-from headrace._runtime.spark.ingest import ingest
+from headrace._runtime.spark.frames import TO_SINK, Tick
+from headrace._runtime.spark.ingest import ingest, tick_frames
 from headrace._runtime.spark.plan import make_plan
 from headrace._runtime.spark.stage import StageProcessor
 from headrace._runtime.spark.topics_writer import write_runs
@@ -33,10 +33,12 @@ class PlanRunner:
         self.tasks = defaultdict(MemoryDurable)
         self.offsets = {}
         self.batch = 0
+        self.clock_ms = 0
+        self.run = "first run"
         self.restart()
 
     def restart(self):
-        """A new process on another machine: nothing local is left."""
+        """Another machine, in the same run of the application: nothing local is left."""
         self.generation += 1
         given = {} if self.config is None else vars(self.config)
         config = hr.StreamsConfig(
@@ -56,10 +58,11 @@ class PlanRunner:
             spark_partitions=self.spark_partitions,
             instance="test",
             epoch=1,
+            run=self.run,
         )
 
-    def run_batch(self, limit, *, fail=None):
-        """One micro-batch of at most `limit` records; False when there was none.
+    def run_batch(self, limit, *, fail=None, tick=False):
+        """One micro-batch of at most `limit` records; False when there was none, unless the clock asks for one.
 
         `fail`: "before" or "after" the sink's commit the batch is lost, as when the driver is killed there.
         """
@@ -68,7 +71,7 @@ class PlanRunner:
         starts = [self.offsets.get(place, 0) for place in places]
         ends = [self.log.end_offsets(topic)[partition] for topic, partition in places]
         chosen = admitted(self.log, places, starts, ends, limit)
-        if chosen == starts:
+        if chosen == starts and not tick:
             return False
         before = copy.deepcopy(dict(self.tasks))
         frames = [
@@ -77,6 +80,8 @@ class PlanRunner:
             if start < end
             for frame in ingest(self.plan, topic, partition, start, self.log.read(topic, partition, start, end))
         ]
+        if self.plan.timed:
+            frames += tick_frames(self.plan, Tick(self.clock_ms, self.run))
         for stage in self.plan.chain:
             frames = self._through(stage, frames)
         runs = write_runs(self.plan, [frame for frame in frames if frame.stage == TO_SINK])

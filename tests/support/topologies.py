@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import headrace as hr
 from headrace import serdes
 
@@ -28,3 +30,77 @@ def word_letters():
         list, lambda key, value, seen: [*seen[-3:], value], store="letters", value_serde=serdes.Json()
     ).to_stream().to("letters")
     return builder.build()
+
+
+class Boundaries(hr.Processor):
+    """Passes records on, under the name of its task; each time on the grid of a second and 300 ms is a record too."""
+
+    def init(self, context):
+        super().init(context)
+        context.schedule(timedelta(seconds=1), hr.PunctuationType.STREAM_TIME, self.tick, timedelta(milliseconds=300))
+
+    def process(self, record):
+        self.context.forward(hr.Record(self.context.task_id(), record.value))
+
+    def tick(self, timestamp_ms):
+        self.context.forward(hr.Record(self.context.task_id(), "tick"))
+
+
+def boundaries():
+    builder = hr.StreamsBuilder()
+    builder.stream("in").process(Boundaries).to("out")
+    return builder.build()
+
+
+class Busy(hr.Processor):
+    """Counts in a field and in a store, and says so by schedules of all kinds, of which one comes and goes."""
+
+    def init(self, context):
+        super().init(context)
+        self.seen, self.latest, self.extra = 0, {}, None
+        self.counts = context.state_store("counts")
+        for name, kind, shift in (("relative", 0, None), ("grid", 0, 3), ("clock", 1, None), ("clock grid", 1, 4)):
+            shifted = None if shift is None else timedelta(milliseconds=shift)
+            context.schedule(timedelta(milliseconds=10), list(hr.PunctuationType)[kind], self.teller(name), shifted)
+
+    def teller(self, name):
+        return lambda timestamp_ms: self.context.forward(hr.Record(name, [self.seen, self.latest, timestamp_ms]))
+
+    def process(self, record):
+        self.seen += 1
+        self.latest = {**self.latest, record.key: self.seen}
+        self.counts.put(record.key, (self.counts.get(record.key) or 0) + 1)
+        self.context.forward(record.with_value([record.value, self.seen, self.counts.get(record.key)]))
+        if self.seen % 5 == 2 and self.extra is None:
+            self.extra = self.context.schedule(
+                timedelta(milliseconds=7), hr.PunctuationType.STREAM_TIME, self.teller("extra"), timedelta(0)
+            )
+        elif self.seen % 5 == 0 and self.extra is not None:
+            self.extra.cancel()
+            self.extra = None
+
+
+def busy():
+    """Two sub-topologies with processors, the second fed by what the first writes and says."""
+    builder = hr.StreamsBuilder()
+    long = serdes.Long()
+    first = builder.stream("in").process(Busy, stores=[hr.Stores.key_value("counts", value_serde=long)])
+    first.to("first")
+    first.repartition("again", partitions=2).process_values(
+        lambda: Telling("told"), stores=[hr.Stores.key_value("told", value_serde=long)]
+    ).to("second")
+    return builder.build()
+
+
+class Telling(hr.FixedKeyProcessor):
+    """Counts records by key, and how many it has seen since it was made."""
+
+    def __init__(self, store):
+        self.store_name, self.seen = store, 0
+
+    def process(self, record):
+        self.seen += 1
+        told = self.context.state_store(self.store_name)
+        told.put(record.key, (told.get(record.key) or 0) + 1)
+        at = self.context.current_stream_time_ms()
+        self.context.forward(record.with_value([record.value, self.seen, told.get(record.key), at]))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import assert_type
+from typing import Any, assert_type
 
-from headrace import KGroupedStream, KStream, KTable, StreamsBuilder
+from headrace import FixedKeyProcessor, KGroupedStream, KStream, KTable, Processor, Record, StreamsBuilder
 
 
 def length(key: str, value: str) -> int:
@@ -29,3 +29,17 @@ assert_type(words.group_by_key().count(), KTable[str, int])
 assert_type(lengths.group_by_key().aggregate(float, total), KTable[str, float])
 assert_type(words.group_by_key().count().to_stream(), KStream[str, int])
 assert_type(words.split().branch(lambda key, value: True).no_default(), dict[str, KStream[str, str]])
+
+
+class Passing(Processor):
+    def process(self, record: Record[str, str]) -> None:
+        self.context.forward(record)
+
+
+class Shouting(FixedKeyProcessor):
+    def process(self, record: Record[Any, Any]) -> None:
+        self.context.forward(record.with_value(record.value.upper()))
+
+
+assert_type(words.process(Passing), KStream[Any, Any])
+assert_type(words.process_values(Shouting), KStream[str, Any])

@@ -2,6 +2,7 @@
 
 from headrace._core.operators.null_key_filter import NullKeyFilter
 from headrace._core.operators.pass_through import PassThrough
+from headrace._core.operators.processor import UserProcessor
 from headrace._core.operators.session_window_aggregate import SessionWindowAggregate
 from headrace._core.operators.sink import Sink
 from headrace._core.operators.sliding_window_aggregate import SlidingWindowAggregate
@@ -55,6 +56,7 @@ __all__ = [
     "TableToStream",
     "TimeWindowAggregate",
     "TimeWindowCount",
+    "UserProcessor",
     "VersionedTableSource",
     "WindowSettings",
 ]

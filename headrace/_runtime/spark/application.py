@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import uuid
+from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +14,7 @@ from headrace._graph.configured import configured
 from headrace._graph.graph import Graph
 from headrace._runtime.spark import manifest as manifests
 from headrace._runtime.spark import query as queries
+from headrace._runtime.spark.clock import Clock, system_clock
 from headrace._runtime.spark.counters import CounterFile
 from headrace._runtime.spark.interactive import StoreReader
 from headrace._runtime.spark.plan import Plan, make_plan, partition_counts
@@ -32,6 +36,8 @@ class Application:
         self._given_session = spark
         self._session: Any = None
         self._query: Any = None
+        self._run = uuid.uuid4().hex
+        self.clock: Clock = system_clock
 
     @property
     def spark(self) -> Any:
@@ -41,16 +47,19 @@ class Application:
 
     def process_available(self) -> None:
         self._refuse_running("process_available()")
+        clock = self.clock
         while True:
-            plan, query = self._started(available_now=True)
+            plan, query = self._started(clock, available_now=True)
             before = self._written_and_read(plan)
             queries.await_end(query)
             if self._written_and_read(plan) == before:
                 return
+            # Further rounds see one time: a clock that feeds an input topic would else never come to an end.
+            clock = partial(int, clock())
 
     def start(self) -> None:
         self._refuse_running("start()")
-        _, self._query = self._started(available_now=False)
+        _, self._query = self._started(self.clock, available_now=False)
 
     def await_termination(self, timeout: timedelta | None) -> bool:
         if self._query is None:
@@ -95,6 +104,7 @@ class Application:
             spark_partitions=manifest.spark_partitions,
             instance=manifest.instance,
             epoch=manifest.epoch + 1,
+            run=self._run,
         )
         current = manifests.layout(self._graph, plan, self._config)
         if manifest.epoch:
@@ -102,9 +112,10 @@ class Application:
             self._refuse_lost_checkpoint(manifest)
         return plan, manifests.next_start(manifest, current)
 
-    def _started(self, *, available_now: bool) -> tuple[Plan, Any]:
+    def _started(self, clock: Clock, *, available_now: bool) -> tuple[Plan, Any]:
         """A new start of the application; any earlier one still running can no longer write."""
         plan, manifest = self._planned()
+        plan = replace(plan, clock=clock)
         manifests.save(self._config, manifest)
         TopicLog(plan.topics_dir).sweep(_ABANDONED_AFTER_S)
         return plan, queries.start(self.spark, plan, self._config, available_now=available_now)

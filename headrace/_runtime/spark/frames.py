@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 
@@ -13,8 +14,12 @@ from headrace._core.order import Ints, Order
 from headrace.record import Headers
 from headrace.topics.log import RECORD_SCHEMA
 
+# stages that are none
 TO_SINK = -1
 METRICS = -2
+ALARM = -3
+# a channel that is none
+TICK = -1
 
 SCHEMA = pa.schema(
     [
@@ -39,7 +44,8 @@ class Frame(NamedTuple):
     """One row between stages.
 
     `stage` and `target` say where it goes: the index of a stage and the route of a task, or `TO_SINK` and a partition.
-    `hop` and `origin` say who made it, `seq` counts the records that one made before, `channel` is the topic's index.
+    `hop` and `origin` say who made it, `seq` counts the records that one made before, `channel` is the topic's index,
+    or `TICK`. Frames to `METRICS` and `ALARM` hold what the sink adds up.
     """
 
     stage: int
@@ -49,6 +55,13 @@ class Frame(NamedTuple):
     seq: int
     channel: int
     payload: bytes
+
+
+class Tick(msgspec.Struct, frozen=True):
+    """Tells a task what the clock of the batch shows, and which run of the application it belongs to."""
+
+    clock_ms: int
+    run: str
 
 
 def rows(frames: list[Frame]) -> pa.RecordBatch:

@@ -13,7 +13,7 @@ from headrace._core.metrics import Metrics
 from headrace._core.order import Order
 from headrace._runtime.spark import frames
 from headrace._runtime.spark.collector import FrameCollector
-from headrace._runtime.spark.frames import METRICS, Frame
+from headrace._runtime.spark.frames import METRICS, TICK, Frame, Tick
 from headrace._runtime.spark.plan import Plan, Stage
 from headrace.errors import StreamsError
 
@@ -30,6 +30,15 @@ def ingest(
         yield from _processed(plan, stage, topic, partition, chunks)
     else:
         yield from _raw(plan, stage, topic, partition, chunks)
+
+
+def tick_frames(plan: Plan, tick: Tick) -> Iterator[Frame]:
+    """A tick for every task with processors, so that each runs in every batch."""
+    payload = msgspec.json.encode(tick)
+    for stage in plan.chain:
+        if stage.blueprint.has_processors:
+            for target in plan.routes[stage.index][0]:
+                yield Frame(stage.index, target, -1, 0, 0, TICK, payload)
 
 
 def metrics_frame(metrics: Metrics) -> Frame:

@@ -12,6 +12,7 @@ from functools import cached_property
 from headrace._graph.graph import Graph
 from headrace._graph.stages import stages
 from headrace._runtime.assemble import TaskBlueprint, blueprints
+from headrace._runtime.spark.clock import Clock, system_clock
 from headrace._runtime.spark.routing import routes
 from headrace.config import StreamsConfig
 from headrace.errors import TopicError, known_names, nearest
@@ -42,6 +43,13 @@ class Plan:
     partitions: Mapping[str, int]
     sink_topics: tuple[str, ...]
     spark_partitions: int
+    run: str
+    clock: Clock
+
+    @cached_property
+    def timed(self) -> bool:
+        """Whether there are processors: then batches carry a clock, and tasks live on from batch to batch of a run."""
+        return any(stage.blueprint.has_processors for stage in self.stages)
 
     @cached_property
     def chain(self) -> tuple[Stage, ...]:
@@ -138,6 +146,8 @@ def make_plan(
     spark_partitions: int,
     instance: str,
     epoch: int,
+    run: str = "",
+    clock: Clock = system_clock,
 ) -> Plan:
     counts, tasks = partition_counts(graph, user_topics)
     stages = []
@@ -155,4 +165,6 @@ def make_plan(
         partitions=counts,
         sink_topics=graph.sink_topics,
         spark_partitions=spark_partitions,
+        run=run,
+        clock=clock,
     )

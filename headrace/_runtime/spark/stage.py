@@ -7,16 +7,19 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from pyspark.sql import Row
 from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
 from headrace._core.chunk import Chunk
 from headrace._core.metrics import Metrics
+from headrace._runtime.assemble import TASK
 from headrace._runtime.spark import frames, program
 from headrace._runtime.spark.collector import FrameCollector
 from headrace._runtime.spark.failures import reported
-from headrace._runtime.spark.frames import Frame
+from headrace._runtime.spark.frames import ALARM, TICK, Frame, Tick
 from headrace._runtime.spark.ingest import metrics_frame
+from headrace._runtime.spark.lives import LifeKeeper
 from headrace._runtime.spark.plan import Plan, Stage
 from headrace._runtime.spark.state_bridge import SparkDurableTask
 from headrace._state.changelog import TaskState
@@ -55,13 +58,28 @@ class StageProcessor(StatefulProcessor):
     def _run(self, plan: Plan, stage: Stage, partition: int, received: Iterable[Frame]) -> Iterator[Frame]:
         metrics = Metrics()
         collector = FrameCollector(plan, stage.index, partition, partition)
+        tick, chunks = _sorted_out(plan, received)
         with self._state(plan, stage, partition) as state:
             stores = {name: state.store(name) for name in stage.blueprint.stores}
-            task = stage.blueprint.make_task(partition, stores, collector, metrics, plan.places)
+            keeper = LifeKeeper(stores[TASK], tick.run) if stage.blueprint.has_processors else None
+            task = stage.blueprint.make_task(
+                partition,
+                stores,
+                collector,
+                metrics,
+                plan.places,
+                system_time_ms=tick.clock_ms,
+                revive=keeper.revive if keeper else None,
+            )
             collector.context = task.context
-            for _ in task.process([_chunk(plan, frame) for frame in sorted(received, key=_made)]):
+            for _ in task.process(chunks):
                 yield from collector.drain()
             yield from collector.finish()
+            if keeper is not None and task.processors is not None:
+                task.punctuate()
+                yield from collector.finish()
+                keeper.keep(task.processors)
+                yield Frame(ALARM, 0, 0, 0, 0, 0, msgspec.json.encode(task.processors.next_wall_clock_ms()))
             state.commit()
         yield metrics_frame(metrics)
 
@@ -69,6 +87,17 @@ class StageProcessor(StatefulProcessor):
         local = Path(plan.local_dir or tempfile.gettempdir()) / "headrace-replicas" / plan.instance
         describe = f"application {plan.application_id!r}, task {stage.blueprint.sub.number}_{partition}"
         return TaskState(self._durable, Replica(local / f"{stage.index}-{partition}"), describe)
+
+
+def _sorted_out(plan: Plan, received: Iterable[Frame]) -> tuple[Tick, list[Chunk]]:
+    """The tick of the batch, if there is one, and the records."""
+    tick, chunks = Tick(0, ""), []
+    for frame in sorted(received, key=_made):
+        if frame.channel == TICK:
+            tick = msgspec.json.decode(frame.payload, type=Tick)
+        else:
+            chunks.append(_chunk(plan, frame))
+    return tick, chunks
 
 
 def _as_frame(row: Row) -> Frame:

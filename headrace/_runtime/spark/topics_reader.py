@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -11,37 +12,50 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 
 from headrace._runtime.spark import frames, program
 from headrace._runtime.spark.admission import admitted
+from headrace._runtime.spark.clock import AlarmFile
 from headrace._runtime.spark.failures import reported
-from headrace._runtime.spark.frames import Frame
-from headrace._runtime.spark.ingest import ingest
+from headrace._runtime.spark.frames import Frame, Tick
+from headrace._runtime.spark.ingest import ingest, tick_frames
 from headrace._runtime.spark.plan import Plan
 from headrace.topics.log import Extent, TopicLog
 
 _ROWS_PER_READ = 16
+_CLOCK, _RUN = "$clock", "$run"  # no topic is called so
+
+Offsets = dict[str, Any]
 
 
 @dataclass
 class Slice(InputPartition):
-    """Offset ranges to be read by one Spark task, with the places of their data."""
+    """Offset ranges to be read by one Spark task, with the places of their data; one of a batch has its tick."""
 
     ranges: list[tuple[str, int, int, int, list[Extent]]]
+    tick: Tick | None
 
-    def __init__(self, ranges: list[tuple[str, int, int, int, list[Extent]]]) -> None:
+    def __init__(self, ranges: list[tuple[str, int, int, int, list[Extent]]], tick: Tick | None = None) -> None:
         super().__init__(None)
         self.ranges = ranges
+        self.tick = tick
 
 
 class TopicsReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Plans batches on the driver and reads them on the workers. Offsets: `{"topic-partition": next offset}`."""
+    """Plans batches on the driver and reads them on the workers. Offsets: `{"topic-partition": next offset}`.
+
+    Where there are processors, offsets also hold the clock of the batch and the run it belongs to: Spark logs them
+    before the batch runs, so one that is repeated sees the same. A batch without records is planned once as a query
+    starts, and while it runs on whenever the wall clock has something to fire.
+    """
 
     def __init__(self, packed: bytes, max_records: int) -> None:
         self._packed = packed
         self._max_records = max_records
         self._log: TopicLog | None = None
         self._until: dict[str, int] | None = None
+        self._begun = False
 
-    def initialOffset(self) -> dict[str, int]:  # noqa: N802
-        return {_key(topic, partition): 0 for topic, partition in self._plan.places}
+    def initialOffset(self) -> Offsets:  # noqa: N802
+        timed = {_CLOCK: 0, _RUN: ""} if self._plan.timed else {}
+        return {**{_key(topic, partition): 0 for topic, partition in self._plan.places}, **timed}
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
         return ReadMaxRows(self._max_records)
@@ -50,25 +64,36 @@ class TopicsReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         with reported():
             self._until = self._ends()
 
-    def reportLatestOffset(self) -> dict[str, int]:  # noqa: N802
+    def reportLatestOffset(self) -> Offsets:  # noqa: N802
         with reported():
-            return self._ends()
+            return {**self._ends()}
 
-    def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:  # noqa: N802
+    def latestOffset(self, start: Offsets, limit: ReadLimit) -> Offsets:  # noqa: N802
         with reported():
             ends = self._until or self._ends()
-            if isinstance(limit, ReadAllAvailable):
-                return ends
-            assert isinstance(limit, ReadMaxRows)
-            places = self._plan.places
-            starts = [start.get(_key(*place), 0) for place in places]
-            limits = [ends[_key(*place)] for place in places]
-            chosen = admitted(self._topic_log, places, starts, limits, limit.max_rows)
-            return {_key(*place): offset for place, offset in zip(places, chosen, strict=True)}
+            if not isinstance(limit, ReadAllAvailable):
+                assert isinstance(limit, ReadMaxRows)
+                places = self._plan.places
+                starts = [start.get(_key(*place), 0) for place in places]
+                limits = [ends[_key(*place)] for place in places]
+                chosen = admitted(self._topic_log, places, starts, limits, limit.max_rows)
+                ends = {_key(*place): offset for place, offset in zip(places, chosen, strict=True)}
+            return self._timed(start, ends) if self._plan.timed else {**ends}
 
-    def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
+    def _timed(self, start: Offsets, ends: dict[str, int]) -> Offsets:
+        """The offsets with clock and run, or `start` itself if there is neither a record nor a reason to tick."""
+        now_ms = max(self._plan.clock(), start.get(_CLOCK, 0))
+        rings = self._until is None and AlarmFile(self._plan.state_dir).rings(now_ms)
+        if self._begun and not rings and all(start.get(place, 0) == offset for place, offset in ends.items()):
+            return start
+        self._begun = True
+        return {**ends, _CLOCK: now_ms, _RUN: self._plan.run}
+
+    def partitions(self, start: Offsets, end: Offsets) -> Sequence[InputPartition]:
         with reported():
             slices: list[Slice] = [Slice([]) for _ in range(self._plan.spark_partitions)]
+            if self._plan.timed:
+                slices[0].tick = Tick(end.get(_CLOCK, 0), end.get(_RUN, ""))
             filled = 0
             for topic, partition in self._plan.places:
                 first, last = start.get(_key(topic, partition), 0), end.get(_key(topic, partition), 0)
@@ -76,13 +101,15 @@ class TopicsReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                     extents = self._topic_log.extents(topic, partition, first, last)
                     slices[filled % len(slices)].ranges.append((topic, partition, first, last, extents))
                     filled += 1
-            return [one for one in slices if one.ranges]
+            return [one for one in slices if one.ranges or one.tick]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, Slice)
         with reported():
             plan = program.load(self._packed)
             log = TopicLog(plan.topics_dir)
+            if partition.tick is not None:
+                yield frames.rows(list(tick_frames(plan, partition.tick)))
             for topic, number, first, last, extents in partition.ranges:
                 waiting: list[Frame] = []
                 for frame in ingest(plan, topic, number, first, log.read_extents(extents, first, last)):

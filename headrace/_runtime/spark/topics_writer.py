@@ -12,9 +12,10 @@ from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMess
 
 from headrace._core.metrics import Counts, total
 from headrace._runtime.spark import frames, program
+from headrace._runtime.spark.clock import AlarmFile
 from headrace._runtime.spark.counters import CounterFile
 from headrace._runtime.spark.failures import reported
-from headrace._runtime.spark.frames import METRICS, Frame
+from headrace._runtime.spark.frames import ALARM, METRICS, Frame
 from headrace._runtime.spark.manifest import refuse_fenced
 from headrace._runtime.spark.plan import Plan
 from headrace.topics.log import Run, SegmentWriter, TopicLog
@@ -26,6 +27,7 @@ class Written(WriterCommitMessage):
 
     runs: list[Run] = field(default_factory=list)
     counts: Counts = field(default_factory=dict)
+    due_ms: list[int] = field(default_factory=list)
 
 
 class TopicsWriter(DataSourceStreamArrowWriter):
@@ -39,13 +41,16 @@ class TopicsWriter(DataSourceStreamArrowWriter):
             plan = program.load(self._packed)
             parts: list[Counts] = []
             outputs: list[Frame] = []
+            due_ms: list[int | None] = []
             for batch in iterator:
                 for frame in map(Frame._make, zip(*(column.to_pylist() for column in batch.columns), strict=True)):
                     if frame.stage == METRICS:
                         parts.append(msgspec.json.decode(frame.payload))
+                    elif frame.stage == ALARM:
+                        due_ms.append(msgspec.json.decode(frame.payload))
                     else:
                         outputs.append(frame)
-            return Written(write_runs(plan, outputs), total(parts))
+            return Written(write_runs(plan, outputs), total(parts), [due for due in due_ms if due is not None])
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
         with reported():
@@ -56,6 +61,8 @@ class TopicsWriter(DataSourceStreamArrowWriter):
             create = {topic: plan.partitions[topic] for topic in plan.sink_topics}
             _log_of(plan.topics_dir).commit(runs, producer=plan.instance, batch=batchId, create=create)
             CounterFile(plan.state_dir).add(batchId, total(message.counts for message in written))
+            if plan.timed:
+                AlarmFile(plan.state_dir).set(min((due for message in written for due in message.due_ms), default=None))
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: ARG002, N803
         with reported():

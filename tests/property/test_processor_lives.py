@@ -1,0 +1,99 @@
+"""However batches are cut, lost and repeated, and wherever they run, processors live on as if there were none.
+
+Fields, schedules and stores of processors, on real state; the clock moves when all records are in.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import headrace as hr
+from headrace.testing import TopologyTestDriver
+from tests.support.plan_runner import PlanRunner
+from tests.support.topologies import busy
+
+RECORDS = st.lists(
+    st.tuples(st.sampled_from("abc"), st.integers(0, 9), st.integers(0, 60), st.integers(0, 2)), max_size=30
+)
+EVENTS = st.sampled_from([None, None, "before", "after", "restart"])
+CUTS = st.lists(st.tuples(st.integers(1, 12), EVENTS), max_size=10)
+MOVES = st.lists(st.tuples(st.integers(0, 25), EVENTS), max_size=4)
+
+
+def run(records, cuts, moves, partitions):
+    with TemporaryDirectory() as name:
+        topics = hr.LocalTopics(Path(name) / "topics")
+        topics.create("in", partitions=partitions)
+        listed = [hr.Record(key, value, at, partition=where % partitions) for key, value, at, where in records]
+        topics.produce("in", listed)
+        runner = PlanRunner(busy(), Path(name))
+        one(runner, 1, None, tick=True)
+        for limit, event in cuts:
+            one(runner, limit, event)
+        while runner.run_batch(1_000):
+            pass
+        for milliseconds, event in moves:
+            runner.clock_ms += milliseconds
+            one(runner, 1, event, tick=True)
+        return runner.outputs()
+
+
+def one(runner, limit, event, *, tick=False):
+    if event == "restart":
+        runner.restart()
+    elif event is not None:
+        runner.run_batch(limit, fail=event, tick=tick)
+    runner.run_batch(limit, tick=tick)
+
+
+@settings(max_examples=40)
+@given(records=RECORDS, cuts=CUTS, moves=MOVES)
+def test_cuts_failures_and_machines_do_not_change_what_processors_do(records, cuts, moves):
+    undisturbed = [(milliseconds, None) for milliseconds, _ in moves]
+    assert run(records, cuts, moves, 3) == run(records, [], undisturbed, 3)
+
+
+@settings(max_examples=25)
+@given(records=RECORDS, moves=MOVES, limit=st.integers(1, 12))
+def test_driver_and_plan_run_processors_alike(records, moves, limit):
+    found = run(records, [(limit, None)] * 40, moves, 1)
+    with TopologyTestDriver(busy()) as driver:
+        for key, value, timestamp_ms, _ in records:
+            driver.input_topic("in").pipe(key, value, timestamp_ms)
+        for milliseconds, _ in moves:
+            driver._runtime.advance(milliseconds)
+        outputs = driver._runtime.outputs
+        expected = [(message.key, message.value, message.timestamp_ms) for message in outputs.get("first", [])]
+    assert found["first"].get(0, []) == expected
+
+
+def test_processor_of_the_same_run_goes_on_with_the_code_of_today(tmp_path):
+    """A batch repeated after a failure belongs to the run that planned it; mended code must reach it all the same."""
+
+    def versioned(version):
+        class Versioned(hr.Processor):
+            seen = 0
+
+            def process(self, record):
+                self.seen += 1
+                self.context.forward(record.with_value([version, self.seen]))
+
+        Versioned.__module__ = "__main__"  # as in a script: classes travel by value
+        builder = hr.StreamsBuilder()
+        builder.stream("in").process(lambda: Versioned()).to("out")
+        return builder.build()
+
+    topics = hr.LocalTopics(tmp_path / "topics")
+    topics.create("in", partitions=1)
+    topics.produce("in", [hr.Record("k", "v", timestamp_ms) for timestamp_ms in range(4)])
+    runner = PlanRunner(versioned("old"), tmp_path)
+    runner.run_batch(2)
+    runner.topology = versioned("new")
+    runner.restart()
+    runner.run_batch(2)
+    found = [record.value for record in topics.read("out")]
+    assert found == [["old", 1], ["old", 2], ["new", 3], ["new", 4]]
