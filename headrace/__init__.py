@@ -22,6 +22,7 @@ from headrace.ktable import KTable
 from headrace.record import Record
 from headrace.state import Stores
 from headrace.streams import Streams
+from headrace.suppressed import BufferConfig, Suppressed
 from headrace.timestamps import (
     ConsumerRecord,
     fail_on_invalid_timestamp,
@@ -38,6 +39,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "BranchedKStream",
+    "BufferConfig",
     "Change",
     "ConfigError",
     "ConsumerRecord",
@@ -59,6 +61,7 @@ __all__ = [
     "StreamsBuilder",
     "StreamsConfig",
     "StreamsError",
+    "Suppressed",
     "TimeWindowedKStream",
     "TimeWindows",
     "TopicError",

@@ -36,7 +36,10 @@ class Collector(Protocol):
 
 
 class TaskContext:
-    """One per task. `order` places the records of the current batch; `position` is the current one's row in it."""
+    """One per task. `order` places the records of the current batch; `position` is the current one's row in it.
+
+    `topic` is where the task read the current one, a user's topic or an internal one.
+    """
 
     def __init__(self, task_id: str, collector: Collector, stores: Mapping[str, Any], metrics: Metrics) -> None:
         self.task_id = task_id
@@ -44,6 +47,7 @@ class TaskContext:
         self.metrics = metrics
         self.order: Order
         self.position = 0
+        self.topic = ""
         self._stores = stores
 
     def store(self, name: str) -> Any:

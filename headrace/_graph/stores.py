@@ -52,6 +52,11 @@ class Session(Store):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SuppressBuffer(Store):
+    """The rows a suppressed table holds back."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Versioned(Store):
     """Values by key and time of validity."""
 

@@ -37,6 +37,11 @@ class Golden:
         """Whether any stretch of the steps, taken at once, is taken in their order."""
         return self.error is None and in_merge_order([list(step) for step in self.steps])
 
+    @property
+    def counts_names(self) -> bool:
+        """Whether results depend on how long the names of topics are, as a buffer limited by bytes counts them."""
+        return "max_bytes" in self.params
+
 
 @cache
 def goldens(topology_id: str) -> tuple[Golden, ...]:
