@@ -24,8 +24,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 _USAGE = struct.Struct(">QQ")
-_BUFFER_TIME = 8
-_TIMESTAMP_OFFSET_PARTITION = 8 + 8 + 4
+_FIXED_SIZE = 8 + 8 + 8 + 4  # buffer time, timestamp, offset, partition
 
 
 class Buffered(NamedTuple, Generic[K, V]):
@@ -189,14 +188,12 @@ class SuppressBuffer(TypedStore[K], Generic[K, V]):
 
 
 def _size(key: bytes, prior: bytes | None, old: bytes | None, new: bytes | None, topic: str, headers: Headers) -> int:
-    """What a row counts in Kafka Streams; the replaced value only once if it is the one downstream knows.
-
-    Names count by their UTF-16 units.
-    """
+    """What a row counts in Kafka Streams: the replaced value only if it is another than the one downstream knows."""
     values = len(prior or b"") + (0 if old == prior else len(old or b"")) + len(new or b"")
     told = sum(_units(name) + len(value or b"") for name, value in headers)
-    return _BUFFER_TIME + len(key) + values + _TIMESTAMP_OFFSET_PARTITION + _units(topic) + told
+    return _FIXED_SIZE + len(key) + values + _units(topic) + told
 
 
 def _units(text: str) -> int:
+    """How long Java says a text is."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le")) // 2
