@@ -28,6 +28,36 @@ class Mutation(NamedTuple):
 
 MUTATIONS = (
     Mutation(
+        "a window's result leaves when stream time reaches its end plus grace, not later",
+        "_core/operators/table_suppress.py",
+        "time_ms - settings.wait_ms",
+        "time_ms - settings.wait_ms - 1",
+    ),
+    Mutation(
+        "a row held back keeps the time of its first update",
+        "_state/suppress_buffer.py",
+        "time_ms = buffer_time_ms if present is None else present.buffer_time_ms",
+        "time_ms = buffer_time_ms",
+    ),
+    Mutation(
+        "windows without a result leave silently",
+        "_core/operators/table_suppress.py",
+        "if row.value is not None or not self._settings.until_window_closes:",
+        "if True:",
+    ),
+    Mutation(
+        "what is held back replaces what left before",
+        "_state/suppress_buffer.py",
+        "prior = old if present is None else present.prior",
+        "prior = old",
+    ),
+    Mutation(
+        "a value that is replaced counts beside the one downstream knows",
+        "_state/suppress_buffer.py",
+        '(0 if old == prior else len(old or b""))',
+        "0",
+    ),
+    Mutation(
         "a result carries the highest timestamp of what went into it",
         "_core/timestamps.py",
         "return max(first_ms, second_ms)",

@@ -31,6 +31,7 @@ from headrace.processor import (
 from headrace.record import Record
 from headrace.state import Stores
 from headrace.streams import Streams
+from headrace.suppressed import BufferConfig, Suppressed
 from headrace.timestamps import (
     ConsumerRecord,
     fail_on_invalid_timestamp,
@@ -47,6 +48,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "BranchedKStream",
+    "BufferConfig",
     "Cancellable",
     "Change",
     "ConfigError",
@@ -74,6 +76,7 @@ __all__ = [
     "StreamsBuilder",
     "StreamsConfig",
     "StreamsError",
+    "Suppressed",
     "TimeWindowedKStream",
     "TimeWindows",
     "To",

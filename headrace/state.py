@@ -9,11 +9,12 @@ from headrace._graph import stores
 from headrace._graph.checks import checked_duration
 from headrace._graph.names import checked_name
 from headrace._state.readonly import ValueAndTimestamp
+from headrace._state.readonly_suppress import WaitingRow
 from headrace._state.versioned_store import NEWEST, NOT_PUT, VersionedRecord
 from headrace.errors import TopologyError
 from headrace.serdes import Serde
 
-__all__ = ["NEWEST", "NOT_PUT", "Stores", "ValueAndTimestamp", "VersionedRecord"]
+__all__ = ["NEWEST", "NOT_PUT", "Stores", "ValueAndTimestamp", "VersionedRecord", "WaitingRow"]
 
 
 class Stores:

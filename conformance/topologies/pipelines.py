@@ -10,7 +10,7 @@ from conformance.registry import ms, topology
 from conformance.topologies.windows import session_windows, time_windows, windowed
 
 
-@topology("clicks-per-country", requires="suppress")
+@topology("clicks-per-country", requires="stream-table joins")
 def clicks_per_country(builder: hr.StreamsBuilder, **windows: int) -> None:
     """The first example of the documentation: clicks with the country of their user, final counts per window."""
     clicks: Any = builder.stream("clicks")
@@ -49,17 +49,17 @@ def session_filtered_count(builder: hr.StreamsBuilder, **windows: int) -> None:
 @topology("time-window-table-aggregate")
 def time_table_aggregate(builder: hr.StreamsBuilder, **windows: int) -> None:
     """What a windowed aggregation sends as the old value becomes visible."""
-    grouped = windowed(builder, time_windows(**windows)).count().group_by(_by_inner_key)
+    grouped = windowed(builder, time_windows(**windows)).count().group_by(by_inner_key)
     grouped.aggregate(f.empty, f.plus, f.minus).to_stream().to("out")
 
 
-@topology("suppress-time-window-and-aggregate", requires="suppress")
+@topology("suppress-time-window-and-aggregate")
 def suppress_and_aggregate(builder: hr.StreamsBuilder, **windows: int) -> None:
     final = windowed(builder, time_windows(**windows)).count().suppress(hr.Suppressed.until_window_closes())
-    final.group_by(_by_inner_key).aggregate(f.empty, f.plus, f.minus).to_stream().to("out")
+    final.group_by(by_inner_key).aggregate(f.empty, f.plus, f.minus).to_stream().to("out")
 
 
-@topology("suppress-and-join", requires="suppress")
+@topology("suppress-and-join", requires="table-table joins")
 def suppress_and_join(builder: hr.StreamsBuilder, *, limit: int) -> None:
     """What a join sees of a table that holds its updates back."""
     left: Any = builder.table("left")
@@ -71,5 +71,5 @@ def _is_even(window: Any, count: int) -> bool:  # noqa: ARG001
     return count % 2 == 0
 
 
-def _by_inner_key(window: Any, count: int) -> tuple[str, str]:
+def by_inner_key(window: Any, count: int) -> tuple[str, str]:
     return window.key, f"{window.window.start_ms}={count}"

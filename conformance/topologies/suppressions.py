@@ -10,45 +10,43 @@ from conformance.registry import ms, topology
 from conformance.topologies.windows import session_windows, sliding_windows, time_windows, windowed
 from headrace import serdes
 
-_NEEDS = "suppress"
 
-
-@topology("suppress-time-window", requires=_NEEDS)
+@topology("suppress-time-window")
 def time_window(builder: hr.StreamsBuilder, *, max_records: int | None = None, **windows: int) -> None:
     counts = windowed(builder, time_windows(**windows)).count()
     counts.suppress(_until_window_closes(max_records)).to_stream().to("out")
 
 
-@topology("suppress-time-window-aggregate", requires=_NEEDS)
+@topology("suppress-time-window-aggregate")
 def time_window_aggregate(builder: hr.StreamsBuilder, *, max_records: int | None = None, **windows: int) -> None:
     texts = windowed(builder, time_windows(**windows)).aggregate(f.empty, f.concat_or_delete)
     texts.suppress(_until_window_closes(max_records)).to_stream().to("out")
 
 
-@topology("suppress-sliding-window", requires=_NEEDS)
+@topology("suppress-sliding-window")
 def sliding_window(builder: hr.StreamsBuilder, **windows: int) -> None:
     counts = windowed(builder, sliding_windows(**windows)).count()
     counts.suppress(_until_window_closes(None)).to_stream().to("out")
 
 
-@topology("suppress-session-window", requires=_NEEDS)
+@topology("suppress-session-window")
 def session_window(builder: hr.StreamsBuilder, **windows: int) -> None:
     counts = windowed(builder, session_windows(**windows)).count()
     counts.suppress(_until_window_closes(None)).to_stream().to("out")
 
 
-@topology("suppress-time-limit", requires=_NEEDS)
+@topology("suppress-time-limit")
 def time_limit(builder: hr.StreamsBuilder, *, limit: int, **buffer: Any) -> None:
     _limited(builder, limit, buffer).to_stream().to("out")
 
 
-@topology("suppress-time-limit-of-count", requires=_NEEDS)
+@topology("suppress-time-limit-of-count")
 def time_limit_of_count(builder: hr.StreamsBuilder, *, limit: int, **buffer: Any) -> None:
     counts: Any = builder.stream("in").group_by_key().count()
     counts.suppress(_until_time_limit(limit, **buffer)).to_stream().to("out")
 
 
-@topology("suppress-and-aggregate", requires=_NEEDS)
+@topology("suppress-and-aggregate")
 def suppress_and_aggregate(builder: hr.StreamsBuilder, *, limit: int, **buffer: Any) -> None:
     """What a suppressed table sends as the old value becomes visible."""
     grouped = _limited(builder, limit, buffer).group_by(f.by_group)

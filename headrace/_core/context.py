@@ -36,8 +36,8 @@ class Collector(Protocol):
 class TaskContext:
     """One per task. `order` places the records of the current batch; `position` is the current one's row in it.
 
-    `places` are topic and partition by `Order.source`. Times and `agenda` are for tasks with processors of the user's;
-    `system_time_ms` is set by the runner.
+    `topic` is where the task read it, a user's topic or an internal one. `places` are topic and partition by
+    `Order.source`. Times and `agenda` are for tasks with processors of the user's; the runner sets `system_time_ms`.
     """
 
     task_id: str
@@ -51,6 +51,7 @@ class TaskContext:
     stream_time_ms: int = -1
     punctuating: bool = False
     position: int = 0
+    topic: str = ""
     order: Order = field(default_factory=Order.of_nothing)
     agenda: Agenda = field(init=False)
 

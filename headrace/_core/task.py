@@ -91,6 +91,7 @@ class Task:
             source = self._sources[chunk.topic]
             if index not in loaded:
                 loaded[index] = self._decoded(source, chunk)
+            self.context.topic = chunk.topic
             self._forward(source, loaded[index], start, stop, first)
             first += stop - start
             if stop == chunk.rows:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from headrace._graph.graph import Graph
-from headrace._graph.nodes import Node, WindowedAggregate, stream_time_table
-from headrace._graph.stores import KeyValue, Session, Store, TimestampedWindow
+from headrace._graph.nodes import Node, Suppress, WindowedAggregate, stream_time_table
+from headrace._graph.stores import KeyValue, Session, Store, SuppressBuffer, TimestampedWindow
 from headrace.config import StreamsConfig
-from headrace.serdes import Long
+from headrace.serdes import Long, Serde, SessionWindowed, Windowed
 
 
 def configured(graph: Graph, config: StreamsConfig) -> Graph:
@@ -18,9 +19,10 @@ def configured(graph: Graph, config: StreamsConfig) -> Graph:
     stores = {name: _by_key(store) for name, store in graph.stores.items()}
     nodes: list[Node] = []
     for node in graph.nodes:
-        if isinstance(node, WindowedAggregate):
+        if isinstance(node, WindowedAggregate | Suppress):
             times = stream_time_table(node.name)
-            stores[times] = KeyValue(name=times, key_serde=node.key_serde, value_serde=Long())
+            key_serde = _inner(graph.stores[node.stores[0]].key_serde)
+            stores[times] = KeyValue(name=times, key_serde=key_serde, value_serde=Long())
             nodes.append(replace(node, stores=(*node.stores, times)))
         else:
             nodes.append(node)
@@ -28,4 +30,9 @@ def configured(graph: Graph, config: StreamsConfig) -> Graph:
 
 
 def _by_key(store: Store) -> Store:
-    return replace(store, by_key=True) if isinstance(store, TimestampedWindow | Session) else store
+    return replace(store, by_key=True) if isinstance(store, TimestampedWindow | Session | SuppressBuffer) else store
+
+
+def _inner(key_serde: Serde[Any] | None) -> Serde[Any] | None:
+    """The serde of the keys that have a time: of windowed keys, the key within."""
+    return key_serde.given if isinstance(key_serde, Windowed | SessionWindowed) else key_serde

@@ -196,5 +196,9 @@ class GraphBuilder:
                 raise TopologyError(message)
         return None
 
+    def writers_of(self, topics: tuple[str, ...]) -> tuple[str, ...]:
+        """The names of the sinks that write these topics."""
+        return tuple(node.name for node in self._nodes.values() if isinstance(node, Sink) and node.topic in topics)
+
     def build(self) -> Graph:
         return Graph(tuple(self._nodes.values()), dict(self._stores))

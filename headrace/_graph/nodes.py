@@ -9,6 +9,7 @@ from typing import Any
 from headrace._graph.stores import Store
 from headrace.processor import ProcessorFactory
 from headrace.serdes import Serde
+from headrace.suppressed import BufferConfig
 from headrace.timestamps import Extractor
 from headrace.windowing import Windows
 
@@ -223,6 +224,19 @@ class TableMapValues(TableNode):
     """One value into one value, seeing the key."""
 
     mapper: Callable[[Any, Any], Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Suppress(TableNode):
+    """Holds the last update of each row back for `wait_ms`: after the end of its window, or after its first update."""
+
+    until_window_closes: bool
+    wait_ms: int
+    buffer: BufferConfig
+
+    @property
+    def internal_stores(self) -> tuple[str, ...]:
+        return (STREAM_TIMES,)
 
 
 @dataclass(frozen=True, kw_only=True)

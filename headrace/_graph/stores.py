@@ -54,6 +54,13 @@ class Session(Store):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SuppressBuffer(Store):
+    """The rows a suppressed table holds back; `by_key` lets those of each key leave by the time of that key."""
+
+    by_key: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class Versioned(Store):
     """Values by key and time of validity."""
 

@@ -186,6 +186,18 @@ def _key_times(node: nodes.Node) -> str | None:
     return times if times in node.stores else None
 
 
+def _suppress(node: nodes.Suppress) -> Operator:
+    settings = ops.SuppressSettings(
+        store=node.stores[0],
+        stream_times=nodes.STREAM_TIMES,
+        key_times=_key_times(node),
+        until_window_closes=node.until_window_closes,
+        wait_ms=node.wait_ms,
+        buffer=node.buffer,
+    )
+    return ops.TableSuppress(node.name, settings)
+
+
 def _own_store(node: nodes.Node) -> str | None:
     return node.stores[0] if node.stores else None
 
@@ -226,6 +238,7 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
     nodes.TableMapValues: lambda node, _: ops.TableMapValues(
         node.name, _own_store(node), node.mapper, send_old_values=node.send_old_values
     ),
+    nodes.Suppress: lambda node, _: _suppress(node),
     nodes.TableGroupBy: lambda node, defaults: ops.TableGroupBy(
         node.name, node.selector, node.key_serde or defaults.key_serde, single_event=defaults.single_event
     ),

@@ -12,10 +12,12 @@ from headrace._state.clocks import KeyClock, RetentionClock, StoreClock
 from headrace._state.combined import CombinedReader
 from headrace._state.readonly import ReadOnlyKeyValueStore, ReadOnlyTimestampedStore
 from headrace._state.readonly_session import ReadOnlySessionStore
+from headrace._state.readonly_suppress import ReadOnlySuppressBuffer
 from headrace._state.readonly_versioned import ReadOnlyVersionedStore
 from headrace._state.readonly_window import ReadOnlyWindowStore
 from headrace._state.session_store import SessionStore
 from headrace._state.stores import KeyValueStore, TimestampedKeyValueStore
+from headrace._state.suppress_buffer import SuppressBuffer
 from headrace._state.versioned_store import VersionedStore
 from headrace._state.window_store import TimestampedWindowStore, WindowStore
 from headrace.errors import StateError, known_names, nearest
@@ -87,6 +89,10 @@ def _clock(spec: stores.TimestampedWindow | stores.Session, contents: ByteStore)
     return (KeyClock if spec.by_key else StoreClock)(contents, spec.retention_ms)
 
 
+def _suppress_buffer(spec: stores.SuppressBuffer, contents: ByteStore, serdes: _Serdes) -> SuppressBuffer[Any, Any]:
+    return SuppressBuffer(contents, *serdes, each_key=spec.by_key, name=spec.name)
+
+
 def _versioned(spec: stores.Versioned, contents: ByteStore, serdes: _Serdes) -> VersionedStore[Any, Any]:
     return VersionedStore(contents, spec.history_ms, *serdes, name=spec.name)
 
@@ -107,5 +113,6 @@ _KINDS: dict[type[stores.Store], _Kind] = {
     stores.Window: _side_by_side(_window, ReadOnlyWindowStore),
     stores.TimestampedWindow: _side_by_side(_timestamped_window, ReadOnlyWindowStore),
     stores.Session: _side_by_side(_session, ReadOnlySessionStore),
+    stores.SuppressBuffer: _side_by_side(_suppress_buffer, ReadOnlySuppressBuffer),
     stores.Versioned: _side_by_side(_versioned, ReadOnlyVersionedStore),
 }

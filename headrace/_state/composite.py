@@ -19,6 +19,9 @@ SEGMENT_SIZE: Final = b"\x04"
 LATEST: Final = b"\x05"
 HISTORY: Final = b"\x06"
 EXPIRY: Final = b"\x07"
+BY_TIME: Final = b"\x08"
+BY_KEY_AND_TIME: Final = b"\x09"
+USAGE: Final = b"\x0a"
 
 MAX_TIME: Final = (1 << 63) - 1
 TIME_SIZE: Final = 8

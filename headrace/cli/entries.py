@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from headrace._state.composite import MAX_TIME
 from headrace._state.readonly import ReadOnlyKeyValueStore, ReadOnlyTimestampedStore
 from headrace._state.readonly_session import ReadOnlySessionStore
+from headrace._state.readonly_suppress import ReadOnlySuppressBuffer
 from headrace._state.readonly_versioned import ReadOnlyVersionedStore
 from headrace._state.readonly_window import ReadOnlyWindowStore
 from headrace.cli.values import shown, shown_time
@@ -17,14 +18,15 @@ _WithTimestamp = ReadOnlyTimestampedStore[Any, Any] | ReadOnlyVersionedStore[Any
 _ByKey = ReadOnlyKeyValueStore[Any, Any] | _WithTimestamp
 
 _WINDOWED = ("key", "window start (UTC)", "window end (UTC)", "value")
+_WAITING = ("key", "value", "timestamp (UTC)", "buffer time (UTC)")
 
 
 class Listing(NamedTuple):
     """The entries of a store or of one of its keys, and how to print one."""
 
     columns: tuple[str, ...]
-    entries: list[tuple[Any, Any]]
-    row: Callable[[Any, Any], tuple[str, ...]]
+    entries: Sequence[tuple[Any, ...]]
+    row: Callable[..., tuple[str, ...]]
 
 
 def listing(view: Any, key: Any | None) -> Listing:
@@ -35,6 +37,9 @@ def listing(view: Any, key: Any | None) -> Listing:
             return Listing(_WINDOWED, list(windows), _windowed)
         case ReadOnlySessionStore():
             return Listing(_WINDOWED, list(view.all() if key is None else view.fetch(key)), _windowed)
+        case ReadOnlySuppressBuffer():
+            rows = [row for row in view.all() if key is None or shown(_without_window(row.key)) == shown(key)]
+            return Listing(_WAITING, rows, _waiting)
         case ReadOnlyTimestampedStore() | ReadOnlyVersionedStore():
             return Listing(("key", "value", "timestamp (UTC)"), _by_key(view, key), _timestamped(view))
     return Listing(("key", "value"), _by_key(view, key), lambda key, value: (shown(key), shown(value)))
@@ -50,6 +55,15 @@ def _by_key(view: _ByKey, key: Any | None) -> list[tuple[Any, Any]]:
 def _windowed(windowed: Windowed[Any], value: Any) -> tuple[str, ...]:
     window = windowed.window
     return shown(windowed.key), shown_time(window.start_ms), shown_time(window.end_ms), shown(value)
+
+
+def _waiting(key: Any, value: Any, timestamp_ms: int, buffer_time_ms: int) -> tuple[str, ...]:
+    named = str(key) if isinstance(key, Windowed) else shown(key)
+    return named, shown(value), shown_time(timestamp_ms), shown_time(buffer_time_ms)
+
+
+def _without_window(key: Any) -> Any:
+    return key.key if isinstance(key, Windowed) else key
 
 
 def _timestamped(view: _WithTimestamp) -> Callable[[Any, Any], tuple[str, ...]]:

@@ -14,29 +14,29 @@ class Wrapping(Serde[T], Generic[T]):
     """What serdes around an `inner` one share. Without it, the topology's default takes its place."""
 
     def __init__(self, inner: Serde[Any] | None = None) -> None:
-        self._given = inner
+        self.given = inner
         self.canonical = inner is not None and inner.canonical
 
     @property
     def inner(self) -> Serde[Any]:
         """The serde inside."""
-        if self._given is None:
+        if self.given is None:
             message = (
                 f"{self!r} was given no inner serde; give it one, e.g. {type(self).__name__}(serdes.String(), ...)."
             )
             raise SerdeError(message)
-        return self._given
+        return self.given
 
     def with_default(self, inner: Serde[Any]) -> Self:
         """The same around `inner`, if it was given none."""
-        if self._given is not None:
+        if self.given is not None:
             return self
         copy = type(self).__new__(type(self))
-        vars(copy).update(vars(self), _given=inner, canonical=inner.canonical)
+        vars(copy).update(vars(self), given=inner, canonical=inner.canonical)
         return copy
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({'' if self._given is None else repr(self._given)})"
+        return f"{type(self).__name__}({'' if self.given is None else repr(self.given)})"
 
     def __hash__(self) -> int:
-        return hash((type(self), self._given))
+        return hash((type(self), self.given))

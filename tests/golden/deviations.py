@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import headrace as hr
 import headrace.testing
+from conformance import functions as f
 from conformance.catalogue import TOPOLOGIES
+from conformance.topologies.pipelines import by_inner_key
 from tests.golden.goldens import as_recorded
 
 # Their wall-clock schedules have no shift, and one counts in memory: with the task they begin anew.
@@ -97,12 +99,51 @@ def _last_updates_of_closed_windows(update_id):
     return finals
 
 
+def _aggregates_of_what_was_emitted(emitting_id, by_group):
+    """Kafka Streams has the last update held back as old value; ours is the one emitted before.
+
+    What must be written follows from what the same table emits without an aggregation behind it.
+    """
+
+    def aggregates(golden):
+        with hr.testing.TopologyTestDriver(TOPOLOGIES[emitting_id](**golden.params), wall_clock_ms=0) as driver:
+            for step in golden.steps:
+                driver.input_topic("in").pipe(*step[1:4])
+            emissions = driver.output_topic("out").read_all()
+        emitted, rows, written = {}, {}, []
+        for record in emissions:
+            before, now = emitted.get(record.key), record.value
+            old, new = (None if value is None else by_group(record.key, value) for value in (before, now))
+            emitted[record.key] = record.value
+            within = old is not None and new is not None and old[0] == new[0]
+            for group, taken, given in [(new[0], old[1], new[1])] if within else _moves(old, new):
+                aggregate, timestamp_ms = rows.get(group, (None, record.timestamp_ms))
+                if aggregate is not None and taken is not None:
+                    aggregate = f.minus(group, taken, aggregate)
+                if given is not None:
+                    aggregate = f.plus(group, given, aggregate or f.empty())
+                rows[group] = aggregate, max(timestamp_ms, record.timestamp_ms)
+                written.append([group, *rows[group]])
+        return {"out": written}
+
+    return aggregates
+
+
+def _moves(old, new):
+    """Out of one group, then into another; rows of no group move nowhere."""
+    moves = [] if old is None else [(old[0], old[1], None)]
+    moves += [] if new is None else [(new[0], None, new[1])]
+    return [move for move in moves if move[0] is not None]
+
+
 _RULES = {
     "count-of-counts": _group_zero_never_was,
     "filtered-count": _first_count_replaces_nothing,
     "session-window-aggregate": _headers_of_the_cause,
     "sliding-window-final-aggregate": _last_updates_of_closed_windows("sliding-window-aggregate"),
     "sliding-window-final-count": _last_updates_of_closed_windows("sliding-window-count"),
+    "suppress-and-aggregate": _aggregates_of_what_was_emitted("suppress-time-limit", f.by_group),
+    "suppress-time-window-and-aggregate": _aggregates_of_what_was_emitted("suppress-time-window", by_inner_key),
     "time-window-filtered-count": _as_with_caching,
     "time-window-final-aggregate": _as_with_caching,
     "time-window-final-count": _as_with_caching,

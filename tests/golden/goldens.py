@@ -46,6 +46,11 @@ class Golden:
         """The steps before which the driver is restarted."""
         return list(range(3, len(self.steps), 5)) if mode == "restarts" else []
 
+    @property
+    def counts_names(self) -> bool:
+        """Whether results depend on how long the names of topics are, as a buffer limited by bytes counts them."""
+        return "max_bytes" in self.params
+
 
 @cache
 def goldens(topology_id: str) -> tuple[Golden, ...]:

@@ -20,8 +20,8 @@ class InMemory:
 class Batches:
     """Every commit ends a batch; the next one starts on what was committed."""
 
-    def __init__(self):
-        self._committed = MemoryStore()
+    def __init__(self, committed=None):
+        self._committed = MemoryStore() if committed is None else committed
         self.contents = OverlayStore(self._committed)
 
     def commit(self):

@@ -4,7 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from headrace import Stores, Window, Windowed, serdes
+from headrace import Change, Record, Stores, Window, Windowed, serdes
+from headrace._graph.stores import SuppressBuffer
 from headrace._runtime.stores import make_store, make_view
 from headrace._state.memory import MemoryStore
 from headrace.cli.entries import listing
@@ -70,4 +71,23 @@ def test_entries_of_each_kind_have_columns_that_fit(kind, columns, rows):
 
     assert printed(None) == (columns, rows)
     assert printed("b") == (columns, [row for row in rows if row[0] == "b"])
+    assert printed("none of them") == (columns, [])
+
+
+def test_rows_held_back_are_shown_with_the_time_by_which_they_wait():
+    windowed = serdes.Windowed(serdes.String(), 5 * SECOND), serdes.Json()
+    contents = MemoryStore()
+    buffer = make_store(SuppressBuffer(name="s"), contents, windowed)
+    for key, value in [("b", 2), ("a", None)]:
+        buffer.put(Record(window(key, 0, 5), Change(value, 1), 3000), 5000, topic="in")
+    view = make_view(SuppressBuffer(name="s"), [contents], windowed)
+
+    def printed(key):
+        shown, entries, row = listing(view, key)
+        return shown, [row(*entry) for entry in entries]
+
+    columns = ("key", "value", "timestamp (UTC)", "buffer time (UTC)")
+    rows = [("[a@0/5000]", "null", clock(3), clock(5)), ("[b@0/5000]", "2", clock(3), clock(5))]
+    assert printed(None) == (columns, rows)
+    assert printed("b") == (columns, rows[1:])
     assert printed("none of them") == (columns, [])

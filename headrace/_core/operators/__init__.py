@@ -21,6 +21,7 @@ from headrace._core.operators.table_group_by import TableGroupBy
 from headrace._core.operators.table_map_values import TableMapValues
 from headrace._core.operators.table_reduce import TableReduce
 from headrace._core.operators.table_source import TableSource
+from headrace._core.operators.table_suppress import SuppressSettings, TableSuppress
 from headrace._core.operators.table_to_stream import TableToStream
 from headrace._core.operators.time_window_aggregate import TimeWindowAggregate, TimeWindowCount
 from headrace._core.operators.versioned_table_source import VersionedTableSource
@@ -47,12 +48,14 @@ __all__ = [
     "StreamPrint",
     "StreamReduce",
     "StreamSelectKey",
+    "SuppressSettings",
     "TableAggregate",
     "TableFilter",
     "TableGroupBy",
     "TableMapValues",
     "TableReduce",
     "TableSource",
+    "TableSuppress",
     "TableToStream",
     "TimeWindowAggregate",
     "TimeWindowCount",

@@ -1,0 +1,95 @@
+"""suppress on a table."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from headrace._core.context import TaskContext
+from headrace._core.operator import AnyRecord, Operator
+from headrace._core.stream_time import stream_time
+from headrace._state.suppress_buffer import Buffered
+from headrace.change import Change
+from headrace.errors import StreamsError
+from headrace.record import Record
+from headrace.suppressed import BufferConfig
+from headrace.windows import Windowed
+
+
+class SuppressSettings(NamedTuple):
+    """What a suppressed table was asked for; names of its buffer and of where its time is kept."""
+
+    store: str
+    stream_times: str
+    key_times: str | None
+    until_window_closes: bool
+    wait_ms: int
+    buffer: BufferConfig
+
+
+class TableSuppress(Operator):
+    """Holds each row back until stream time is `wait_ms` beyond its buffer time; only records move that time.
+
+    The buffer time is the end of the window, or the timestamp of the first update held back. What leaves has the
+    timestamp and the headers of its last update, and as old value the one that left before.
+    """
+
+    def __init__(self, name: str, settings: SuppressSettings) -> None:
+        super().__init__(name)
+        self._settings = settings
+
+    def init(self, context: TaskContext) -> None:
+        super().init(context)
+        settings = self._settings
+        self._time = stream_time(context, self.name, settings.stream_times, settings.key_times)
+        self._buffer = context.store(settings.store)
+
+    def process(self, record: AnyRecord) -> None:
+        assert record.timestamp_ms is not None
+        key, settings, buffer = record.key, self._settings, self._buffer
+        time_ms = self._time.advance(key.key if isinstance(key, Windowed) else key, record.timestamp_ms)
+        buffer_time_ms = self._window_end_ms(key) if settings.until_window_closes else record.timestamp_ms
+        buffer.put(record, buffer_time_ms, topic=self.context.topic)
+        for row in buffer.evict_due(key, time_ms - settings.wait_ms):
+            self._emit(row)
+        if self._is_full():
+            if not settings.buffer.emits_early:
+                raise StreamsError(self._too_much())
+            for row in buffer.evict_while(self._is_full):
+                self._emit(row)
+
+    def _emit(self, row: Buffered[Any, Any]) -> None:
+        # A window without a result has nothing final to tell.
+        if row.value is not None or not self._settings.until_window_closes:
+            self.forward(Record(row.key, Change(row.value, row.prior), row.timestamp_ms, row.headers))
+
+    def _window_end_ms(self, key: Any) -> int:
+        if isinstance(key, Windowed):
+            return key.window.end_ms
+        message = (
+            f"{self.name} holds rows back until their window closes, but the key {key!r} has no window. Keep the "
+            "Windowed keys of the aggregation up to suppress(), or use Suppressed.until_time_limit()."
+        )
+        raise StreamsError(message)
+
+    def _is_full(self) -> bool:
+        limits = self._settings.buffer
+        if limits.record_limit is None and limits.byte_limit is None:
+            return False
+        records, size = self._buffer.usage()
+        return (limits.record_limit is not None and records > limits.record_limit) or (
+            limits.byte_limit is not None and size > limits.byte_limit
+        )
+
+    def _too_much(self) -> str:
+        limits, usage = self._settings.buffer, self._buffer.usage()
+        allowed = [
+            f"{most:,} {unit}"
+            for most, unit in [(limits.record_limit, "records"), (limits.byte_limit, "bytes")]
+            if most is not None
+        ]
+        early = "" if self._settings.until_window_closes else ", let it emit_early_when_full()"
+        return (
+            f"{self.name} holds back {usage.records:,} records of {usage.bytes:,} bytes, but its buffer allows "
+            f"{' and '.join(allowed)} and shuts down when full. Give it a larger BufferConfig{early}, or hold rows "
+            "back for a shorter time."
+        )
