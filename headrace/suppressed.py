@@ -22,6 +22,11 @@ class BufferConfig:
     byte_limit: int | None = None
     emits_early: bool = False
 
+    @property
+    def is_limited(self) -> bool:
+        """Whether there is any limit."""
+        return self.record_limit is not None or self.byte_limit is not None
+
     @classmethod
     def unbounded(cls) -> BufferConfig:
         """No limit: rows wait until their time has come."""

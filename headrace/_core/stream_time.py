@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -62,16 +63,20 @@ class KeyTime:
         self._times.put(key, timestamp_ms)
         return timestamp_ms
 
+    def reached_many(self, keys: Sequence[bytes]) -> Ints:
+        """The times of keys in bytes, -1 of those not seen yet."""
+        stored = b"".join(raw or _UNKNOWN for raw in self._times.contents.get_many(keys))
+        return np.frombuffer(stored, ">i8").astype(np.int64)
+
     def advance_many(self, keys: pa.Array, timestamps: Ints) -> Ints:
         encoded = keys.dictionary_encode()
         distinct: list[bytes] = encoded.dictionary.to_pylist()
         rows = Groups(encoded.indices.to_numpy(), len(distinct))
-        contents = self._times.contents
-        known = np.frombuffer(b"".join(raw or _UNKNOWN for raw in contents.get_many(distinct)), ">i8").astype(np.int64)
+        known = self.reached_many(distinct)
         times = rows.running_max(timestamps, known)
         reached = rows.last(times)
         raw = reached.astype(">i8").tobytes()
-        contents.put_many(
+        self._times.contents.put_many(
             (distinct[row], raw[8 * row : 8 * row + 8]) for row in np.flatnonzero(reached > known).tolist()
         )
         return times

@@ -7,13 +7,13 @@ in the store: the rows by key, their order, how many there are and how many byte
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
 from headrace._state.api import ByteStore
-from headrace._state.composite import BY_KEY_AND_TIME, BY_TIME, ENTRY, TIME_SIZE, USAGE, escaped, time_at
+from headrace._state.composite import BY_KEY_AND_TIME, BY_TIME, ENTRY, TIME_SIZE, USAGE, escaped, time_at, time_bytes
 from headrace._state.time_queue import TimeQueue
 from headrace._state.typed import TypedStore
 from headrace.change import Change
@@ -45,7 +45,7 @@ class Usage(NamedTuple):
     bytes: int
 
 
-class _Row(msgspec.Struct, array_like=True, gc=False):
+class HeldRow(msgspec.Struct, array_like=True, gc=False):
     """A row as it is stored; `size` is what it counts."""
 
     buffer_time_ms: int
@@ -57,7 +57,7 @@ class _Row(msgspec.Struct, array_like=True, gc=False):
 
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(_Row).decode
+_decode = msgspec.msgpack.Decoder(HeldRow).decode
 
 
 class SuppressBuffer(TypedStore[K], Generic[K, V]):
@@ -99,9 +99,9 @@ class SuppressBuffer(TypedStore[K], Generic[K, V]):
         old, new = self._value_to_bytes(record.value.old), self._value_to_bytes(record.value.new)
         present = self._stored(key_bytes)
         prior = old if present is None else present.prior
-        size = _size(key_bytes, prior, old, new, topic, record.headers)
+        size = row_size(key_bytes, prior, old, new, topic, record.headers)
         time_ms = buffer_time_ms if present is None else present.buffer_time_ms
-        row = _Row(time_ms, size, record.timestamp_ms, prior, new, record.headers)
+        row = HeldRow(time_ms, size, record.timestamp_ms, prior, new, record.headers)
         self.contents.put(ENTRY + key_bytes, _encode(row))
         if present is None:
             for order in self._orders_of(key_bytes):
@@ -132,6 +132,42 @@ class SuppressBuffer(TypedStore[K], Generic[K, V]):
                 return
             yield from self._leaving(first[1])
 
+    def rows_of(self, keys: Sequence[bytes]) -> list[HeldRow | None]:
+        """The rows that wait under keys in bytes, in their order."""
+        found = self.contents.get_many([ENTRY + key_bytes for key_bytes in keys])
+        return [None if raw is None else _decode(raw) for raw in found]
+
+    def due(self, last_ms: int, inner: bytes | None = None) -> list[bytes]:
+        """Keys in bytes of rows whose buffer time is no later, in order; all, or those of one inner key."""
+        if last_ms < 0:
+            return []
+        prefix = BY_TIME if inner is None else BY_KEY_AND_TIME + escaped(inner)
+        end = prefix + time_bytes(last_ms + 1)
+        return [place[len(prefix) + TIME_SIZE :] for place, _ in self.contents.range(prefix, end)]
+
+    def hold_many(self, rows: Iterable[tuple[bytes, HeldRow, HeldRow | None]]) -> None:
+        """Puts rows under keys in bytes, each in the place of the one that waits there, if any does."""
+        records = size = 0
+        for key_bytes, row, present in rows:
+            self.contents.put(ENTRY + key_bytes, _encode(row))
+            size += row.size
+            if present is None:
+                records += 1
+                for order in self._orders_of(key_bytes):
+                    order.add(row.buffer_time_ms, key_bytes)
+            else:
+                size -= present.size
+        self._count(records, size)
+
+    def release_many(self, rows: Iterable[tuple[bytes, HeldRow]]) -> None:
+        """Takes rows out."""
+        records = size = 0
+        for key_bytes, row in rows:
+            self._remove(key_bytes, row)
+            records += 1
+            size += row.size
+        self._count(-records, -size)
+
     def usage(self) -> Usage:
         """How many rows wait, and the bytes they count; without looking at them."""
         raw = self.contents.get(USAGE)
@@ -154,10 +190,13 @@ class SuppressBuffer(TypedStore[K], Generic[K, V]):
         row = self._stored(key_bytes)
         assert row is not None
         yield self._shown(self._read_key(key_bytes), row)
+        self._remove(key_bytes, row)
+        self._count(-1, -row.size)
+
+    def _remove(self, key_bytes: bytes, row: HeldRow) -> None:
         self.contents.delete(ENTRY + key_bytes)
         for order in self._orders_of(key_bytes):
             order.remove(row.buffer_time_ms, key_bytes)
-        self._count(-1, -row.size)
 
     def _orders_of(self, key_bytes: bytes) -> tuple[TimeQueue, ...]:
         return (self._order,) if self._orders is None else (self._order, self._order_of(key_bytes))
@@ -174,16 +213,18 @@ class SuppressBuffer(TypedStore[K], Generic[K, V]):
             usage = self.usage()
             self.contents.put(USAGE, _USAGE.pack(usage.records + records, usage.bytes + size))
 
-    def _stored(self, key_bytes: bytes) -> _Row | None:
+    def _stored(self, key_bytes: bytes) -> HeldRow | None:
         raw = self.contents.get(ENTRY + key_bytes)
         return None if raw is None else _decode(raw)
 
-    def _shown(self, key: K, row: _Row) -> Buffered[K, V]:
+    def _shown(self, key: K, row: HeldRow) -> Buffered[K, V]:
         read = self.value_serde.deserialize
         return Buffered(key, read(row.new), row.timestamp_ms, row.buffer_time_ms, read(row.prior), row.headers)
 
 
-def _size(key: bytes, prior: bytes | None, old: bytes | None, new: bytes | None, topic: str, headers: Headers) -> int:
+def row_size(
+    key: bytes, prior: bytes | None, old: bytes | None, new: bytes | None, topic: str, headers: Headers
+) -> int:
     """What a row counts in Kafka Streams: the replaced value only if it is another than the one downstream knows."""
     values = len(prior or b"") + (0 if old == prior else len(old or b"")) + len(new or b"")
     told = sum(_units(name) + len(value or b"") for name, value in headers)

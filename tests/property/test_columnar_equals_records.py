@@ -101,13 +101,17 @@ def test_count_in_columns_equals_count_by_records(kind):
 
 @pytest.mark.parametrize("tracking", [False, True], ids=["one clock", "a clock for each key"])
 @pytest.mark.parametrize(("size", "grace"), [(1, 0), (10, 3), (7, 100), (70_000, 5)])
+@pytest.mark.parametrize("final", [False, True], ids=["every update", "final results"])
 @pytest.mark.parametrize("kind", KEYS)
-def test_tumbling_count_in_columns_equals_count_by_records(kind, size, grace, tracking):
+def test_tumbling_count_in_columns_equals_count_by_records(kind, size, grace, tracking, final):
     serde, keys = KEYS[kind]
     builder = hr.StreamsBuilder()
     windows = hr.TimeWindows.of(timedelta(milliseconds=size), grace=timedelta(milliseconds=grace))
     windowed = builder.stream("in", key_serde=serde).group_by_key().windowed_by(windows)
-    windowed.count(store="counts").to_stream().to("out")
+    counts = windowed.count(store="counts")
+    if final:
+        counts = counts.suppress(hr.Suppressed.until_window_closes(), name="final")
+    counts.to_stream().to("out")
     topology = builder.build()
 
     @settings(max_examples=25)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+
+from headrace.record import Headers
+
+_HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 
 
 class Batch(NamedTuple):
@@ -28,6 +33,23 @@ class Batch(NamedTuple):
             None if self.headers is None else self.headers.filter(mask),
             self.positions[chosen],
         )
+
+
+def headers_of(batch: Batch, rows: npt.NDArray[np.int64]) -> list[Headers]:
+    """The headers of some records."""
+    if batch.headers is None:
+        return [()] * len(rows)
+    return [
+        tuple((header["key"], header["value"]) for header in listed or ())
+        for listed in batch.headers.take(pa.array(rows)).to_pylist()
+    ]
+
+
+def headers_column(listed: Sequence[Headers]) -> pa.Array | None:
+    """Headers as a column, `None` if no record has any."""
+    if not any(listed):
+        return None
+    return pa.array([[{"key": key, "value": value} for key, value in headers] or None for headers in listed], _HEADERS)
 
 
 def of_records(records: pa.RecordBatch, first_position: int) -> Batch:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from headrace._core import operators as ops
 from headrace._core.columnar.batch import Batch
 from headrace._core.columnar.count import CountForm
+from headrace._core.columnar.window_close import WindowCloseForm
 from headrace._core.columnar.window_count import WindowCountForm
 from headrace._core.operator import Operator
 from headrace.serdes import Long, Serde, Windowed
@@ -18,10 +19,11 @@ Stores = Mapping[str, Any]
 
 
 class Layout(NamedTuple):
-    """The serdes whose bytes a batch holds."""
+    """The serdes whose bytes a batch holds; `tumbling` if they are counts in such windows."""
 
     key_serde: Serde[Any]
     value_serde: Serde[Any]
+    tumbling: TimeWindows | None = None
 
 
 def columnar_forms(sources: Mapping[str, ops.Source], stores: Stores) -> dict[str, Form]:
@@ -59,6 +61,8 @@ def _form(operator: Operator, layout: Layout, stores: Stores, written: list[str]
             return _count(operator, layout, stores, written)
         case ops.TimeWindowCount():
             return _window_count(operator, layout, stores, written)
+        case ops.TableSuppress():
+            return _final_counts(operator, layout, stores, written)
         case ops.Sink():
             return _sink(operator, layout, written)
     return None
@@ -77,16 +81,27 @@ def _window_count(operator: ops.TimeWindowCount, layout: Layout, stores: Stores,
     store = stores[settings.store]
     if not isinstance(windows, TimeWindows) or windows.advance_ms < windows.size_ms:
         return None
-    if settings.late_sink or settings.open_windows or settings.send_old_values:
+    if settings.late_sink or settings.open_windows:
         return None
     if not layout.key_serde.canonical or layout.key_serde != store.key_serde:
         return None
-    forward = _children(operator, Layout(Windowed(layout.key_serde, windows.size_ms), Long()), stores, written)
+    counted = Layout(Windowed(layout.key_serde, windows.size_ms), Long(), windows)
+    forward = _children(operator, counted, stores, written)
     return None if forward is None else WindowCountForm(operator, windows, store, forward)
 
 
+def _final_counts(operator: ops.TableSuppress, layout: Layout, stores: Stores, written: list[str]) -> Form | None:
+    settings, buffer = operator.settings, stores[operator.settings.store]
+    if layout.tumbling is None or not settings.until_window_closes or settings.buffer.is_limited:
+        return None
+    if (layout.key_serde, layout.value_serde) != (buffer.key_serde, buffer.value_serde):
+        return None
+    forward = _children(operator, layout, stores, written)
+    return None if forward is None else WindowCloseForm(operator, buffer, layout.tumbling.size_ms, forward)
+
+
 def _sink(operator: ops.Sink, layout: Layout, written: list[str]) -> Form | None:
-    same = layout == Layout(operator.key_serde, operator.value_serde)
+    same = (layout.key_serde, layout.value_serde) == (operator.key_serde, operator.value_serde)
     if not same or not layout.key_serde.canonical or not layout.value_serde.canonical:
         return None
     written.append(operator.topic)

@@ -12,6 +12,7 @@ class Groups:
     """Rows by group, for what runs along the rows of each group; every group has a row."""
 
     def __init__(self, groups: npt.NDArray[np.int32], count: int) -> None:
+        self._rows = len(groups)
         self._by_group = np.argsort(groups, kind="stable")
         self._sorted = groups[self._by_group]
         sizes = np.bincount(groups, minlength=count)
@@ -32,6 +33,18 @@ class Groups:
             return self._unsorted(self._highest(ordered - lowest, span) + lowest)
         levels, ranks = np.unique(ordered, return_inverse=True)
         return self._unsorted(levels[self._highest(ranks, len(levels))])
+
+    def first_reaching(self, values: Ints, groups: npt.NDArray[np.int32], bounds: Ints) -> npt.NDArray[np.intp]:
+        """The first row of a group whose value is no less than a bound, for pairs of both; beyond all rows if none is.
+
+        Along the rows of a group, values may only grow.
+        """
+        levels, ranks = np.unique(values, return_inverse=True)
+        span = len(levels) + 1
+        lifted = self._sorted * np.int64(span) + ranks[self._by_group]
+        found = np.searchsorted(lifted, groups * np.int64(span) + np.searchsorted(levels, bounds))
+        rows = np.append(self._by_group, self._rows)[found]
+        return np.where(found > self._ends[groups], self._rows, rows)
 
     def last(self, values: Ints) -> Ints:
         """The value of each group's last row."""

@@ -35,18 +35,18 @@ class TableSuppress(Operator):
 
     def __init__(self, name: str, settings: SuppressSettings) -> None:
         super().__init__(name)
-        self._settings = settings
+        self.settings = settings
 
     def init(self, context: TaskContext) -> None:
         super().init(context)
-        settings = self._settings
-        self._time = stream_time(context, self.name, settings.stream_times, settings.key_times)
-        self._buffer = context.store(settings.store)
+        settings = self.settings
+        self.time = stream_time(context, self.name, settings.stream_times, settings.key_times)
+        self.buffer = context.store(settings.store)
 
     def process(self, record: AnyRecord) -> None:
         assert record.timestamp_ms is not None
-        key, settings, buffer = record.key, self._settings, self._buffer
-        time_ms = self._time.advance(key.key if isinstance(key, Windowed) else key, record.timestamp_ms)
+        key, settings, buffer = record.key, self.settings, self.buffer
+        time_ms = self.time.advance(key.key if isinstance(key, Windowed) else key, record.timestamp_ms)
         buffer_time_ms = self._window_end_ms(key) if settings.until_window_closes else record.timestamp_ms
         buffer.put(record, buffer_time_ms, topic=self.context.topic)
         for row in buffer.evict_due(key, time_ms - settings.wait_ms):
@@ -59,7 +59,7 @@ class TableSuppress(Operator):
 
     def _emit(self, row: Buffered[Any, Any]) -> None:
         # A window without a result has nothing final to tell.
-        if row.value is not None or not self._settings.until_window_closes:
+        if row.value is not None or not self.settings.until_window_closes:
             self.forward(Record(row.key, Change(row.value, row.prior), row.timestamp_ms, row.headers))
 
     def _window_end_ms(self, key: Any) -> int:
@@ -72,22 +72,22 @@ class TableSuppress(Operator):
         raise StreamsError(message)
 
     def _is_full(self) -> bool:
-        limits = self._settings.buffer
-        if limits.record_limit is None and limits.byte_limit is None:
+        limits = self.settings.buffer
+        if not limits.is_limited:
             return False
-        records, size = self._buffer.usage()
+        records, size = self.buffer.usage()
         return (limits.record_limit is not None and records > limits.record_limit) or (
             limits.byte_limit is not None and size > limits.byte_limit
         )
 
     def _too_much(self) -> str:
-        limits, usage = self._settings.buffer, self._buffer.usage()
+        limits, usage = self.settings.buffer, self.buffer.usage()
         allowed = [
             f"{most:,} {unit}"
             for most, unit in [(limits.record_limit, "records"), (limits.byte_limit, "bytes")]
             if most is not None
         ]
-        early = "" if self._settings.until_window_closes else ", let it emit_early_when_full()"
+        early = "" if self.settings.until_window_closes else ", let it emit_early_when_full()"
         return (
             f"{self.name} holds back {usage.records:,} records of {usage.bytes:,} bytes, but its buffer allows "
             f"{' and '.join(allowed)} and shuts down when full. Give it a larger BufferConfig{early}, or hold rows "
