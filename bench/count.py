@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import headrace as hr
-from bench.harness import Contender, alternate, save, table, warm_batches
+from bench.harness import Contender, alternate, caught_up, save, table, warm_batches
 from headrace import serdes
 
 KEYS = 100_000
@@ -63,10 +63,7 @@ class Headrace:
             local_dir=self._directory / "local",
             max_records_per_batch=self._records,
         )
-        app = hr.Streams(self._topology, config, spark=self._spark)._application
-        _, query = app._started(available_now=True)
-        query.awaitTermination()
-        return warm_batches(query, self._records)
+        return warm_batches(caught_up(self._topology, config, self._spark), self._records)
 
 
 class Native:

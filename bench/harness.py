@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
+import headrace as hr
+
 RESULTS = Path(__file__).with_name("results.json")
 
 
@@ -62,6 +64,14 @@ def save(case: str, rates: dict[str, float], details: dict[str, Any] | None = No
     if details:
         results.setdefault("details", {})[case] = details
     RESULTS.write_text(json.dumps(results, indent=2) + "\n")
+
+
+def caught_up(topology: hr.Topology, config: hr.StreamsConfig, spark: Any) -> Any:
+    """Spark's query, after it has processed all there is."""
+    app = hr.Streams(topology, config, spark=spark)._application
+    _, query = app._started(app.clock, available_now=True)
+    query.awaitTermination()
+    return query
 
 
 def warm_batches(query: Any, records: int) -> list[tuple[int, float]]:

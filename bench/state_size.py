@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import headrace as hr
-from bench.harness import Contender, WorkerMemory, alternate, save, table, warm_batches
+from bench.harness import Contender, WorkerMemory, alternate, caught_up, save, table, warm_batches
 from headrace import serdes
 
 TOUCHED = 10_000
@@ -80,7 +80,4 @@ class Sized:
             local_dir=self._directory / "local",
             max_records_per_batch=limit,
         )
-        app = hr.Streams(self._topology, config, spark=self._spark)._application
-        _, query = app._started(available_now=True)
-        query.awaitTermination()
-        return query
+        return caught_up(self._topology, config, self._spark)
