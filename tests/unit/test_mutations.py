@@ -1,0 +1,12 @@
+"""The mutations of `conformance` still find what they are to break."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.mutations import MUTATIONS, ROOT
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.rule)
+def test_each_mutation_finds_its_place_exactly_once(mutation):
+    assert (ROOT / "headrace" / mutation.file).read_text().count(mutation.right) == 1
