@@ -157,8 +157,8 @@ MUTATIONS = (
     Mutation(
         "stream time moves to a record before it is processed",
         "_core/task.py",
-        "                processors.advance(timestamps[row])\n                forward(record)\n",
-        "                forward(record)\n                processors.advance(timestamps[row])\n",
+        "                    processors.advance(timestamps[row])\n                forward(record)\n",
+        "                    forward(record)\n                processors.advance(timestamps[row])\n",
     ),
 )
 

@@ -18,7 +18,6 @@ from headrace._core.operators.source import Source
 from headrace._core.order import Order
 from headrace._core.processors import Processors
 from headrace._state.api import ByteStore
-from headrace.errors import ProcessingError
 from headrace.processor import PunctuationType
 from headrace.record import Record
 from headrace.timestamps import Extractor
@@ -91,6 +90,7 @@ class Task:
             source = self._sources[chunk.topic]
             if index not in loaded:
                 loaded[index] = self._decoded(source, chunk)
+                self.context.metrics.add(source.name, "records_in", chunk.rows)
             self.context.topic = chunk.topic
             self._forward(source, loaded[index], start, stop, first)
             first += stop - start
@@ -135,25 +135,20 @@ class Task:
         keys, values, columns = records
         context, forward, processors = self.context, source.forward, self.processors
         timestamps, headers = columns.timestamps, columns.headers
-        context.metrics.add(source.name, "records_in", stop - start)
-        row = start
-        try:
-            for row in range(start, stop):
-                context.position = first + row - start
+        for row in range(start, stop):
+            context.position = first + row - start
+            try:
                 record = Record(keys[row], values[row], timestamps[row], headers[row] if headers else ())
-                if processors is None:
-                    forward(record)
-                    continue
-                processors.advance(timestamps[row])
+                if processors is not None:
+                    processors.advance(timestamps[row])
                 forward(record)
+            except Exception as error:
+                metadata = context.metadata_at(context.order, context.position)
+                raise processing_error(
+                    error, context.task_id, metadata, key=keys[row], timestamp_ms=timestamps[row]
+                ) from error
+            if processors is not None:
                 processors.punctuate(PunctuationType.STREAM_TIME)
-        except ProcessingError:
-            raise  # a punctuation's, told as such
-        except Exception as error:
-            metadata = context.metadata_at(context.order, context.position)
-            raise processing_error(
-                error, context.task_id, metadata, key=keys[row], timestamp_ms=timestamps[row]
-            ) from error
 
     def _decoded(self, source: Source, chunk: Chunk) -> _Decoded:
         columns = chunk.load()
