@@ -157,8 +157,16 @@ MUTATIONS = (
     Mutation(
         "stream time moves to a record before it is processed",
         "_core/task.py",
-        "                    processors.advance(timestamps[row])\n                forward(record)\n",
-        "                    forward(record)\n                processors.advance(timestamps[row])\n",
+        """\
+                if processors is not None:
+                    processors.advance(timestamps[row])
+                forward(record)
+""",
+        """\
+                forward(record)
+                if processors is not None:
+                    processors.advance(timestamps[row])
+""",
     ),
 )
 
