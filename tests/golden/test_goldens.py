@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from conformance.catalogue import REQUIRES, TOPOLOGIES
@@ -49,29 +51,47 @@ def test_plan_writes_what_kafka_streams_wrote(topology_id, mode):
 
 
 def queries():
-    """Goldens dealt into queries of a bounded number of stages and one configuration."""
-    dealt, stages = [[]], 0
+    """Goldens dealt into queries of a bounded number of stages and one configuration.
+
+    Each variation of a topology has stages of its own: those after the first only run with the slow tests.
+    """
+    first, others, old_events = [], [], []
     for topology_id in ids():
-        if topology_id in REQUIRES:
-            continue
-        cost = len(TOPOLOGIES[topology_id](**goldens(topology_id)[0].params)._graph.stores) + 1
-        if stages + cost > STAGES_PER_QUERY:
-            dealt.append([])
-            stages = 0
-        dealt[-1] += [golden for golden in goldens(topology_id) if not asks_for_old_events(golden)]
-        stages += cost
-    old_events = [golden for topology_id in ids() for golden in goldens(topology_id) if asks_for_old_events(golden)]
+        variations = {}
+        for golden in goldens(topology_id) if topology_id not in REQUIRES else ():
+            if asks_for_old_events(golden):
+                old_events.append(golden)
+            elif golden.error is None and not golden.counts_names:
+                variations.setdefault(json.dumps(golden.params, sort_keys=True), []).append(golden)
+        first += list(variations.values())[:1]
+        others += list(variations.values())[1:]
     return [
-        [golden for golden in chosen if golden.error is None and not golden.counts_names]
-        for chosen in (*dealt, old_events)
+        *(pytest.param(chosen, id=named(chosen)) for chosen in (*dealt(first), old_events)),
+        *(pytest.param(chosen, id=named(chosen), marks=pytest.mark.slow) for chosen in dealt(others)),
     ]
+
+
+def dealt(variations):
+    hands, stages = [[]], 0
+    for scenarios in variations:
+        cost = len(scenarios[0].topology()._graph.stores) + 1
+        if stages + cost > STAGES_PER_QUERY and hands[-1]:
+            hands.append([])
+            stages = 0
+        hands[-1] += scenarios
+        stages += cost
+    return hands
+
+
+def named(chosen):
+    return f"{chosen[0].id}..{chosen[-1].id}"
 
 
 def asks_for_old_events(golden):
     return golden.id not in REQUIRES and settings(golden).writes_old_change_events
 
 
-QUERIES = pytest.mark.parametrize("chosen", queries(), ids=lambda chosen: f"{chosen[0].id}..{chosen[-1].id}")
+QUERIES = pytest.mark.parametrize("chosen", queries())
 
 
 def wanted(replayed, restarts):
@@ -90,7 +110,8 @@ def test_spark_writes_what_kafka_streams_wrote(spark, chosen):
 @pytest.mark.spark
 def test_spark_takes_records_of_several_topics_one_by_one_as_kafka_streams_does(spark):
     """One scenario of each id whose records, taken together, would be taken in another order."""
-    crossing = [golden for chosen in queries()[:-1] for golden in chosen if not golden.batchable and not golden.clocked]
+    listed = [golden for query in queries() for golden in query.values[0] if not asks_for_old_events(golden)]
+    crossing = [golden for golden in listed if not golden.batchable and not golden.clocked]
     replayed = list({golden.id: golden for golden in reversed(crossing)}.values())
     found, restarts = on_spark(spark, replayed, "one by one")
     assert found == wanted(replayed, restarts)

@@ -105,3 +105,17 @@ def test_what_passes_goes_to_what_stderr_is_at_the_time(capfd):
     os.close(writing)
     pump.join(timeout=10)
     assert capfd.readouterr() == ("", "hello\n")
+
+
+def test_tracebacks_of_workers_told_to_stop_at_once_come_in_turns_and_are_dropped_all():
+    one = (
+        b"Traceback (most recent call last):\n",
+        b'  File "/x/pyspark/daemon.py", line 264, in manager\n',
+        b"    code = worker(sock, authenticated)\n",
+        b'  File "/x/pyspark/daemon.py", line 95, in worker\n',
+        b"    outfile.flush()\n",
+        b"BrokenPipeError: [Errno 32] Broken pipe\n",
+    )
+    turns = b"".join(one[:1] + one[:3] + one[1:] + one[3:])
+    noise = NoiseFilter()
+    assert noise.feed(turns + b"after\n") == b"after\n"

@@ -38,6 +38,7 @@ class NoiseFilter:
         self._passing = False
         self._after: frozenset[bytes] = frozenset()
         self._trace: list[bytes] = []
+        self._traces = 0
 
     @property
     def holds_text(self) -> bool:
@@ -59,7 +60,7 @@ class NoiseFilter:
         if not self._line:
             return b""
         held = b"".join(self._trace) + self._line
-        self._trace, self._line, self._passing = [], b"", True
+        self._trace, self._traces, self._line, self._passing = [], 0, b"", True
         return held
 
     def _shown(self, line: bytes) -> bytes:
@@ -82,13 +83,23 @@ class NoiseFilter:
         return line
 
     def _shown_trace(self, line: bytes) -> bytes:
-        """Holds a traceback as long as it is inside Spark's worker daemon; drops that of a worker told to stop."""
+        """Holds a traceback as long as it is inside Spark's worker daemon; drops that of a worker told to stop.
+
+        Several workers may be told at once: their tracebacks come line by line in turns.
+        """
         self._trace.append(line)
-        if len(self._trace) == 1 or (line.startswith(b"  ") and b"/pyspark/daemon.py" in self._trace[1]):
+        begins = line.rstrip(b"\r\n") == _TRACE
+        self._traces += begins
+        files = [part for part in self._trace if part.startswith(b'  File "')]
+        if begins or (line.startswith(b"  ") and files and b"/pyspark/daemon.py" in files[0]):
             return b""
-        trace, self._trace = self._trace, []
-        inside = all(b"/pyspark/" in part for part in trace if part.startswith(b'  File "'))
-        return b"" if len(trace) > 2 and inside and _WORKER_GONE.match(line) else b"".join(trace)
+        if files and all(b"/pyspark/" in part for part in files) and _WORKER_GONE.match(line):
+            self._traces -= 1
+            if not self._traces:
+                self._trace = []
+            return b""
+        held, self._trace, self._traces = self._trace, [], 0
+        return b"".join(held)
 
 
 def launch(settings: Mapping[str, str]) -> None:
