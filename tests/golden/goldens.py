@@ -62,13 +62,13 @@ def ids() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("*.json"))
 
 
-def cut(golden: Golden, mode: str) -> list[list[tuple[Any, ...]]]:
+def cut(golden: Golden, mode: str, cuts: int = 3) -> list[list[tuple[Any, ...]]]:
     """The steps in batches: one by one, or cut at random; always the same for the same scenario."""
     steps = list(golden.steps)
     if mode == "one by one" or not golden.batchable:
         return [[step] for step in steps]
     rng = random.Random(f"{golden.id} {golden.name}")
-    bounds = sorted(rng.sample(range(1, len(steps)), min(3, len(steps) - 1))) if len(steps) > 1 else []
+    bounds = sorted(rng.sample(range(1, len(steps)), min(cuts, len(steps) - 1))) if len(steps) > 1 else []
     return [steps[start:stop] for start, stop in zip([0, *bounds], [*bounds, len(steps)], strict=True)]
 
 

@@ -80,7 +80,7 @@ def on_spark(spark, chosen, mode):
     with directory() as home:
         topics = Topics(home, topology._graph, partitions=worlds.partitions)
         config = settings(chosen[0], topics_dir=home / "topics", state_dir=home / "state", local_dir=home / "local")
-        batches = [cut(golden, mode) for golden in chosen]
+        batches = [cut(golden, mode, cuts=1) for golden in chosen]
         count = max(map(len, batches))
         for half in (range(count // 2), range(count // 2, count)):
             app = hr.Streams(topology, config, spark=spark)
