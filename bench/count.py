@@ -64,7 +64,7 @@ class Headrace:
             max_records_per_batch=self._records,
         )
         app = hr.Streams(self._topology, config, spark=self._spark)._application
-        _, query = app._started(available_now=True)
+        _, query = app._started(app.clock, available_now=True)
         query.awaitTermination()
         return warm_batches(query, self._records)
 

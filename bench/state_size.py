@@ -81,6 +81,6 @@ class Sized:
             max_records_per_batch=limit,
         )
         app = hr.Streams(self._topology, config, spark=self._spark)._application
-        _, query = app._started(available_now=True)
+        _, query = app._started(app.clock, available_now=True)
         query.awaitTermination()
         return query

@@ -95,6 +95,6 @@ class Keys:
             allow_stream_time_key_tracking=self._tracking,
         )
         app = hr.Streams(self._topology, config, spark=self._spark)._application
-        _, query = app._started(available_now=True)
+        _, query = app._started(app.clock, available_now=True)
         query.awaitTermination()
         return query
