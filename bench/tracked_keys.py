@@ -21,6 +21,7 @@ TOUCHED = 100_000
 PRELOADED = 500_000
 HOUR = timedelta(hours=1)
 MINUTE_MS = 60_000
+FIRST_MS = 1_748_736_000_000 + 55 * MINUTE_MS  # of 2025-06-01
 
 
 def run(spark: Any, directory: Path, *, quick: bool) -> None:
@@ -62,7 +63,7 @@ class Keys:
         windowed = builder.stream("in", value_serde=serdes.Long()).group_by_key().windowed_by(windows)
         windowed.count(store="counts", name="counter").to_stream().to("out")
         self._topology = builder.build()
-        self._minute = 55
+        self._at_ms = FIRST_MS
         self.memory_mb = 0.0
         started = time.perf_counter()
         self._process(range(keys), PRELOADED)
@@ -71,7 +72,7 @@ class Keys:
     def __call__(self, number: int) -> list[tuple[int, float]]:  # noqa: ARG002
         with WorkerMemory() as memory:
             for _ in range(self._batches + 1):
-                self._minute += 1
+                self._at_ms += MINUTE_MS
                 self._produce(self._rng.randrange(self._keys) for _ in range(TOUCHED))
             query = self._run(TOUCHED)
         self.memory_mb = max(self.memory_mb, memory.peak_mb)
@@ -82,8 +83,8 @@ class Keys:
         self._run(limit)
 
     def _produce(self, numbers: Iterable[int]) -> None:
-        at = self._minute * MINUTE_MS
-        self._topics.produce("in", (hr.Record(f"key-{n:016}", 1, at) for n in numbers), value_serde=serdes.Long())
+        records = (hr.Record(f"key-{number:016}", 1, self._at_ms) for number in numbers)
+        self._topics.produce("in", records, value_serde=serdes.Long())
 
     def _run(self, limit: int) -> Any:
         config = hr.StreamsConfig(

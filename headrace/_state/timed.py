@@ -7,7 +7,7 @@ from typing import Protocol
 
 from headrace._state.api import ByteStore
 from headrace._state.bykey import EntriesByKey
-from headrace._state.clocks import RetentionClock
+from headrace._state.clocks import KeyClock, RetentionClock
 from headrace._state.segmented import SegmentedEntries
 
 
@@ -46,5 +46,6 @@ class TimedEntries(Protocol):
 
 def timed_entries(contents: ByteStore, clock: RetentionClock, *, rest_size: int = 0) -> TimedEntries:
     """The layout that fits the clock."""
-    layout = SegmentedEntries if clock.segmented else EntriesByKey
-    return layout(contents, clock, rest_size)
+    if isinstance(clock, KeyClock):
+        return EntriesByKey(contents, clock, rest_size)
+    return SegmentedEntries(contents, clock, rest_size)
