@@ -7,6 +7,7 @@ What is there is therefore alive, and reads need no clock.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import compress
 
 from headrace._state.api import ByteStore
 from headrace._state.clocks import UNKNOWN, KeyClock
@@ -43,11 +44,17 @@ class EntriesByKey:
         return [ENTRY + escaped(key) + time_bytes(time_ms) for key, time_ms in zip(keys, times_ms, strict=True)]
 
     def put_many(
-        self, keys: Sequence[bytes], times_ms: Sequence[int], places: Sequence[bytes], raws: Iterable[bytes]
+        self,
+        keys: Sequence[bytes],
+        times_ms: Sequence[int],
+        places: Sequence[bytes],
+        raws: Iterable[bytes],
+        fresh: Iterable[bool],
     ) -> None:
         first_of: dict[bytes, int] = {}
         last_of: dict[bytes, int] = {}
-        for key, time_ms in zip(keys, times_ms, strict=True):
+        # One that was there moved its key's time when it came.
+        for key, time_ms in compress(zip(keys, times_ms, strict=True), fresh):
             if key not in last_of:
                 first_of[key] = last_of[key] = time_ms
             elif time_ms > last_of[key]:

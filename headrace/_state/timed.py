@@ -28,9 +28,14 @@ class TimedEntries(Protocol):
         ...
 
     def put_many(
-        self, keys: Sequence[bytes], times_ms: Sequence[int], places: Sequence[bytes], raws: Iterable[bytes]
+        self,
+        keys: Sequence[bytes],
+        times_ms: Sequence[int],
+        places: Sequence[bytes],
+        raws: Iterable[bytes],
+        fresh: Iterable[bool],
     ) -> None:
-        """`put` for many entries, none of which would be expired at once."""
+        """`put` for many entries, none of which would be expired at once; `fresh` are those that were not there."""
         ...
 
     def of_key(self, key: bytes, from_ms: int, to_ms: int) -> Iterator[tuple[bytes, bytes]]:
