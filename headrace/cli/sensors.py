@@ -12,6 +12,11 @@ import headrace as hr
 HERE = Path(__file__).parent
 
 
+def nothing() -> dict[str, Any]:
+    """The climate of a window before its first reading."""
+    return {"readings": 0, "total": 0.0}
+
+
 def add(_device: str, celsius: float, climate: dict[str, Any]) -> dict[str, Any]:
     """The climate of a window after one more reading."""
     return {"readings": climate["readings"] + 1, "total": climate["total"] + celsius}
@@ -25,14 +30,14 @@ def summed_up(windowed: hr.Windowed[str], climate: dict[str, Any]) -> tuple[str,
 
 
 builder = hr.StreamsBuilder()
-five_minutes = hr.TimeWindows.of(timedelta(minutes=5), grace=timedelta(minutes=10))
+spans = hr.TimeWindows.of(timedelta(minutes=5), grace=timedelta(minutes=10))
 (
     builder.stream("readings")
     # One row per device and five minutes. A reading that comes after its
     # window has closed, ten minutes after its end, is late and dropped.
     .group_by_key()
-    .windowed_by(five_minutes)
-    .aggregate(lambda: {"readings": 0, "total": 0.0}, add, store="windows", name="climate")
+    .windowed_by(spans)
+    .aggregate(nothing, add, store="windows", name="climate")
     # Only final results: a row waits here until its window has closed.
     .suppress(hr.Suppressed.until_window_closes(), name="final")
     .to_stream()

@@ -8,7 +8,7 @@ from math import cos, pi
 
 from headrace.record import Record
 
-DEVICES = tuple(f"device-{number:02}" for number in range(1, 41))
+DEVICES = tuple(f"device-{number:02}" for number in range(1, 21))
 MINUTE_MS = 60_000
 MINUTES = 24 * 60
 MIDNIGHT_MS = 1_748_736_000_000  # 2025-06-01, UTC

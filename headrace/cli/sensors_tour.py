@@ -13,8 +13,8 @@ from headrace.cli.guide import Guide, headline, introduce, waited_for
 from headrace.cli.loading import Loaded, load
 from headrace.cli.run import prepared
 from headrace.cli.sensors_input import DEVICES, MIDNIGHT_MS, MINUTE_MS, MINUTES, readings
-from headrace.config import StreamsConfig
 from headrace.record import Record
+from headrace.streams import Streams
 from headrace.topics.local import LocalTopics
 
 _QUESTION = f"""\
@@ -100,7 +100,7 @@ def give(home: Path) -> None:
         table(("", "one clock", "a clock for each"), figures(one, each), right=("one clock", "a clock for each"))
     )
     first, second = (device for device, _ in arrived[:2])
-    screen.print(f"A few windows of {first}, which came first, and of {second}, which came next:")
+    screen.print(f"A few windows of {first}, which came first, and of {second}, the next:")
     rows = (row for device in (first, second) for row in window_rows(device, one, each))
     screen.print(table(("device", "window", "one clock", "a clock for each"), rows))
     screen.print(_LOSS.format(whole=one.whole, devices=len(DEVICES)), "", sep="\n")
@@ -153,22 +153,23 @@ def _both(loaded: Loaded, home: Path) -> tuple[Outcome, Outcome]:
         state_dir=apart / "state",
         allow_stream_time_key_tracking=False,
     )
-    return _outcome(loaded, one_clock), _outcome(loaded, loaded.configured())
+    first = prepared(loaded, one_clock)
+    second = prepared(loaded, loaded.configured(), first._application.spark)
+    outcomes = _outcome(first, apart / "topics"), _outcome(second, home / "topics")
+    first.stop()
+    return outcomes
 
 
-def _outcome(loaded: Loaded, config: StreamsConfig) -> Outcome:
-    streams = prepared(loaded, config)
+def _outcome(streams: Streams, topics_dir: Path) -> Outcome:
     streams.process_available()
     waiting = {
         (row.key.key, row.key.window.start_ms): row.value["readings"] for row in streams.store("final-store").all()
     }
-    metrics = streams.metrics()
-    streams.stop()
-    assert config.topics_dir is not None
     final = {
         (record.key, record.value["from_ms"]): Climate(record.value["readings"], record.value["celsius"])
-        for record in LocalTopics(config.topics_dir).read("climates")
+        for record in LocalTopics(topics_dir).read("climates")
     }
+    metrics = streams.metrics()
     read = sum(counts.get("records_in", 0) for counts in metrics.values())
     return Outcome(read, metrics.get("climate", {}).get("dropped", {}).get("late", 0), final, waiting)
 
