@@ -6,7 +6,7 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from bench import count, state_size, table_aggregate, tumbling
+from bench import count, day_of_readings, state_size, table_aggregate, tracked_keys, tumbling
 from headrace import StreamsConfig
 from headrace._runtime.spark.session import local_session, query_settings
 
@@ -16,6 +16,8 @@ CASES = {
     "tumbling-count": tumbling.run_updates,
     "tumbling-final": tumbling.run_final,
     "state-size": state_size.run,
+    "day-of-readings": day_of_readings.run,
+    "tracked-keys": tracked_keys.run,
 }
 
 

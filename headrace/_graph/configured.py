@@ -16,10 +16,11 @@ def configured(graph: Graph, config: StreamsConfig) -> Graph:
     """The same graph; where every key has a time of its own, with the stores of these times."""
     if not config.allow_stream_time_key_tracking:
         return graph
-    stores = {name: _by_key(store) for name, store in graph.stores.items()}
+    stores = dict(graph.stores)
     nodes: list[Node] = []
     for node in graph.nodes:
         if isinstance(node, WindowedAggregate | Suppress):
+            stores |= {name: _by_key(stores[name]) for name in node.stores}
             times = stream_time_table(node.name)
             key_serde = _inner(graph.stores[node.stores[0]].key_serde)
             stores[times] = KeyValue(name=times, key_serde=key_serde, value_serde=Long())

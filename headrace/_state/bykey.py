@@ -7,17 +7,19 @@ What is there is therefore alive, and reads need no clock.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import compress
 
 from headrace._state.api import ByteStore
-from headrace._state.clocks import UNKNOWN, RetentionClock
+from headrace._state.clocks import UNKNOWN, KeyClock
 from headrace._state.composite import ENTRY, TIME_SIZE, beyond, clamped, escaped, time_at, time_bytes
 
 
 class EntriesByKey:
     """Values by key, time and `rest_size` further bytes. See `TimedEntries` for what the methods promise."""
 
-    def __init__(self, contents: ByteStore, clock: RetentionClock, rest_size: int) -> None:
+    def __init__(self, contents: ByteStore, clock: KeyClock, rest_size: int) -> None:
         self._contents = contents
+        self._clock = clock
         self._observe = clock.observe
         self._retention_ms = clock.retention_ms
         self._time_offset = -TIME_SIZE - rest_size
@@ -42,18 +44,31 @@ class EntriesByKey:
         return [ENTRY + escaped(key) + time_bytes(time_ms) for key, time_ms in zip(keys, times_ms, strict=True)]
 
     def put_many(
-        self, keys: Sequence[bytes], times_ms: Sequence[int], places: Sequence[bytes], raws: Iterable[bytes]
+        self,
+        keys: Sequence[bytes],
+        times_ms: Sequence[int],
+        places: Sequence[bytes],
+        raws: Iterable[bytes],
+        fresh: Iterable[bool],
     ) -> None:
-        spans: dict[bytes, tuple[int, int]] = {}
-        for key, time_ms in zip(keys, times_ms, strict=True):
-            first_ms, last_ms = spans.get(key, (time_ms, time_ms))
-            spans[key] = min(first_ms, time_ms), max(last_ms, time_ms)
+        first_of: dict[bytes, int] = {}
+        last_of: dict[bytes, int] = {}
+        # One that was there moved its key's time when it came.
+        for key, time_ms in compress(zip(keys, times_ms, strict=True), fresh):
+            if key not in last_of:
+                first_of[key] = last_of[key] = time_ms
+            elif time_ms > last_of[key]:
+                last_of[key] = time_ms
+            elif time_ms < first_of[key]:
+                first_of[key] = time_ms
         self._contents.put_many(zip(places, raws, strict=True))
-        for key, (first_ms, last_ms) in spans.items():
-            before = self._observe(key, last_ms)
-            oldest_ms = first_ms if before == UNKNOWN else before - self._retention_ms + 1
+        expired: list[bytes] = []
+        for (key, last_ms), before in zip(last_of.items(), self._clock.observe_many(last_of), strict=True):
+            oldest_ms = first_of[key] if before == UNKNOWN else before - self._retention_ms + 1
             if last_ms > before and last_ms - self._retention_ms >= oldest_ms:
-                self._expire(ENTRY + escaped(key), oldest_ms, last_ms - self._retention_ms)
+                expired += self._places_within(ENTRY + escaped(key), oldest_ms, last_ms - self._retention_ms)
+        # All at once: a delete between two searches would have the next one order what changed anew.
+        self._contents.put_many((place, None) for place in expired)
 
     def of_key(self, key: bytes, from_ms: int, to_ms: int) -> Iterator[tuple[bytes, bytes]]:
         prefix = ENTRY + escaped(key)
@@ -70,8 +85,11 @@ class EntriesByKey:
                 yield place[1:], raw
 
     def _expire(self, prefix: bytes, from_ms: int, to_ms: int) -> None:
-        if to_ms < 0:
-            return
-        first, end = clamped(from_ms, to_ms)
-        for place, _ in self._contents.range(prefix + first, prefix + end):
+        for place in self._places_within(prefix, from_ms, to_ms):
             self._contents.delete(place)
+
+    def _places_within(self, prefix: bytes, from_ms: int, to_ms: int) -> Iterator[bytes]:
+        if to_ms < 0:
+            return iter(())
+        first, end = clamped(from_ms, to_ms)
+        return (place for place, _ in self._contents.range(prefix + first, prefix + end))

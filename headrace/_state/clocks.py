@@ -6,6 +6,7 @@ store they belong to, so they are as durable as its entries.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
 from headrace._state.api import ByteStore
@@ -19,11 +20,6 @@ class RetentionClock(Protocol):
 
     @property
     def retention_ms(self) -> int: ...
-
-    @property
-    def segmented(self) -> bool:
-        """Whether all keys share one time, so that entries of all keys expire together, a span of time at once."""
-        ...
 
     def time(self, key: bytes) -> int:
         """The highest time that counts for a key, `UNKNOWN` before the first."""
@@ -44,8 +40,6 @@ class StoreClock:
         >>> clock.observe(b"a", 5), clock.observe(b"b", 3), StoreClock(contents, retention_ms=10).time(b"c")
         (-1, 5, 5)
     """
-
-    segmented = True
 
     def __init__(self, contents: ByteStore, retention_ms: int) -> None:
         self.retention_ms = retention_ms
@@ -81,8 +75,6 @@ class KeyClock:
         (-1, -1, 5, 3)
     """
 
-    segmented = False
-
     def __init__(self, contents: ByteStore, retention_ms: int) -> None:
         self.retention_ms = retention_ms
         self._contents = contents
@@ -95,4 +87,15 @@ class KeyClock:
         before = self.time(key)
         if time_ms > before:
             self._contents.put(KEY_TIME + key, time_bytes(time_ms))
+        return before
+
+    def observe_many(self, times_ms: Mapping[bytes, int]) -> list[int]:
+        """`observe` for one time of each of many keys."""
+        places = [KEY_TIME + key for key in times_ms]
+        before = [UNKNOWN if raw is None else time_at(raw, 0) for raw in self._contents.get_many(places)]
+        self._contents.put_many(
+            (place, time_bytes(time_ms))
+            for place, time_ms, known in zip(places, times_ms.values(), before, strict=True)
+            if time_ms > known
+        )
         return before

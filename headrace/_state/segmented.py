@@ -70,6 +70,7 @@ class SegmentedEntries:
         times_ms: Sequence[int],
         places: Sequence[bytes],
         raws: Iterable[bytes],
+        fresh: Iterable[bool],  # noqa: ARG002
     ) -> None:
         latest_ms = max(times_ms)
         before = self._observe(b"", latest_ms)

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from headrace._state.api import ByteStore
 from headrace._state.bykey import EntriesByKey
-from headrace._state.clocks import RetentionClock
+from headrace._state.clocks import KeyClock, RetentionClock
 from headrace._state.segmented import SegmentedEntries
 
 
@@ -28,9 +28,14 @@ class TimedEntries(Protocol):
         ...
 
     def put_many(
-        self, keys: Sequence[bytes], times_ms: Sequence[int], places: Sequence[bytes], raws: Iterable[bytes]
+        self,
+        keys: Sequence[bytes],
+        times_ms: Sequence[int],
+        places: Sequence[bytes],
+        raws: Iterable[bytes],
+        fresh: Iterable[bool],
     ) -> None:
-        """`put` for many entries, none of which would be expired at once."""
+        """`put` for many entries, none of which would be expired at once; `fresh` are those that were not there."""
         ...
 
     def of_key(self, key: bytes, from_ms: int, to_ms: int) -> Iterator[tuple[bytes, bytes]]:
@@ -46,5 +51,6 @@ class TimedEntries(Protocol):
 
 def timed_entries(contents: ByteStore, clock: RetentionClock, *, rest_size: int = 0) -> TimedEntries:
     """The layout that fits the clock."""
-    layout = SegmentedEntries if clock.segmented else EntriesByKey
-    return layout(contents, clock, rest_size)
+    if isinstance(clock, KeyClock):
+        return EntriesByKey(contents, clock, rest_size)
+    return SegmentedEntries(contents, clock, rest_size)

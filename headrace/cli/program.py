@@ -22,6 +22,13 @@ class Format(StrEnum):
     HTML = "html"
 
 
+class Demo(StrEnum):
+    """What there is to see."""
+
+    ROOMS = "rooms"
+    SENSORS = "sensors"
+
+
 program = typer.Typer(
     cls=Commands,
     add_completion=False,
@@ -62,17 +69,28 @@ def _options(
     pass
 
 
-@program.command(epilog="Example: headrace demo --directory my-demo")
+@program.command(
+    epilog="""Examples: headrace demo --directory my-demo
+
+    headrace demo sensors"""
+)
 def demo(
+    name: Annotated[
+        Demo,
+        typer.Argument(
+            help="rooms: a first tour, from topic to topic, over a restart. sensors: devices that send a day of "
+            "readings each, one after the other, with one clock for all and with a clock for each."
+        ),
+    ] = Demo.ROOMS,
     directory: Annotated[
         Path | None, typer.Option(help="A new directory, which is kept.", show_default="a temporary one")
     ] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the temporary directory too.")] = False,
 ) -> None:
     """Runs a small application on local Spark and shows what happens, step by step. Takes a minute; needs Java."""
-    from headrace.cli import tour
+    from headrace.cli import guide, sensors_tour, tour
 
-    tour.give(directory, keep=keep)
+    guide.give(sensors_tour.GUIDE if name is Demo.SENSORS else tour.GUIDE, directory, keep=keep)
 
 
 @program.command(

@@ -40,12 +40,12 @@ def run(loaded: Loaded, config: StreamsConfig, *, until_caught_up: bool) -> None
     console().print(_summary(config, meter.read().since(before), took_s, stopped=bool(stop.times)))
 
 
-def prepared(loaded: Loaded, config: StreamsConfig) -> Streams:
-    """The application of a file; its functions will find their way to Spark's workers."""
+def prepared(loaded: Loaded, config: StreamsConfig, spark: Any = None) -> Streams:
+    """The application of a file, on a session of its own unless given one; its functions find Spark's workers."""
     from headrace._runtime.spark.modules import send_with_program
 
     send_with_program(loaded.path.absolute().parent)
-    return Streams(loaded.topology, config)
+    return Streams(loaded.topology, config, spark)
 
 
 class StopRequest:

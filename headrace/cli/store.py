@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace._graph.configured import configured
 from headrace._runtime.assemble import Defaults
 from headrace._runtime.stores import known_store
 from headrace.cli.background import Background
@@ -18,7 +19,7 @@ from headrace.config import StreamsConfig
 
 def show_store(loaded: Loaded, config: StreamsConfig, name: str, *, key: str | None, limit: int) -> None:
     """Prints a table of the entries, or of those of one key."""
-    graph = loaded.topology._graph
+    graph = configured(loaded.topology._graph, config)
     store = known_store(graph, name)
     wanted = None if key is None else from_text(key, Defaults.of(config).serdes(store)[0])
     if not (config.state_dir / "headrace.json").exists():

@@ -13,7 +13,8 @@ import pytest
 
 import headrace as hr
 import headrace.testing
-from headrace import EmitStrategy, SessionWindows, SlidingWindows, StreamsBuilder, TimeWindows
+from headrace import EmitStrategy, SessionWindows, SlidingWindows, StreamsBuilder, TimeWindows, serdes
+from headrace._graph.configured import configured
 
 TRACKING = pytest.mark.parametrize("tracking", [False, True], ids=["one clock", "a clock for each key"])
 
@@ -100,6 +101,16 @@ def test_the_times_of_the_keys_can_be_queried_and_outlive_a_restart():
         driver.input_topic("in").pipe("B", "v", 3)
         driver.input_topic("in").pipe("A", "v", 3)
         assert shown(driver.output_topic("out").read_all()) == [("[A@2/4]", 3, 3)]
+
+
+def test_a_store_of_a_processors_own_forgets_as_ever():
+    builder = StreamsBuilder()
+    own = hr.Stores.session("own", retention=ms(5), key_serde=serdes.String(), value_serde=serdes.String())
+    builder.stream("in").process(hr.Processor, stores=[own])
+    builder.stream("other").group_by_key().windowed_by(SessionWindows.of(ms(5))).count(store="sessions")
+    config = hr.StreamsConfig(application_id="t", allow_stream_time_key_tracking=True)
+    stores = configured(builder.build()._graph, config).stores
+    assert {name: stores[name].by_key for name in ("own", "sessions")} == {"own": False, "sessions": True}
 
 
 def test_there_is_no_store_of_times_when_the_setting_is_off():

@@ -63,7 +63,7 @@ def test_no_arguments_show_the_help():
     ("command", "example"),
     [
         ((), "Begin with: headrace demo"),
-        (("demo",), "Example: headrace demo --directory my-demo"),
+        (("demo",), "Examples: headrace demo --directory my-demo"),
         (("run",), "Examples: headrace run app.py --until-caught-up"),
         (("describe",), "Examples: headrace describe app.py"),
         (("store",), "Examples: headrace store app.py counts --limit 20"),
@@ -367,10 +367,27 @@ def test_only_new_records_need_follow():
     assert headrace("topics", "consume", "t", "--from-end") == ("", f"✗ Error\n{message}\n", 1)
 
 
-def test_demo_refuses_a_directory_that_is_in_use():
+@pytest.mark.parametrize("demo", ["rooms", "sensors"])
+def test_demo_refuses_a_directory_that_is_in_use(demo):
     app()
     message = "'.' exists and is not an empty directory. Give the demo a new one."
-    assert headrace("demo", "--directory", ".") == ("", f"✗ Error\n{message}\n", 1)
+    assert headrace("demo", demo, "--directory", ".") == ("", f"✗ Error\n{message}\n", 1)
+
+
+def test_help_of_demo_tells_what_each_shows():
+    words = " ".join(headrace("demo", "--help")[0].replace("│", " ").split())
+    assert "<rooms|sensors>" in words
+    assert "rooms: a first tour" in words
+    assert "sensors: devices that send a day of readings each" in words
+
+
+def test_store_knows_the_times_of_keys_if_the_config_asks_for_them():
+    windowed = APP.replace(".count(", ".windowed_by(hr.TimeWindows.of(timedelta(1)))\n    .count(name='n', ")
+    app("from datetime import timedelta\n" + windowed)
+    assert "There is no store 'n-stream-time-table'." in headrace("store", "app.py", "n-stream-time-table")[1]
+    with Path("app.py").open("a") as file:
+        file.write("config = hr.StreamsConfig(application_id='app', allow_stream_time_key_tracking=True)\n")
+    assert "it has not run yet" in headrace("store", "app.py", "n-stream-time-table")[1]
 
 
 def test_progress_is_what_was_counted_and_what_waits_behind_the_last_finished_batch():

@@ -52,12 +52,14 @@ class WindowCountForm:
         rows = Groups(encoded.indices.to_numpy(), len(distinct))
         keys, first_ms = [key[:-_START] for key in distinct], rows.last(starts).tolist()
         places = self._store.entries.places(keys, first_ms)
-        stored = b"".join(raw or _ABSENT for raw in self._store.contents.get_many(places))
-        timestamps, counts = np.frombuffer(stored, ">i8").reshape(-1, 2).T.astype(np.int64)
+        stored = self._store.contents.get_many(places)
+        before = b"".join(raw or _ABSENT for raw in stored)
+        timestamps, counts = np.frombuffer(before, ">i8").reshape(-1, 2).T.astype(np.int64)
         counted = rows.running_count(counts)
         latest = rows.running_max(batch.timestamps, timestamps)
-        raw = np.column_stack((rows.last(latest), rows.last(counted))).astype(">i8").tobytes()
-        self._store.entries.put_many(keys, first_ms, places, [raw[at : at + 16] for at in range(0, len(raw), 16)])
+        after = np.column_stack((rows.last(latest), rows.last(counted))).astype(">i8").tobytes()
+        raws = [after[at : at + 16] for at in range(0, len(after), 16)]
+        self._store.entries.put_many(keys, first_ms, places, raws, [raw is None for raw in stored])
         self._forward(batch._replace(keys=windowed, values=longs(counted), timestamps=latest))
 
     def _keyed(self, batch: Batch) -> Batch:

@@ -1,0 +1,101 @@
+"""Case `tracked-keys`: what a batch costs when each of 2,000,000 keys has its own clock, against one clock for all.
+
+Counts per key and hour. All keys are known before the first round: with tracking the store of their times has a row for
+each. The batches then touch random ones; time goes on by a minute a batch, and over the full hour.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import headrace as hr
+from bench.harness import Contender, WorkerMemory, alternate, save, table, warm_batches
+from headrace import serdes
+
+TOUCHED = 100_000
+PRELOADED = 500_000
+HOUR = timedelta(hours=1)
+MINUTE_MS = 60_000
+FIRST_MS = 1_748_736_000_000 + 55 * MINUTE_MS  # of 2025-06-01
+
+
+def run(spark: Any, directory: Path, *, quick: bool) -> None:
+    keys, rounds, batches = (200_000, 2, 3) if quick else (2_000_000, 3, 4)
+    print(f"tracked-keys: {keys:,} keys, batches of {TOUCHED:,} records")
+    each, one = (Keys(spark, directory / str(tracking), keys, batches, tracking=tracking) for tracking in (True, False))
+    contenders = [Contender("clock-for-each", each), Contender("one-clock", one)]
+    alternate(contenders, rounds)
+    table(f"counts per key and hour, {keys:,} keys", contenders)
+    slowdown = contenders[1].rate / contenders[0].rate
+    print(f"  batch time with a clock for each key is {slowdown:.2f}x that with one clock")
+    print(f"  preloading took {each.preloaded_in_s:.0f} s and {one.preloaded_in_s:.0f} s")
+    print(f"  private memory of the largest worker: {each.memory_mb:,.0f} MB and {one.memory_mb:,.0f} MB")
+    save(
+        "tracked-keys",
+        {contender.name: contender.rate for contender in contenders},
+        {
+            "keys": keys,
+            "batch_time_ratio": round(slowdown, 2),
+            "preload_s_clock_for_each": round(each.preloaded_in_s),
+            "preload_s_one_clock": round(one.preloaded_in_s),
+            "worker_mb_clock_for_each": round(each.memory_mb),
+            "worker_mb_one_clock": round(one.memory_mb),
+        },
+    )
+
+
+class Keys:
+    """An application that has counted every key once before the first round."""
+
+    def __init__(self, spark: Any, directory: Path, keys: int, batches: int, *, tracking: bool) -> None:
+        self._spark, self._directory, self._tracking = spark, directory, tracking
+        self._keys, self._batches = keys, batches
+        self._rng = random.Random(keys)
+        self._topics = hr.LocalTopics(directory / "topics")
+        self._topics.create("in", partitions=1)
+        builder = hr.StreamsBuilder()
+        windows = hr.TimeWindows.of(HOUR, grace=HOUR)
+        windowed = builder.stream("in", value_serde=serdes.Long()).group_by_key().windowed_by(windows)
+        windowed.count(store="counts", name="counter").to_stream().to("out")
+        self._topology = builder.build()
+        self._at_ms = FIRST_MS
+        self.memory_mb = 0.0
+        started = time.perf_counter()
+        self._process(range(keys), PRELOADED)
+        self.preloaded_in_s = time.perf_counter() - started
+
+    def __call__(self, number: int) -> list[tuple[int, float]]:  # noqa: ARG002
+        with WorkerMemory() as memory:
+            for _ in range(self._batches + 1):
+                self._at_ms += MINUTE_MS
+                self._produce(self._rng.randrange(self._keys) for _ in range(TOUCHED))
+            query = self._run(TOUCHED)
+        self.memory_mb = max(self.memory_mb, memory.peak_mb)
+        return warm_batches(query, TOUCHED)
+
+    def _process(self, numbers: Iterable[int], limit: int) -> None:
+        self._produce(numbers)
+        self._run(limit)
+
+    def _produce(self, numbers: Iterable[int]) -> None:
+        records = (hr.Record(f"key-{number:016}", 1, self._at_ms) for number in numbers)
+        self._topics.produce("in", records, value_serde=serdes.Long())
+
+    def _run(self, limit: int) -> Any:
+        config = hr.StreamsConfig(
+            application_id="bench-keys",
+            topics_dir=self._directory / "topics",
+            state_dir=self._directory / "state",
+            local_dir=self._directory / "local",
+            max_records_per_batch=limit,
+            allow_stream_time_key_tracking=self._tracking,
+        )
+        app = hr.Streams(self._topology, config, spark=self._spark)._application
+        _, query = app._started(app.clock, available_now=True)
+        query.awaitTermination()
+        return query
