@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import headrace as hr
-from bench.harness import Contender, WorkerMemory, alternate, save, table, warm_batches
+from bench.harness import Contender, WorkerMemory, alternate, caught_up, save, table, warm_batches
 from headrace import serdes
 
 TOUCHED = 100_000
@@ -95,7 +95,4 @@ class Keys:
             max_records_per_batch=limit,
             allow_stream_time_key_tracking=self._tracking,
         )
-        app = hr.Streams(self._topology, config, spark=self._spark)._application
-        _, query = app._started(app.clock, available_now=True)
-        query.awaitTermination()
-        return query
+        return caught_up(self._topology, config, self._spark)
