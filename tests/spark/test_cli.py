@@ -143,6 +143,106 @@ echo 'cellar-1:{"room": "cellar", "celsius": 30}' | headrace topics produce read
 headrace run my-demo/demo.py --until-caught-up
 """
 
+TWO_DAYS_ON = '{"key": "device-02", "value": 15.0, "timestamp_ms": 1748908800000}\n'
+
+SENSORS_DEMO = """\
+
+== The application ==
+
+20 devices measured the temperature every minute, but were offline all day. Now
+they are back, and one after the other sends its whole day. How warm was it at
+each of them, in every five minutes?
+
+builder = hr.StreamsBuilder()
+spans = hr.TimeWindows.of(timedelta(minutes=5), grace=timedelta(minutes=10))
+(
+    builder.stream("readings")
+    # One row per device and five minutes. A reading that comes after its
+    # window has closed, ten minutes after its end, is late and dropped.
+    .group_by_key()
+    .windowed_by(spans)
+    .aggregate(nothing, add, store="windows", name="climate")
+    # Only final results: a row waits here until its window has closed.
+    .suppress(hr.Suppressed.until_window_closes(), name="final")
+    .to_stream()
+    .map(summed_up, name="summed-up")
+    .to("climates")
+)
+
+From topic to topic:
+
+topic readings
+└── climate  windowed aggregate  store windows
+    └── final  suppress  store final-store
+        └── to stream
+            └── summed-up  map
+                └── topic climates
+
+== The readings ==
+
+They wait in the topic readings. The first to arrive in its partition 0:
+
+ device      readings   measured         the clock of partition 0
+ ────────────────────────────────────────────────────────────────
+ device-03   1,440      00:00 to 23:59   goes 00:00 to 23:59
+ device-04   1,440      00:00 to 23:59   stays at 23:59
+ device-05   1,440      00:00 to 23:59   stays at 23:59
+
+A window closes when time has come ten minutes beyond its end. But whose time?
+Kafka Streams has one clock per partition: the highest timestamp seen. The
+first device moves it through the day to 23:59, and there it stays: when the
+next device begins with its midnight, the day is over.
+
+== One clock, and a clock for each device ==
+
+The same readings, twice. The only difference is a setting:
+StreamsConfig(allow_stream_time_key_tracking=True)
+
+
+                           one clock   a clock for each
+ ──────────────────────────────────────────────────────
+ readings                     28,800             28,800
+   late, dropped              22,800                  0
+   in final results            5,700             28,500
+   in windows still open         300                300
+ final results                 1,140              5,700
+ windows still open               60                 60
+
+A few windows of device-03, which came first, and of device-04, the next:
+
+ device      window          one clock             a clock for each
+ ─────────────────────────────────────────────────────────────────────
+ device-03   00:00 - 00:05   15.1 °C, 5 readings   15.1 °C, 5 readings
+ device-03   06:00 - 06:05   15.1 °C, 5 readings   15.1 °C, 5 readings
+ device-03   12:00 - 12:05   20.5 °C, 5 readings   20.5 °C, 5 readings
+ device-03   23:40 - 23:45   15.4 °C, 5 readings   15.4 °C, 5 readings
+ device-03   23:45 - 23:50   still open            still open
+ device-04   00:00 - 00:05   lost                  12.0 °C, 5 readings
+ device-04   06:00 - 06:05   lost                  12.2 °C, 5 readings
+ device-04   12:00 - 12:05   lost                  17.8 °C, 5 readings
+ device-04   23:40 - 23:45   lost                  12.4 °C, 5 readings
+ device-04   23:45 - 23:50   still open            still open
+
+With one clock only 4 of 20 devices have their day: those that came first in
+their partition. Nothing failed, but each dropped reading is counted as late, in
+app.metrics() under the operator climate. With a clock for each device none was
+late: its windows closed as its own readings went on.
+
+The last 3 windows of each device still wait for readings that may come late.
+They close when their own device is heard of again.
+
+== What next ==
+
+Everything is in my-demo: the application sensors.py, its topics, its state. Try:
+
+headrace topics consume climates --limit 10 --topics-dir my-demo/topics
+headrace store my-demo/sensors.py final-store --key device-02
+headrace store my-demo/sensors.py climate-stream-time-table --limit 5
+echo '{"key": "device-02", "value": 15.0, "timestamp_ms": 1748908800000}' \\
+  | headrace topics produce readings --json --topics-dir my-demo/topics
+headrace run my-demo/sensors.py --until-caught-up
+"""
+
 
 @pytest.fixture(autouse=True)
 def in_new_directory(tmp_path, monkeypatch):
@@ -171,6 +271,13 @@ def test_demo_shows_two_runs_and_leaves_what_its_last_words_promise():
         "state",
         "topics",
     ]
+
+
+def test_demo_of_sensors_shows_both_clocks_side_by_side():
+    assert headrace("demo", "sensors", "--directory", "my-demo") == (SENSORS_DEMO, "", 0)
+    headrace("topics", "produce", "readings", "--json", "--topics-dir", "my-demo/topics", stdin=TWO_DAYS_ON)
+    stdout, _, code = headrace("run", "my-demo/sensors.py", "--until-caught-up")
+    assert (without_seconds(stdout), code) == ("headrace-sensors caught up: 1 record in, 3 out, 1 batch in T s.\n", 0)
 
 
 def test_failing_function_is_told_and_the_mended_file_goes_on_with_exact_output(tmp_path):
