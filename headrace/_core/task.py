@@ -10,6 +10,7 @@ import pyarrow as pa
 from headrace._core.chunk import Chunk, Columns, merged, merged_batches
 from headrace._core.columnar.batch import of_records
 from headrace._core.columnar.compile import Form
+from headrace._core.columnar.failing import RowError
 from headrace._core.context import TaskContext
 from headrace._core.extraction import extracted
 from headrace._core.failure import processing_error
@@ -113,7 +114,13 @@ class Task:
         first = 0
         for records in batches:
             self.context.metrics.add(source.name, "records_in", records.num_rows)
-            form(of_records(records, first))
+            try:
+                form(of_records(records, first))
+            except RowError as failed:
+                metadata = self.context.metadata_at(self.context.order, failed.position)
+                raise processing_error(
+                    failed.cause, self.context.task_id, metadata, key=failed.key, timestamp_ms=failed.timestamp_ms
+                ) from failed.cause
             first += records.num_rows
             yield
 

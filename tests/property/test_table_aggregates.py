@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from unittest.mock import patch
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -91,3 +93,63 @@ def test_cuts_and_restarts_on_several_partitions_lead_to_the_same_aggregates(upd
     assert {group: members for group, members in found.items() if members} == recomputed(
         {key: row for key, row in latest.items() if row is not None}
     )
+
+
+def on_plan(topology, updates, cuts, partitions=3):
+    """All output topics and stores; `updates` go to partitions by their number."""
+    with TemporaryDirectory() as name:
+        directory = Path(name)
+        topics = hr.LocalTopics(directory / "topics")
+        topics.create("in", partitions=partitions)
+        records = [hr.Record(*update, partition=number % partitions) for number, update in enumerate(updates)]
+        topics.produce("in", records)
+        runner = PlanRunner(topology, directory)
+        for limit in cuts:
+            runner.run_batch(limit)
+        while runner.run_batch(1_000):
+            pass
+        return runner.outputs()
+
+
+HEADED = st.lists(
+    st.tuples(
+        st.none() | st.sampled_from("abcde"),
+        st.none() | st.tuples(st.sampled_from(["g", "h", None]), st.sampled_from(["x", "y", None])),
+        st.integers(0, 30),
+        st.sampled_from([(), (("h", b"1"),)]),
+    ),
+    min_size=1,
+    max_size=30,
+)
+
+
+@settings(max_examples=40)
+@given(
+    updates=HEADED,
+    cuts=st.lists(st.integers(1, 9), max_size=5),
+    aggregation=st.sampled_from(["set", "count", "reduce"]),
+)
+def test_batches_of_table_changes_give_what_records_one_by_one_give(updates, cuts, aggregation):
+    builder = hr.StreamsBuilder()
+    rows = builder.table("in").group_by(lambda key, row: None if row[0] == "h" and row[1] is None else tuple(row))
+    grouped = {
+        "set": lambda: rows.aggregate(list, lambda _, v, seen: [*seen, v], lambda _, v, seen: seen[1:] or None),
+        "count": rows.count,
+        "reduce": lambda: rows.reduce(lambda text, v: text + v, lambda text, v: text.replace(v, "", 1) or None),
+    }[aggregation]()
+    grouped.to_stream().to("out")
+    topology = builder.build()
+    with patch("headrace._runtime.assemble.columnar_forms", lambda *_: {}):
+        by_records = on_plan(topology, updates, cuts)
+    assert on_plan(topology, updates, cuts) == by_records
+
+
+def test_a_failing_function_is_told_with_its_record_and_operator(tmp_path):
+    builder = hr.StreamsBuilder()
+    rows = builder.table("in").group_by(lambda key, value: (value, 1 // (value != "bad")), name="by-value")
+    rows.reduce(lambda a, b: a + b, lambda a, b: a - b, name="sum").to_stream().to("out")
+    topics = hr.LocalTopics(tmp_path / "topics")
+    topics.create("in", partitions=1)
+    topics.produce("in", [hr.Record("k", "fine", 1), hr.Record("j", "bad", 2)])
+    with pytest.raises(hr.ProcessingError, match=r"by-value failed on record in-0@1 \(key 'j', timestamp 2\)"):
+        PlanRunner(builder.build(), tmp_path).run_batch(10)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from headrace._core import operators as ops
 from headrace._core.columnar.batch import Batch
 from headrace._core.columnar.count import CountForm
+from headrace._core.columnar.table_aggregate import TableAggregateForm
+from headrace._core.columnar.table_group_by import TableGroupByForm
 from headrace._core.columnar.window_close import WindowCloseForm
 from headrace._core.columnar.window_count import WindowCountForm
 from headrace._core.operator import Operator
-from headrace.serdes import Long, Serde, Windowed
+from headrace.serdes import Json, Long, Serde, Windowed
 from headrace.windowing import TimeWindows
 
 Form = Callable[[Batch], None]
@@ -19,11 +22,15 @@ Stores = Mapping[str, Any]
 
 
 class Layout(NamedTuple):
-    """The serdes whose bytes a batch holds; `tumbling` if they are counts in such windows."""
+    """The serdes whose bytes a batch holds; `tumbling` if they are counts in such windows.
+
+    Values as written by their serde need not be canonical: writing them again would give the same bytes.
+    """
 
     key_serde: Serde[Any]
     value_serde: Serde[Any]
     tumbling: TimeWindows | None = None
+    values_as_written: bool = False
 
 
 def columnar_forms(sources: Mapping[str, ops.Source], stores: Stores) -> dict[str, Form]:
@@ -61,6 +68,10 @@ def _form(operator: Operator, layout: Layout, stores: Stores, written: list[str]
             return _count(operator, layout, stores, written)
         case ops.TimeWindowCount():
             return _window_count(operator, layout, stores, written)
+        case ops.TableSource():
+            return _grouped_table(operator, layout, stores, written)
+        case ops.TableAggregate():
+            return _table_aggregate(operator, layout, stores, written)
         case ops.TableSuppress():
             return _final_counts(operator, layout, stores, written)
         case ops.Sink():
@@ -100,9 +111,42 @@ def _final_counts(operator: ops.TableSuppress, layout: Layout, stores: Stores, w
     return None if forward is None else WindowCloseForm(operator, buffer, layout.tumbling.size_ms, forward)
 
 
+def _grouped_table(operator: ops.TableSource, layout: Layout, stores: Stores, written: list[str]) -> Form | None:
+    """A table that is only grouped, and only once: user functions then see its changes in order."""
+    match operator.children:
+        case (ops.TableGroupBy(children=(ops.Sink() as sink,)) as group_by,):
+            pass
+        case _:
+            return None
+    store = None if operator.store_name is None else stores[operator.store_name]
+    if store is None or not operator.send_old_values or not layout.key_serde.canonical:
+        return None
+    if (layout.key_serde, layout.value_serde) != (store.key_serde, store.value_serde):
+        return None
+    # Rows are stored as they came; read again they must be what they would be had they been written anew.
+    if not (layout.value_serde.canonical or isinstance(layout.value_serde, Json)):
+        return None
+    written.append(sink.topic)
+    forward = partial(_send, sink)
+    return TableGroupByForm(operator, group_by, sink, store, forward)
+
+
+def _table_aggregate(operator: ops.TableAggregate, layout: Layout, stores: Stores, written: list[str]) -> Form | None:
+    store = stores[operator.store_name]
+    if operator.send_old_values or not layout.key_serde.canonical or layout.key_serde != store.key_serde:
+        return None
+    aggregated = Layout(layout.key_serde, store.value_serde, values_as_written=True)
+    forward = _children(operator, aggregated, stores, written)
+    return None if forward is None else TableAggregateForm(operator, store, layout.value_serde, forward)
+
+
+def _send(sink: ops.Sink, batch: Batch) -> None:
+    sink.context.collector.send_batch(sink.topic, batch)
+
+
 def _sink(operator: ops.Sink, layout: Layout, written: list[str]) -> Form | None:
     same = (layout.key_serde, layout.value_serde) == (operator.key_serde, operator.value_serde)
-    if not same or not layout.key_serde.canonical or not layout.value_serde.canonical:
+    if not same or not layout.key_serde.canonical or not (layout.value_serde.canonical or layout.values_as_written):
         return None
     written.append(operator.topic)
-    return lambda batch: operator.context.collector.send_batch(operator.topic, batch)
+    return partial(_send, operator)

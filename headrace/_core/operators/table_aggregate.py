@@ -29,21 +29,31 @@ class TableAggregate(Operator):
         send_old_values: bool,
     ) -> None:
         super().__init__(name)
-        self._store_name = store
+        self.store_name = store
         self._initializer = initializer
         self._adder = adder
         self._subtractor = subtractor
-        self._send_old_values = send_old_values
+        self.send_old_values = send_old_values
 
     def init(self, context: TaskContext) -> None:
         super().init(context)
-        self._store = context.store(self._store_name)
+        self._store = context.store(self.store_name)
 
     def process(self, record: AnyRecord) -> None:
         assert record.timestamp_ms is not None
-        group, change, timestamp_ms = record.key, record.value, record.timestamp_ms
+        group = record.key
         key_bytes = self._store.key_bytes(group)
         row = self._store.read(key_bytes)
+        aggregate, timestamp_ms = self.folded(group, record.value, record.timestamp_ms, row)
+        # The functions may have changed the aggregate in place: what it was is read anew.
+        old = self._store.read(key_bytes)[0] if self.send_old_values and row is not None else None
+        self._store.write(key_bytes, aggregate, timestamp_ms)
+        self.forward(Record(group, Change(aggregate, old), timestamp_ms, record.headers))
+
+    def folded(
+        self, group: Any, change: Change[Any], timestamp_ms: int, row: tuple[Any, int] | None
+    ) -> tuple[Any, int]:
+        """The aggregate after a change, and its timestamp; `row` is what there was."""
         aggregate = None
         if row is not None:
             aggregate = row[0]
@@ -53,7 +63,4 @@ class TableAggregate(Operator):
         if change.new is not None:
             base = self._initializer() if aggregate is None else aggregate
             aggregate = self._adder(group, change.new, base)
-        # The functions may have changed the aggregate in place: what it was is read anew.
-        old = self._store.read(key_bytes)[0] if self._send_old_values and row is not None else None
-        self._store.write(key_bytes, aggregate, timestamp_ms)
-        self.forward(Record(group, Change(aggregate, old), timestamp_ms, record.headers))
+        return aggregate, timestamp_ms

@@ -36,16 +36,20 @@ class TableGroupBy(Operator):
         key, change = record.key, record.value
         if not change.is_latest:
             return
-        timestamp_ms, headers = record.timestamp_ms, record.headers
-        old = None if change.old is None else self._grouped(key, change.old)
-        new = None if change.new is None else self._grouped(key, change.new)
-        if old is not None and new is not None and self._single_event and self._same_group(old[0], new[0]):
-            self.forward(Record(new[0], Change(new[1], old[1]), timestamp_ms, headers))
-            return
-        if old is not None:
-            self.forward(Record(old[0], Change(None, old[1]), timestamp_ms, headers))
-        if new is not None:
-            self.forward(Record(new[0], Change(new[1], None), timestamp_ms, headers))
+        for group, event in self.events(key, change.new, change.old):
+            self.forward(Record(group, event, record.timestamp_ms, record.headers))
+
+    def events(self, key: Any, new_value: Any, old_value: Any) -> tuple[tuple[Any, Change[Any]], ...]:
+        """What a change of a row means to groups, in order."""
+        old = None if old_value is None else self._grouped(key, old_value)
+        new = None if new_value is None else self._grouped(key, new_value)
+        if old is None:
+            return () if new is None else ((new[0], Change(new[1], None)),)
+        if new is None:
+            return ((old[0], Change(None, old[1])),)
+        if self._single_event and self._same_group(old[0], new[0]):
+            return ((new[0], Change(new[1], old[1])),)
+        return (old[0], Change(None, old[1])), (new[0], Change(new[1], None))
 
     def _grouped(self, key: Any, value: Any) -> tuple[Any, Any] | None:
         pair = self._selector(key, value)

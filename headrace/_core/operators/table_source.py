@@ -16,7 +16,7 @@ class TableSource(Operator):
     def __init__(self, name: str, store: str | None, *, send_old_values: bool) -> None:
         super().__init__(name)
         self.store_name = store
-        self._send_old_values = send_old_values
+        self.send_old_values = send_old_values
 
     def init(self, context: TaskContext) -> None:
         super().init(context)
@@ -30,7 +30,7 @@ class TableSource(Operator):
         old = None
         if self._store is not None:
             key_bytes = self._store.key_bytes(key)
-            if self._send_old_values:
+            if self.send_old_values:
                 row = self._store.read(key_bytes)
                 old = None if row is None else row[0]
             self._store.write(key_bytes, record.value, record.timestamp_ms)

@@ -1,0 +1,16 @@
+"""Failures of user functions within a batch: which record it was."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class RowError(Exception):
+    """A user function raised `cause`, on the record at a position of the task's input."""
+
+    def __init__(self, cause: Exception, position: int, key: Any, timestamp_ms: int) -> None:
+        super().__init__(position)
+        self.cause = cause
+        self.position = position
+        self.key = key
+        self.timestamp_ms = timestamp_ms
