@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from headrace._core.context import TaskContext
+from headrace.pending import PendingTask
 from headrace.record import Record
 
 AnyRecord = Record[Any, Any]
@@ -34,6 +35,10 @@ class Operator(ABC):
     @abstractmethod
     def process(self, record: AnyRecord) -> None:
         """Handles one record completely; what it forwards has been handled by all children on return."""
+
+    def pending(self) -> PendingTask | None:
+        """What of its results it holds back in this task; `None` for an operator that never does."""
+        return None
 
     def _forward_to_all(self, record: AnyRecord) -> None:
         for child in self.children:

@@ -112,22 +112,8 @@ class TaskBlueprint:
         `system_time_ms` and `revive` matter to tasks with processors: what the clock shows as they begin, and the
         life they take up instead.
         """
-        typed = {
-            name: make_store(spec, stores[name], self.defaults.serdes(spec))
-            for name in self.sub.stores
-            for spec in [self.graph.stores[name]]
-        }
-        typed |= {name: stores[name] for name in self.internal_stores}
-        context = TaskContext(
-            f"{self.sub.number}_{partition}",
-            self.application_id,
-            collector,
-            typed,
-            self.graph.stores.keys(),
-            metrics,
-            places,
-            system_time_ms,
-        )
+        typed = self._typed(stores, self.sub.stores) | {name: stores[name] for name in self.internal_stores}
+        context = self._context(partition, collector, typed, metrics, places, system_time_ms)
         built = {node.name: self._operator(node) for node in self.sub.nodes}
         for name, operator in built.items():
             operator.connect([built[child] for child in self.sub.children[name]])
@@ -144,6 +130,37 @@ class TaskBlueprint:
             processors = partial(Processors, context, users, stores[TASK], revive)
         return Task(context, list(built.values()), sources, forms, self.extractors, times, processors)
 
+    def operator_on(self, node: nodes.Node, partition: int, stores: Mapping[str, ByteStore]) -> Operator:
+        """One operator by itself on the stores of a task: to be asked about them, not to be run."""
+        typed = self._typed(stores, node.stores) | {name: stores[name] for name in node.internal_stores}
+        operator = self._operator(node)
+        operator.init(self._context(partition, _Nowhere(), typed, Metrics(), ()))
+        return operator
+
+    def _typed(self, stores: Mapping[str, ByteStore], names: Sequence[str]) -> dict[str, Any]:
+        specs = [self.graph.stores[name] for name in names]
+        return {spec.name: make_store(spec, stores[spec.name], self.defaults.serdes(spec)) for spec in specs}
+
+    def _context(
+        self,
+        partition: int,
+        collector: Collector,
+        stores: Mapping[str, Any],
+        metrics: Metrics,
+        places: Sequence[tuple[str, int]],
+        system_time_ms: int = 0,
+    ) -> TaskContext:
+        return TaskContext(
+            f"{self.sub.number}_{partition}",
+            self.application_id,
+            collector,
+            stores,
+            self.graph.stores.keys(),
+            metrics,
+            places,
+            system_time_ms,
+        )
+
     def _operator(self, node: nodes.Node) -> Operator:
         try:
             make = _OPERATORS[type(node)]
@@ -151,6 +168,16 @@ class TaskBlueprint:
             message = f"Node {node.name!r} of kind {type(node).__name__} has no operator."
             raise TopologyError(message) from None
         return make(node, self.defaults)
+
+
+class _Nowhere:
+    """The collector of operators that are not run."""
+
+    def send(self, topic: str, *_: object) -> None:
+        message = f"Nothing is written to {topic!r} by an operator that is only asked."
+        raise AssertionError(message)
+
+    send_batch = send
 
 
 def _table_source(node: nodes.TableSource) -> Operator:

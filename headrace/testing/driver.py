@@ -17,6 +17,7 @@ from headrace.config import StreamsConfig
 from headrace.errors import StreamsError, TopicError, known_names, nearest
 from headrace.kstream import KStream
 from headrace.ktable import KTable
+from headrace.pending import Pending
 from headrace.record import Headers, Record
 from headrace.serdes import Serde
 from headrace.topology import Topology
@@ -79,6 +80,10 @@ class TopologyTestDriver:
     def store(self, name: str) -> Any:
         """The current contents of a state store."""
         return self._defaults.view(self._graph, name, self._runtime.stores_named(name))
+
+    def explain_pending(self, name: str | None = None) -> list[Pending]:
+        """Why nothing comes out: what each operator holds back, and what would let it go. See `Streams`."""
+        return self._runtime.pending(name)
 
     def advance_wall_clock(self, duration: timedelta) -> None:
         """Moves the clock forward and runs the wall-clock punctuations that are then due, each once."""

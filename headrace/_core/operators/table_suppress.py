@@ -10,6 +10,7 @@ from headrace._core.stream_time import stream_time
 from headrace._state.suppress_buffer import Buffered
 from headrace.change import Change
 from headrace.errors import StreamsError
+from headrace.pending import PendingTask
 from headrace.record import Record
 from headrace.suppressed import BufferConfig
 from headrace.windows import Windowed
@@ -46,7 +47,7 @@ class TableSuppress(Operator):
     def process(self, record: AnyRecord) -> None:
         assert record.timestamp_ms is not None
         key, settings, buffer = record.key, self._settings, self._buffer
-        time_ms = self._time.advance(key.key if isinstance(key, Windowed) else key, record.timestamp_ms)
+        time_ms = self._time.advance(_timed_key(key), record.timestamp_ms)
         buffer_time_ms = self._window_end_ms(key) if settings.until_window_closes else record.timestamp_ms
         buffer.put(record, buffer_time_ms, topic=self.context.topic)
         for row in buffer.evict_due(key, time_ms - settings.wait_ms):
@@ -56,6 +57,21 @@ class TableSuppress(Operator):
                 raise StreamsError(self._too_much())
             for row in buffer.evict_while(self._is_full):
                 self._emit(row)
+
+    def pending(self) -> PendingTask:
+        task_id, time, oldest = self.context.task_id, self._time, self._buffer.oldest()
+        if oldest is None:
+            return PendingTask(task_id, 0, stream_time_ms=-1 if time.by_key else time.reached(None))
+        key, buffer_time_ms = oldest
+        return PendingTask(
+            task_id,
+            self._buffer.usage().records,
+            key,
+            since_ms=buffer_time_ms,
+            release_ms=buffer_time_ms + self._settings.wait_ms,
+            release_key=_timed_key(key) if time.by_key else None,
+            stream_time_ms=time.reached(_timed_key(key)),
+        )
 
     def _emit(self, row: Buffered[Any, Any]) -> None:
         # A window without a result has nothing final to tell.
@@ -93,3 +109,8 @@ class TableSuppress(Operator):
             f"{' and '.join(allowed)} and shuts down when full. Give it a larger BufferConfig{early}, or hold rows "
             "back for a shorter time."
         )
+
+
+def _timed_key(key: Any) -> Any:
+    """The key that has a time, where every key has its own: that of all its windows."""
+    return key.key if isinstance(key, Windowed) else key

@@ -12,6 +12,7 @@ from headrace._core.open_windows import OpenWindows
 from headrace._core.operator import AnyRecord, Operator
 from headrace._core.stream_time import stream_time
 from headrace.change import Change
+from headrace.pending import PendingTask
 from headrace.record import Record
 from headrace.windows import Window, Windowed
 
@@ -70,6 +71,26 @@ class WindowedOperator(Operator):
     @abstractmethod
     def _fold(self, record: AnyRecord, key: Any, timestamp_ms: int, time_ms: int) -> None:
         """Puts a record into its windows, as seen at a stream time."""
+
+    @abstractmethod
+    def _closes_at_ms(self, window: Window) -> int:
+        """The stream time from which on a window is closed."""
+
+    def pending(self) -> PendingTask | None:
+        if self._open is None:
+            return None
+        task_id, oldest = self.context.task_id, self._open.oldest()
+        if oldest is None:
+            return PendingTask(task_id, 0, stream_time_ms=-1 if self.time.by_key else self.time.reached(None))
+        return PendingTask(
+            task_id,
+            self._open.waiting(),
+            oldest,
+            since_ms=oldest.window.end_ms,
+            release_ms=self._closes_at_ms(oldest.window),
+            release_key=oldest.key if self.time.by_key else None,
+            stream_time_ms=self.time.reached(oldest.key),
+        )
 
     def _result(self, record: AnyRecord, window: Window, change: Change[Any], timestamp_ms: int) -> None:
         """A new result of a window: written at once, or kept until the window closes."""
