@@ -105,6 +105,9 @@ class Task:
         topic = chunks[0].topic
         if topic in self._extractors or any(chunk.topic != topic or not chunk.load_batch for chunk in chunks):
             return None
+        latest_ms = self._sources[topic].latest_ms
+        if any(int(chunk.timestamps.max()) > latest_ms for chunk in chunks):
+            return None  # the record path refuses records one by one
         return self._forms.get(topic)
 
     def _process_columns(self, form: Form, chunks: Sequence[Chunk]) -> Iterator[None]:
@@ -136,10 +139,13 @@ class Task:
         context, forward, processors = self.context, source.forward, self.processors
         timestamps, headers = columns.timestamps, columns.headers
         context.metrics.add(source.name, "records_in", stop - start)
-        row = start
+        row, latest_ms = start, source.latest_ms
         try:
             for row in range(start, stop):
                 context.position = first + row - start
+                if timestamps[row] > latest_ms:
+                    _refuse(source, columns, row)
+                    continue
                 record = Record(keys[row], values[row], timestamps[row], headers[row] if headers else ())
                 if processors is None:
                     forward(record)
@@ -148,7 +154,7 @@ class Task:
                 forward(record)
                 processors.punctuate(PunctuationType.STREAM_TIME)
         except ProcessingError:
-            raise  # a punctuation's, told as such
+            raise  # a punctuation's or the source's own, told as such
         except Exception as error:
             metadata = context.metadata_at(context.order, context.position)
             raise processing_error(
@@ -186,6 +192,11 @@ class Task:
         keys, values, columns = self._decoded(source, chunk)
         place = self.context.places[int(chunk.order.source[0])]
         assert self._partition_times is not None
-        return extracted(
-            chunk, columns, keys, values, place, extractor, self._partition_times, source.name, self.context
-        )
+        return extracted(chunk, columns, keys, values, place, extractor, self._partition_times, source, self.context)
+
+
+def _refuse(source: Source, columns: Columns, row: int) -> None:
+    timestamp_ms = columns.timestamps[row]
+    recorded_ms = timestamp_ms if columns.recorded is None else columns.recorded[row]
+    headers = columns.headers[row] if columns.headers else ()
+    source.refuse(columns.keys[row], columns.values[row], timestamp_ms, recorded_ms, headers)

@@ -42,13 +42,17 @@ class Node:
 
 @dataclass(frozen=True, kw_only=True)
 class Source(Node):
-    """Reads topics. An internal one reads what a repartition sink of the same topology wrote."""
+    """Reads topics. An internal one reads what a repartition sink of the same topology wrote.
+
+    Records that it refuses go to `dead_letters`, a child, if there is one.
+    """
 
     topics: tuple[str, ...]
     key_serde: Serde[Any] | None
     value_serde: Serde[Any] | None
     timestamp_extractor: Extractor | None = None
     internal: bool = False
+    dead_letters: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

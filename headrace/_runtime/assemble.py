@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -33,12 +34,13 @@ TASK = "$task"
 
 @dataclass(frozen=True)
 class Defaults:
-    """What the configuration decides: serdes and extractor for nodes that name none, and the form of table events."""
+    """What the configuration decides: serdes and extractor for nodes that name none, what sources refuse, and more."""
 
     key_serde: Serde[Any]
     value_serde: Serde[Any]
     extractor: Extractor
     single_event: bool
+    guard: ops.TimestampGuard | None
 
     @classmethod
     def of(cls, config: StreamsConfig) -> Defaults:
@@ -47,6 +49,7 @@ class Defaults:
             config.default_value_serde or Json(),
             config.default_timestamp_extractor,
             single_event=not config.writes_old_change_events,
+            guard=_guard(config),
         )
 
     def serdes(self, node: nodes.Source | nodes.Sink | Store) -> tuple[Serde[Any], Serde[Any]]:
@@ -170,6 +173,13 @@ class TaskBlueprint:
         return make(node, self.defaults)
 
 
+def _guard(config: StreamsConfig) -> ops.TimestampGuard | None:
+    ahead = config.max_timestamp_ahead
+    if ahead is None:
+        return None
+    return ops.TimestampGuard(ahead // timedelta(milliseconds=1), config.timestamp_ahead_handler)
+
+
 class _Nowhere:
     """The collector of operators that are not run."""
 
@@ -230,7 +240,9 @@ def _own_store(node: nodes.Node) -> str | None:
 
 
 _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
-    nodes.Source: lambda node, defaults: ops.Source(node.name, *defaults.serdes(node)),
+    nodes.Source: lambda node, defaults: ops.Source(
+        node.name, *defaults.serdes(node), None if node.internal else defaults.guard, node.dead_letters
+    ),
     nodes.Sink: lambda node, defaults: ops.Sink(node.name, node.topic, *defaults.serdes(node)),
     nodes.Filter: lambda node, _: ops.StreamFilter(node.name, node.predicate, keep=node.keep),
     nodes.NullKeyFilter: lambda node, _: ops.NullKeyFilter(node.name),

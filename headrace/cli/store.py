@@ -44,12 +44,12 @@ def show_store(loaded: Loaded, config: StreamsConfig, name: str, *, key: str | N
 
 
 def show_pending(loaded: Loaded, config: StreamsConfig, name: str) -> None:
-    """Prints what the operator with this store holds back, in a sentence; if it has several tasks, each in a row."""
+    """Prints what the operator with this store holds back, in a sentence, and task by task."""
     holding(configured(loaded.topology._graph, config), name)
     _refuse_without_state(loaded, config)
     for pending in read_pending(loaded, config, name):
         console().print(Text(str(pending)))
-        if len(pending.tasks) > 1:
+        if pending.waiting:
             console().print(table(PENDING, [pending_row(task) for task in pending.tasks], right=PENDING[1:2]))
 
 

@@ -187,15 +187,15 @@ def test_what_waits_is_told_of_the_last_committed_batch(spark, tmp_path):
     runtime = SparkRuntime(spark, tmp_path, partitions=2)
     topology = suppressed(TUMBLING)
     app = hr.Streams(topology, runtime.config(), spark=spark)
-    runtime.produce(topology, [("in", "a", "v", 3), ("in", "a", "v", 11), ("in", "b", "v", 25)])
+    runtime.topics.create("in", partitions=2)
+    placed = [("a", 3, 0), ("a", 11, 0), ("b", 25, 1)]
+    runtime.topics.produce("in", [hr.Record(key, "v", at, partition=where) for key, at, where in placed])
     assert str(app.explain_pending()[0]) == "held: nothing waits."
     app.process_available()
     [told] = app.explain_pending("held-store")
-    assert {(task.waiting, str(task.oldest), task.release_ms, task.stream_time_ms) for task in told.tasks} == {
-        (2, "[a@0/10]", 12, 11),
-        (1, "[b@20/30]", 32, 25),
-    }
-    runtime.produce(topology, [("in", "a", "v", told.oldest.release_ms)])
+    a, b = Windowed("a", Window(0, 10)), Windowed("b", Window(20, 30))
+    assert told.tasks == (PendingTask("0_0", 2, a, 10, 12, None, 11), PendingTask("0_1", 1, b, 30, 32, None, 25))
+    runtime.topics.produce("in", [hr.Record("a", "v", told.oldest.release_ms, partition=0)])
     app.process_available()
     assert [str(record.key) for record in runtime.outputs(topology)["out"]] == ["[a@0/10]"]
     assert app.explain_pending()[0].waiting == 2

@@ -52,6 +52,17 @@ class Plan:
         return any(stage.blueprint.has_processors for stage in self.stages)
 
     @cached_property
+    def clocked(self) -> bool:
+        """Whether batches carry a clock: for processors, or to judge timestamps by it."""
+        return self.timed or any(stage.blueprint.defaults.guard is not None for stage in self.stages)
+
+    def latest_ms(self, topic: str, clock_ms: int | None) -> int | None:
+        """The highest timestamp in a topic that is not refused; `None` if all are taken, or another is extracted."""
+        blueprint = self.reader_of[topic].blueprint
+        guard = blueprint.defaults.guard
+        return None if guard is None or clock_ms is None or topic in blueprint.extractors else clock_ms + guard.ahead_ms
+
+    @cached_property
     def chain(self) -> tuple[Stage, ...]:
         """The stages that are Spark operators, in order."""
         return tuple(stage for stage in self.stages if not stage.inline)
