@@ -34,7 +34,7 @@ _TWO_EVENTS = (
 _VERSIONS = (*_TWO_EVENTS, "3.5", "3.6", "3.7", "3.8", "3.9", "4.0", "4.1", "4.2", "4.3")
 
 _NUMBERS = ("max_records_per_batch", "statestore_cache_max_bytes")
-_DURATIONS = ("commit_interval", "max_timestamp_ahead")
+_DURATIONS = ("commit_interval", "max_timestamp_ahead", "stream_time_key_idle")
 
 
 class StreamsConfig:
@@ -51,6 +51,9 @@ class StreamsConfig:
         default_timestamp_extractor: where event time comes from; by default the record's own timestamp.
         allow_stream_time_key_tracking: judge by the highest timestamp seen of each key, instead of all keys, which
             records are late, which windows are closed and what window stores still keep.
+        stream_time_key_idle: after so much wall-clock time without a record of a key, its windows close, their final
+            results are written, and the key begins anew with its next record; only with
+            `allow_stream_time_key_tracking`. Default: never.
         max_timestamp_ahead: how far ahead of the wall clock the timestamp of an input record may be; one in the far
             future closes every window. Default: no limit.
         timestamp_ahead_handler: what becomes of a record beyond that: "fail" stops the application, "skip" drops and
@@ -87,6 +90,7 @@ class StreamsConfig:
         default_timestamp_extractor: Extractor = fail_on_invalid_timestamp,
         upgrade_from: str | None = None,
         allow_stream_time_key_tracking: bool = False,
+        stream_time_key_idle: timedelta | None = None,
         max_timestamp_ahead: timedelta | None = None,
         timestamp_ahead_handler: str = "fail",
         statestore_cache_max_bytes: int = 0,
@@ -120,6 +124,7 @@ class StreamsConfig:
     default_timestamp_extractor: Extractor
     upgrade_from: str | None
     allow_stream_time_key_tracking: bool
+    stream_time_key_idle: timedelta | None
     max_timestamp_ahead: timedelta | None
     timestamp_ahead_handler: str
     dead_letter_topic: str | None
@@ -173,6 +178,13 @@ def _check(given: Mapping[str, Any]) -> None:
         message = f"commit_interval is {given['commit_interval']!r}; it must be a timedelta of 0 or more."
         raise ConfigError(message)
     _check_guard(given)
+    _check_optional_duration("stream_time_key_idle", given["stream_time_key_idle"])
+    if given["stream_time_key_idle"] is not None and not given["allow_stream_time_key_tracking"]:
+        message = (
+            "stream_time_key_idle closes the windows of a silent key, which needs a time for each key: set "
+            "allow_stream_time_key_tracking=True as well."
+        )
+        raise ConfigError(message)
     batch = given["max_records_per_batch"]
     if not isinstance(batch, int) or batch < 1:
         message = f"max_records_per_batch is {batch!r}; it must be a whole number of 1 or more."

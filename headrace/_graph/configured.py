@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 from headrace._graph.graph import Graph
@@ -17,7 +18,9 @@ def configured(graph: Graph, config: StreamsConfig) -> Graph:
     """The same graph with what settings ask for: sinks of dead letters; times of each key, with their stores."""
     if config.dead_letter_topic is not None:
         graph = _with_dead_letters(graph, config.dead_letter_topic)
-    return _with_key_times(graph) if config.allow_stream_time_key_tracking else graph
+    idle = config.stream_time_key_idle
+    idle_ms = None if idle is None else idle // timedelta(milliseconds=1)
+    return _with_key_times(graph, idle_ms) if config.allow_stream_time_key_tracking else graph
 
 
 def _with_dead_letters(graph: Graph, topic: str) -> Graph:
@@ -35,7 +38,7 @@ def _with_dead_letters(graph: Graph, topic: str) -> Graph:
     return Graph(tuple(nodes), graph.stores)
 
 
-def _with_key_times(graph: Graph) -> Graph:
+def _with_key_times(graph: Graph, idle_ms: int | None) -> Graph:
     stores = {name: _by_key(store) for name, store in graph.stores.items()}
     nodes: list[Node] = []
     for node in graph.nodes:
@@ -43,7 +46,7 @@ def _with_key_times(graph: Graph) -> Graph:
             times = stream_time_table(node.name)
             key_serde = _inner(graph.stores[node.stores[0]].key_serde)
             stores[times] = KeyValue(name=times, key_serde=key_serde, value_serde=Long())
-            nodes.append(replace(node, stores=(*node.stores, times)))
+            nodes.append(replace(node, stores=(*node.stores, times), idle_ms=idle_ms))
         else:
             nodes.append(node)
     return Graph(tuple(nodes), stores)

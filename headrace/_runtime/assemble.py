@@ -11,6 +11,7 @@ from typing import Any
 from headrace._core import operators as ops
 from headrace._core.columnar.compile import columnar_forms
 from headrace._core.context import Collector, TaskContext
+from headrace._core.idle_keys import IdleSettings
 from headrace._core.metrics import Metrics
 from headrace._core.operator import Operator
 from headrace._core.operators.source import Source
@@ -75,6 +76,12 @@ class TaskBlueprint:
     def has_processors(self) -> bool:
         """Whether there are processors of the user's: its tasks then live on from record to record, with clocks."""
         return bool(self.sub.of_type(nodes.Process))
+
+    @property
+    def ticks(self) -> bool:
+        """Whether its tasks have something to do by the wall clock: they then run in every batch."""
+        idle = any(getattr(node, "idle_ms", None) is not None for node in self.sub.nodes)
+        return self.has_processors or idle
 
     @property
     def extractors(self) -> dict[str, Extractor]:
@@ -203,6 +210,7 @@ def _windowed_aggregate(node: nodes.WindowedAggregate) -> Operator:
         key_times=_key_times(node),
         open_windows=nodes.open_windows(node.name) if node.emit_on_close else None,
         late_sink=node.late_sink,
+        idle=_idle(node),
         send_old_values=node.send_old_values,
     )
     match node.windows:
@@ -223,12 +231,17 @@ def _key_times(node: nodes.Node) -> str | None:
     return times if times in node.stores else None
 
 
+def _idle(node: nodes.WindowedAggregate | nodes.Suppress) -> IdleSettings | None:
+    return None if node.idle_ms is None else IdleSettings(node.idle_ms, nodes.idle_keys(node.name))
+
+
 def _suppress(node: nodes.Suppress) -> Operator:
     settings = ops.SuppressSettings(
         store=node.stores[0],
         stream_times=nodes.STREAM_TIMES,
         key_times=_key_times(node),
         until_window_closes=node.until_window_closes,
+        idle=_idle(node),
         wait_ms=node.wait_ms,
         buffer=node.buffer,
     )

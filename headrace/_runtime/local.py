@@ -77,7 +77,7 @@ class LocalRuntime:
         found = []
         for node in holding(self._graph, name):
             stage = next(index for index, blueprint in enumerate(self._blueprints) if node in blueprint.sub.nodes)
-            partitions = sorted({partition for at, partition, _ in self._durable if at == stage})
+            partitions = sorted(self._partitions(stage))
             found.append(pending(node, tuple(self._pending_in(stage, node, partition) for partition in partitions)))
         return found
 
@@ -126,7 +126,7 @@ class LocalRuntime:
         outputs: list[tuple[str, Message]] = []
         for stage, blueprint in enumerate(self._blueprints):
             arrived = {where: pending[where] for where in sorted(pending) if where[0] in blueprint.sub.source_topics}
-            ticking = {partition for at, partition in self._tasks if at == stage} if tick else set()
+            ticking = self._partitions(stage) if tick and blueprint.ticks else set()
             for task_partition in sorted({partition for _, partition in arrived} | ticking):
                 inputs = {name: records for (name, p), records in arrived.items() if p == task_partition}
                 for sink_topic, written_order, written in self._task(stage, task_partition).run(inputs, tick=tick):
@@ -136,6 +136,10 @@ class LocalRuntime:
                     else:
                         outputs.append((sink_topic, written))
         return outputs
+
+    def _partitions(self, stage: int) -> set[int]:
+        """Those that a stage with state has had tasks for."""
+        return {partition for at, partition, _ in self._durable if at == stage}
 
     def _rank(self, place: tuple[str, int]) -> int:
         if place not in self._ranks:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from headrace._state.api import ByteStore
 from headrace._state.clocks import UNKNOWN, RetentionClock
-from headrace._state.composite import ENTRY, TIME_SIZE, beyond, clamped, escaped, time_at, time_bytes
+from headrace._state.composite import ENTRY, KEY_TIME, TIME_SIZE, beyond, clamped, escaped, time_at, time_bytes
 
 
 class EntriesByKey:
@@ -75,3 +75,11 @@ class EntriesByKey:
         first, end = clamped(from_ms, to_ms)
         for place, _ in self._contents.range(prefix + first, prefix + end):
             self._contents.delete(place)
+
+
+def forget(contents: ByteStore, key: bytes) -> None:
+    """Removes all entries of a key, and its clock: as if it had never been there."""
+    part = ENTRY + escaped(key)
+    for place, _ in contents.range(part, beyond(part)):
+        contents.delete(place)
+    contents.delete(KEY_TIME + key)

@@ -37,6 +37,10 @@ def test_dotted_names_are_kafkas():
             {"application_id": "a", "max_timestamp_ahead": 5},
             "max_timestamp_ahead is 5; it must be None, or a timedelta",
         ),
+        (
+            {"application_id": "a", "stream_time_key_idle": timedelta(hours=1)},
+            "needs a time for each key: set allow_stream_time_key_tracking=True as well",
+        ),
         ({"application_id": "a", "timestamp_ahead_handler": "x"}, "allowed: 'fail', 'skip', 'dead_letter'."),
         (
             {"application_id": "a", "timestamp_ahead_handler": "skip"},

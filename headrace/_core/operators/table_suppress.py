@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from headrace._core.context import TaskContext
+from headrace._core.idle_keys import IdleKeys, IdleSettings
 from headrace._core.operator import AnyRecord, Operator
 from headrace._core.stream_time import stream_time
 from headrace._state.suppress_buffer import Buffered
@@ -22,6 +23,7 @@ class SuppressSettings(NamedTuple):
     store: str
     stream_times: str
     key_times: str | None
+    idle: IdleSettings | None
     until_window_closes: bool
     wait_ms: int
     buffer: BufferConfig
@@ -43,11 +45,15 @@ class TableSuppress(Operator):
         settings = self._settings
         self._time = stream_time(context, self.name, settings.stream_times, settings.key_times)
         self._buffer = context.store(settings.store)
+        if settings.idle is not None and settings.key_times is not None:
+            self.idle = IdleKeys(context, settings.idle, settings.key_times)
 
     def process(self, record: AnyRecord) -> None:
         assert record.timestamp_ms is not None
         key, settings, buffer = record.key, self._settings, self._buffer
         time_ms = self._time.advance(_timed_key(key), record.timestamp_ms)
+        if self.idle is not None:
+            self.idle.saw(_timed_key(key))
         buffer_time_ms = self._window_end_ms(key) if settings.until_window_closes else record.timestamp_ms
         buffer.put(record, buffer_time_ms, topic=self.context.topic)
         for row in buffer.evict_due(key, time_ms - settings.wait_ms):
@@ -57,6 +63,14 @@ class TableSuppress(Operator):
                 raise StreamsError(self._too_much())
             for row in buffer.evict_while(self._is_full):
                 self._emit(row)
+
+    def close_idle(self) -> None:
+        """The rows of a key that is idle leave, and the key is forgotten."""
+        assert self.idle is not None
+        rows = [row for _, key_bytes in self.idle.take() for row in self._buffer.evict_key(key_bytes)]
+        rows.sort(key=lambda row: (row.buffer_time_ms, self._buffer.key_bytes(row.key)))
+        for row in rows:
+            self._emit(row._replace(headers=()))
 
     def pending(self) -> PendingTask:
         task_id, time, oldest = self.context.task_id, self._time, self._buffer.oldest()

@@ -42,10 +42,10 @@ def ingest(
 
 
 def tick_frames(plan: Plan, tick: Tick) -> Iterator[Frame]:
-    """A tick for every task with processors, so that each runs in every batch."""
+    """A tick for every task that has something to do by the wall clock, so that each runs in every batch."""
     payload = msgspec.json.encode(tick)
     for stage in plan.chain:
-        if stage.blueprint.has_processors:
+        if stage.blueprint.ticks:
             for target in plan.routes[stage.index][0]:
                 yield Frame(stage.index, target, -1, 0, 0, TICK, payload)
 
