@@ -80,8 +80,8 @@ class TaskBlueprint:
     @property
     def ticks(self) -> bool:
         """Whether its tasks have something to do by the wall clock: they then run in every batch."""
-        idle = any(getattr(node, "idle_ms", None) is not None for node in self.sub.nodes)
-        return self.has_processors or idle
+        closing = (*self.sub.of_type(nodes.WindowedAggregate), *self.sub.of_type(nodes.Suppress))
+        return self.has_processors or any(node.idle_ms is not None for node in closing)
 
     @property
     def extractors(self) -> dict[str, Extractor]:

@@ -86,7 +86,7 @@ class TopologyTestDriver:
         return self._runtime.pending(name)
 
     def advance_wall_clock(self, duration: timedelta) -> None:
-        """Moves the clock forward and runs the wall-clock punctuations that are then due, each once."""
+        """Moves the clock forward, runs the wall-clock punctuations then due, each once, and closes idle keys."""
         if duration < timedelta(0):
             message = f"The wall clock only moves forward; advance_wall_clock() was given {duration!r}."
             raise StreamsError(message)
