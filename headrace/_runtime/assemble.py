@@ -80,8 +80,10 @@ class TaskBlueprint:
     @property
     def ticks(self) -> bool:
         """Whether its tasks have something to do by the wall clock: they then run in every batch."""
-        closing = (*self.sub.of_type(nodes.WindowedAggregate), *self.sub.of_type(nodes.Suppress))
-        return self.has_processors or any(node.idle_ms is not None for node in closing)
+        return self.has_processors or any(
+            isinstance(node, nodes.WindowedAggregate | nodes.Suppress) and node.idle_ms is not None
+            for node in self.sub.nodes
+        )
 
     @property
     def extractors(self) -> dict[str, Extractor]:
