@@ -19,6 +19,7 @@ from headrace.grouped import KGroupedStream
 from headrace.grouped_table import KGroupedTable
 from headrace.kstream import KStream
 from headrace.ktable import KTable
+from headrace.pending import Pending, PendingTask
 from headrace.processor import (
     Cancellable,
     FixedKeyProcessor,
@@ -60,6 +61,8 @@ __all__ = [
     "KStream",
     "KTable",
     "LocalTopics",
+    "Pending",
+    "PendingTask",
     "ProcessingError",
     "Processor",
     "ProcessorContext",

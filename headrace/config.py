@@ -21,8 +21,9 @@ _NOT_YET: dict[str, tuple[Any, str]] = {
     "deserialization_exception_handler": ("fail", "error handlers"),
     "processing_exception_handler": ("fail", "error handlers"),
     "production_exception_handler": ("fail", "error handlers"),
-    "dead_letter_topic": (None, "error handlers"),
 }
+
+_AHEAD_HANDLERS = ("fail", "skip", "dead_letter")
 
 # Up to here Kafka Streams told a change within a group of a table as two events.
 _TWO_EVENTS = (
@@ -33,6 +34,7 @@ _TWO_EVENTS = (
 _VERSIONS = (*_TWO_EVENTS, "3.5", "3.6", "3.7", "3.8", "3.9", "4.0", "4.1", "4.2", "4.3")
 
 _NUMBERS = ("max_records_per_batch", "statestore_cache_max_bytes")
+_DURATIONS = ("commit_interval", "max_timestamp_ahead", "stream_time_key_idle")
 
 
 class StreamsConfig:
@@ -49,6 +51,15 @@ class StreamsConfig:
         default_timestamp_extractor: where event time comes from; by default the record's own timestamp.
         allow_stream_time_key_tracking: judge by the highest timestamp seen of each key, instead of all keys, which
             records are late, which windows are closed and what window stores still keep.
+        stream_time_key_idle: after so much wall-clock time without a record of a key, its windows close, their final
+            results are written, and the key begins anew with its next record; only with
+            `allow_stream_time_key_tracking`. Default: never.
+        max_timestamp_ahead: how far ahead of the wall clock the timestamp of an input record may be; one in the far
+            future closes every window. Default: no limit.
+        timestamp_ahead_handler: what becomes of a record beyond that: "fail" stops the application, "skip" drops and
+            counts it, "dead_letter" also writes it to `dead_letter_topic`.
+        dead_letter_topic: where `timestamp_ahead_handler="dead_letter"` writes records as they were read, with headers
+            that say why and where from.
         upgrade_from: a version of Kafka Streams up to "3.4" has table aggregations take a change within a group as two
             events, with the result in between visible, as those versions did; default: one event.
         spark: settings for the Spark session and query.
@@ -79,6 +90,9 @@ class StreamsConfig:
         default_timestamp_extractor: Extractor = fail_on_invalid_timestamp,
         upgrade_from: str | None = None,
         allow_stream_time_key_tracking: bool = False,
+        stream_time_key_idle: timedelta | None = None,
+        max_timestamp_ahead: timedelta | None = None,
+        timestamp_ahead_handler: str = "fail",
         statestore_cache_max_bytes: int = 0,
         processing_guarantee: str = "exactly_once_v2",
         deserialization_exception_handler: str = "fail",
@@ -110,6 +124,10 @@ class StreamsConfig:
     default_timestamp_extractor: Extractor
     upgrade_from: str | None
     allow_stream_time_key_tracking: bool
+    stream_time_key_idle: timedelta | None
+    max_timestamp_ahead: timedelta | None
+    timestamp_ahead_handler: str
+    dead_letter_topic: str | None
     processing_guarantee: str
     spark: dict[str, str]
 
@@ -124,8 +142,8 @@ class StreamsConfig:
         converted: dict[str, Any] = {}
         for dotted, value in settings.items():
             name = dotted.replace(".", "_")
-            if name == "commit_interval_ms":
-                name, value = "commit_interval", timedelta(milliseconds=float(value))
+            if name.removesuffix("_ms") in _DURATIONS and name.endswith("_ms"):
+                name, value = name.removesuffix("_ms"), timedelta(milliseconds=float(value))
             elif name in _NUMBERS and isinstance(value, str) and value.isdecimal():
                 value = int(value)
             converted[name] = value
@@ -159,6 +177,14 @@ def _check(given: Mapping[str, Any]) -> None:
     if not isinstance(given["commit_interval"], timedelta) or given["commit_interval"] < timedelta(0):
         message = f"commit_interval is {given['commit_interval']!r}; it must be a timedelta of 0 or more."
         raise ConfigError(message)
+    _check_guard(given)
+    _check_optional_duration("stream_time_key_idle", given["stream_time_key_idle"])
+    if given["stream_time_key_idle"] is not None and not given["allow_stream_time_key_tracking"]:
+        message = (
+            "stream_time_key_idle closes the windows of a silent key, which needs a time for each key: set "
+            "allow_stream_time_key_tracking=True as well."
+        )
+        raise ConfigError(message)
     batch = given["max_records_per_batch"]
     if not isinstance(batch, int) or batch < 1:
         message = f"max_records_per_batch is {batch!r}; it must be a whole number of 1 or more."
@@ -167,3 +193,31 @@ def _check(given: Mapping[str, Any]) -> None:
         if given[name] is not None and not hasattr(given[name], "deserialize"):
             message = f"{name} is {given[name]!r}; it must be a serde such as serdes.String() or serdes.Json()."
             raise ConfigError(message)
+
+
+def _check_guard(given: Mapping[str, Any]) -> None:
+    ahead, handler, topic = (
+        given[name] for name in ("max_timestamp_ahead", "timestamp_ahead_handler", "dead_letter_topic")
+    )
+    _check_optional_duration("max_timestamp_ahead", ahead)
+    if handler not in _AHEAD_HANDLERS:
+        message = f"timestamp_ahead_handler is {handler!r}; allowed: {', '.join(map(repr, _AHEAD_HANDLERS))}."
+        raise ConfigError(message)
+    if ahead is None and handler != "fail":
+        message = f"timestamp_ahead_handler is {handler!r}, but nothing is ever too far ahead: set max_timestamp_ahead."
+        raise ConfigError(message)
+    if handler == "dead_letter" and (not isinstance(topic, str) or not topic):
+        message = f"timestamp_ahead_handler='dead_letter' needs a topic to write to; dead_letter_topic is {topic!r}."
+        raise ConfigError(message)
+    if handler != "dead_letter" and topic is not None:
+        message = (
+            f"dead_letter_topic={topic!r} needs timestamp_ahead_handler='dead_letter'; other error handlers are "
+            "something this version does not have. Leave it at None."
+        )
+        raise ConfigError(message)
+
+
+def _check_optional_duration(name: str, given: object) -> None:
+    if given is not None and (not isinstance(given, timedelta) or given < timedelta(milliseconds=1)):
+        message = f"{name} is {given!r}; it must be None, or a timedelta of a millisecond or more."
+        raise ConfigError(message)

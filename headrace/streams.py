@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from headrace.config import StreamsConfig
 from headrace.errors import ConfigError, TopologyError
+from headrace.pending import Pending
 from headrace.topology import Topology
 
 if TYPE_CHECKING:
@@ -75,6 +76,20 @@ class Streams:
     def store(self, name: str) -> Any:
         """A store as the last committed micro-batch left it."""
         return self._application.store(name)
+
+    def explain_pending(self, name: str | None = None) -> list[Pending]:
+        """Why nothing comes out: what each operator holds back, and what would let it go.
+
+        Operators that hold results back are `suppress` and windows with `EmitStrategy.on_window_close()`. What is told
+        is what the last committed micro-batch left, also while the application runs. Printed, each is a sentence.
+
+        Args:
+            name: only of this operator, or of the operator with this store.
+
+        Raises:
+            StateError: for a name that holds nothing back; it lists those that do.
+        """
+        return self._application.explain_pending(name)
 
     def metrics(self) -> dict[str, dict[str, Any]]:
         """Counters by operator over the life of the application; dropped records under `dropped`, by reason."""

@@ -15,12 +15,16 @@ from headrace.record import Headers
 
 
 class Columns(NamedTuple):
-    """Undecoded records, column by column; `headers` is `None` when no record has any."""
+    """Undecoded records, column by column; `headers` is `None` when no record has any.
+
+    `recorded` are the timestamps in the topic, where an extractor has put others in their place.
+    """
 
     keys: Sequence[bytes | None]
     values: Sequence[bytes | None]
     timestamps: Sequence[int]
     headers: Sequence[Headers] | None
+    recorded: Sequence[int] | None = None
 
 
 @dataclass(frozen=True)

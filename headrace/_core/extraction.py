@@ -10,6 +10,7 @@ import numpy as np
 from headrace._core.chunk import Chunk, Columns
 from headrace._core.context import TaskContext
 from headrace._core.failure import processing_error
+from headrace._core.operators.source import Source
 from headrace._core.order import Order
 from headrace._state.api import ByteStore
 from headrace.processor import RecordMetadata
@@ -24,14 +25,18 @@ def extracted(
     place: tuple[str, int],
     extractor: Extractor,
     partition_times: ByteStore,
-    operator: str,
+    source: Source,
     context: TaskContext,
 ) -> Chunk:
-    """The chunk with extracted timestamps, without the records whose extracted timestamp is negative."""
+    """The chunk with extracted timestamps, without the records whose extracted timestamp is negative.
+
+    One too far ahead stays, for the source to refuse it, but does not move the partition's time.
+    """
     topic, partition = place
     stored_under = f"{topic}-{partition}".encode()
     stored = partition_times.get(stored_under)
     partition_time_ms = int(stored) if stored else -1
+    operator, latest_ms = source.name, source.latest_ms
     offsets = chunk.order.offset.tolist()
     kept: list[int] = []
     timestamps: list[int] = []
@@ -47,7 +52,8 @@ def extracted(
         if timestamp_ms < 0:
             context.drop(operator, "negative timestamp")
             continue
-        partition_time_ms = max(partition_time_ms, timestamp_ms)
+        if timestamp_ms <= latest_ms:
+            partition_time_ms = max(partition_time_ms, timestamp_ms)
         kept.append(row)
         timestamps.append(timestamp_ms)
         reached.append(partition_time_ms)
@@ -62,4 +68,5 @@ def _selected(columns: Columns, rows: Sequence[int], timestamps: Sequence[int]) 
         [columns.values[row] for row in rows],
         timestamps,
         None if columns.headers is None else [columns.headers[row] for row in rows],
+        [columns.timestamps[row] for row in rows],
     )

@@ -43,6 +43,12 @@ def punctuation_error(error: BaseException, task_id: str, node: str, clock: str)
     return _told(f"{node} failed while punctuating at {clock}{where}, task {task_id}", error)
 
 
+def idle_error(error: BaseException, task_id: str, node: str, clock_ms: int) -> ProcessingError:
+    """For what follows from a result that is written as its key is idle."""
+    innermost = _innermost_operator(error.__traceback__, node)
+    return _told(f"{innermost} failed on what {node} writes of idle keys at {clock_ms}, task {task_id}", error)
+
+
 def init_error(error: BaseException, task_id: str, node: str) -> ProcessingError:
     """For a processor that cannot be made or initialised."""
     return _told(f"{node} failed while its processor was made and initialised, task {task_id}", error)

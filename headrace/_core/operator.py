@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from headrace._core.context import TaskContext
+from headrace._core.idle_keys import IdleKeys
+from headrace.pending import PendingTask
 from headrace.record import Record
 
 AnyRecord = Record[Any, Any]
@@ -19,6 +21,7 @@ class Operator(ABC):
         self.name = name
         self.children: tuple[Operator, ...] = ()
         self.forward: Callable[[AnyRecord], None] = _ignore
+        self.idle: IdleKeys | None = None
 
     def connect(self, children: Sequence[Operator]) -> None:
         self.children = tuple(children)
@@ -34,6 +37,13 @@ class Operator(ABC):
     @abstractmethod
     def process(self, record: AnyRecord) -> None:
         """Handles one record completely; what it forwards has been handled by all children on return."""
+
+    def pending(self) -> PendingTask | None:
+        """What of its results it holds back in this task; `None` for an operator that never does."""
+        return None
+
+    def close_idle(self) -> None:  # noqa: B027  most operators know no idle keys
+        """Lets go what it holds back of keys that are idle; called only where `idle` says which are."""
 
     def _forward_to_all(self, record: AnyRecord) -> None:
         for child in self.children:

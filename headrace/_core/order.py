@@ -28,9 +28,16 @@ class Order(NamedTuple):
     offset: Ints
 
     @classmethod
-    def of_partition(cls, source: int, first_offset: int, timestamps: Ints, floor_ms: int = -1) -> Order:
-        """The order of consecutive records of one topic-partition whose earlier records reached `floor_ms`."""
+    def of_partition(
+        cls, source: int, first_offset: int, timestamps: Ints, floor_ms: int = -1, latest_ms: int | None = None
+    ) -> Order:
+        """The order of consecutive records of one topic-partition whose earlier records reached `floor_ms`.
+
+        A record beyond `latest_ms` will be refused: it has the place of those before it, and moves nothing.
+        """
         rows = len(timestamps)
+        if latest_ms is not None:
+            timestamps = np.where(timestamps > latest_ms, -1, timestamps)
         return cls(
             np.maximum(np.maximum.accumulate(timestamps), floor_ms) if rows else timestamps,
             np.full(rows, source, np.int32),

@@ -35,6 +35,10 @@ class StreamTime(Protocol):
         """Takes the timestamp of a record into account and returns the time that now counts for its key."""
         ...
 
+    def reached(self, key: Any) -> int:
+        """The time that counts for a key now; -1 before the first record."""
+        ...
+
     def advance_many(self, keys: pa.Array, timestamps: Ints) -> Ints:
         """`advance` for many records, with their keys as the bytes of the store's serde."""
         ...
@@ -67,6 +71,10 @@ class KeyTime:
         """The times of keys in bytes, -1 of those not seen yet."""
         stored = b"".join(raw or _UNKNOWN for raw in self._times.contents.get_many(keys))
         return np.frombuffer(stored, ">i8").astype(np.int64)
+
+    def reached(self, key: Any) -> int:
+        known = self._times.get(key)
+        return -1 if known is None else known
 
     def advance_many(self, keys: pa.Array, timestamps: Ints) -> Ints:
         encoded = keys.dictionary_encode()
@@ -105,6 +113,9 @@ class OperatorTime:
         if timestamp_ms > self._time_ms:
             self._time_ms = timestamp_ms
             self._kept.put(self._kept_under, _TIME.pack(timestamp_ms))
+        return self._time_ms
+
+    def reached(self, key: Any) -> int:  # noqa: ARG002
         return self._time_ms
 
     def advance_many(self, keys: pa.Array, timestamps: Ints) -> Ints:  # noqa: ARG002

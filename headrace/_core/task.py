@@ -13,7 +13,7 @@ from headrace._core.columnar.compile import Form
 from headrace._core.columnar.failing import RowError
 from headrace._core.context import TaskContext
 from headrace._core.extraction import extracted
-from headrace._core.failure import processing_error
+from headrace._core.failure import idle_error, processing_error
 from headrace._core.operator import Operator
 from headrace._core.operators.source import Source
 from headrace._core.order import Order
@@ -56,6 +56,7 @@ class Task:
         self._forms = forms
         self._extractors = extractors
         self._partition_times = partition_times
+        self._operators = operators
         for operator in operators:
             operator.init(context)
         self.processors = processors() if processors is not None else None
@@ -73,10 +74,33 @@ class Task:
             self.processors.save()
 
     def punctuate(self) -> None:
-        """Runs what is due by the wall clock. What was written before must have been taken away."""
+        """Runs what is due by the wall clock, then closes idle keys. What was written before must have been taken away.
+
+        What a punctuation forwards of a key counts as seen.
+        """
+        self.context.order, self.context.position = Order.of_clock(self.context.system_time_ms), 0
         if self.processors is not None:
-            self.context.order, self.context.position = Order.of_clock(self.context.system_time_ms), 0
             self.processors.punctuate(PunctuationType.WALL_CLOCK_TIME)
+        for operator in self._operators:
+            if operator.idle is not None:
+                self._close_idle(operator)
+
+    def next_wall_clock_ms(self) -> int | None:
+        """When the wall clock next has something to do, if nothing arrives."""
+        due = [operator.idle.next_due_ms() for operator in self._operators if operator.idle is not None]
+        if self.processors is not None:
+            due.append(self.processors.next_wall_clock_ms())
+        return min((due_ms for due_ms in due if due_ms is not None), default=None)
+
+    def _close_idle(self, operator: Operator) -> None:
+        context = self.context
+        context.punctuating = True
+        try:
+            operator.close_idle()
+        except Exception as error:
+            raise idle_error(error, context.task_id, operator.name, context.system_time_ms) from error
+        finally:
+            context.punctuating = False
 
     def _process(self, chunks: Sequence[Chunk]) -> Iterator[None]:
         form = self._form_for(chunks)
@@ -106,6 +130,9 @@ class Task:
         topic = chunks[0].topic
         if topic in self._extractors or any(chunk.topic != topic or not chunk.load_batch for chunk in chunks):
             return None
+        latest_ms = self._sources[topic].latest_ms
+        if any(int(chunk.timestamps.max()) > latest_ms for chunk in chunks):
+            return None  # the record path refuses records one by one
         return self._forms.get(topic)
 
     def _process_columns(self, form: Form, chunks: Sequence[Chunk]) -> Iterator[None]:
@@ -142,8 +169,12 @@ class Task:
         keys, values, columns = records
         context, forward, processors = self.context, source.forward, self.processors
         timestamps, headers = columns.timestamps, columns.headers
+        latest_ms = source.latest_ms
         for row in range(start, stop):
             context.position = first + row - start
+            if timestamps[row] > latest_ms:
+                _refuse(source, columns, row)
+                continue
             try:
                 record = Record(keys[row], values[row], timestamps[row], headers[row] if headers else ())
                 if processors is not None:
@@ -188,6 +219,11 @@ class Task:
         keys, values, columns = self._decoded(source, chunk)
         place = self.context.places[int(chunk.order.source[0])]
         assert self._partition_times is not None
-        return extracted(
-            chunk, columns, keys, values, place, extractor, self._partition_times, source.name, self.context
-        )
+        return extracted(chunk, columns, keys, values, place, extractor, self._partition_times, source, self.context)
+
+
+def _refuse(source: Source, columns: Columns, row: int) -> None:
+    timestamp_ms = columns.timestamps[row]
+    recorded_ms = timestamp_ms if columns.recorded is None else columns.recorded[row]
+    headers = columns.headers[row] if columns.headers else ()
+    source.refuse(columns.keys[row], columns.values[row], timestamp_ms, recorded_ms, headers)

@@ -3,19 +3,42 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 from headrace._graph.graph import Graph
-from headrace._graph.nodes import Node, Suppress, WindowedAggregate, stream_time_table
+from headrace._graph.nodes import Node, Sink, Source, Suppress, WindowedAggregate, stream_time_table
 from headrace._graph.stores import KeyValue, Session, Store, SuppressBuffer, TimestampedWindow
 from headrace.config import StreamsConfig
-from headrace.serdes import Long, Serde, SessionWindowed, Windowed
+from headrace.errors import ConfigError
+from headrace.serdes import Bytes, Long, Serde, SessionWindowed, Windowed
 
 
 def configured(graph: Graph, config: StreamsConfig) -> Graph:
-    """The same graph; where every key has a time of its own, with the stores of these times."""
-    if not config.allow_stream_time_key_tracking:
-        return graph
+    """The same graph with what settings ask for: sinks of dead letters; times of each key, with their stores."""
+    if config.dead_letter_topic is not None:
+        graph = _with_dead_letters(graph, config.dead_letter_topic)
+    idle = config.stream_time_key_idle
+    idle_ms = None if idle is None else idle // timedelta(milliseconds=1)
+    return _with_key_times(graph, idle_ms) if config.allow_stream_time_key_tracking else graph
+
+
+def _with_dead_letters(graph: Graph, topic: str) -> Graph:
+    if topic in graph.source_topics or topic in graph.sink_topics:
+        message = f"dead_letter_topic is {topic!r}, which the topology reads or writes; give it a topic of its own."
+        raise ConfigError(message)
+    nodes: list[Node] = []
+    for node in graph.nodes:
+        if not isinstance(node, Source) or node.internal:
+            nodes.append(node)
+            continue
+        name = f"{node.name}-dead-letter-sink"
+        sink = Sink(name=name, parents=(node.name,), topic=topic, key_serde=Bytes(), value_serde=Bytes())
+        nodes += [replace(node, dead_letters=name), sink]
+    return Graph(tuple(nodes), graph.stores)
+
+
+def _with_key_times(graph: Graph, idle_ms: int | None) -> Graph:
     stores = dict(graph.stores)
     nodes: list[Node] = []
     for node in graph.nodes:
@@ -24,7 +47,7 @@ def configured(graph: Graph, config: StreamsConfig) -> Graph:
             times = stream_time_table(node.name)
             key_serde = _inner(graph.stores[node.stores[0]].key_serde)
             stores[times] = KeyValue(name=times, key_serde=key_serde, value_serde=Long())
-            nodes.append(replace(node, stores=(*node.stores, times)))
+            nodes.append(replace(node, stores=(*node.stores, times), idle_ms=idle_ms))
         else:
             nodes.append(node)
     return Graph(tuple(nodes), stores)

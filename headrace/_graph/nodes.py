@@ -26,6 +26,11 @@ def open_windows(name: str) -> str:
     return f"${name}-open"
 
 
+def idle_keys(name: str) -> str:
+    """Where an operator keeps when each key was last seen on the wall clock."""
+    return f"${name}-idle"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Node:
     """A named vertex; `parents` are the names of the nodes whose records it receives."""
@@ -42,13 +47,17 @@ class Node:
 
 @dataclass(frozen=True, kw_only=True)
 class Source(Node):
-    """Reads topics. An internal one reads what a repartition sink of the same topology wrote."""
+    """Reads topics. An internal one reads what a repartition sink of the same topology wrote.
+
+    Records that it refuses go to `dead_letters`, a child, if there is one.
+    """
 
     topics: tuple[str, ...]
     key_serde: Serde[Any] | None
     value_serde: Serde[Any] | None
     timestamp_extractor: Extractor | None = None
     internal: bool = False
+    dead_letters: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,7 +195,7 @@ class WindowedAggregate(TableNode):
     """Folds the records of a key into an aggregate per window; `merger` is for sessions, `counts` if that is all.
 
     `emit_on_close` holds results back until their window closes. Records too late for a window go to `late_sink`, a
-    child, if there is one.
+    child, if there is one. After `idle_ms` of silence of a key on the wall clock, its windows close.
     """
 
     windows: Windows
@@ -197,10 +206,12 @@ class WindowedAggregate(TableNode):
     counts: bool = False
     emit_on_close: bool = False
     late_sink: str | None = None
+    idle_ms: int | None = None
 
     @property
     def internal_stores(self) -> tuple[str, ...]:
-        return (STREAM_TIMES, *((open_windows(self.name),) if self.emit_on_close else ()))
+        held = (open_windows(self.name),) if self.emit_on_close else ()
+        return (STREAM_TIMES, *held, *((idle_keys(self.name),) if self.idle_ms is not None else ()))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -228,15 +239,19 @@ class TableMapValues(TableNode):
 
 @dataclass(frozen=True, kw_only=True)
 class Suppress(TableNode):
-    """Holds the last update of each row back for `wait_ms`: after the end of its window, or after its first update."""
+    """Holds the last update of each row back for `wait_ms`: after the end of its window, or after its first update.
+
+    After `idle_ms` of silence of a key on the wall clock, its rows leave too.
+    """
 
     until_window_closes: bool
     wait_ms: int
     buffer: BufferConfig
+    idle_ms: int | None = None
 
     @property
     def internal_stores(self) -> tuple[str, ...]:
-        return (STREAM_TIMES,)
+        return (STREAM_TIMES, *((idle_keys(self.name),) if self.idle_ms is not None else ()))
 
 
 @dataclass(frozen=True, kw_only=True)

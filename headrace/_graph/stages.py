@@ -130,12 +130,14 @@ def _lower_bounds(
 
 def _with_late_sources(graph: Graph, levels: dict[str, int]) -> dict[str, int]:
     """A repartition read only by later nodes is read there, without a relay."""
-    return {
-        name: min((levels[child] for child in graph.children[name]), default=level)
-        if isinstance(graph.by_name[name], Source)
-        else level
-        for name, level in levels.items()
-    }
+    placed = dict(levels)
+    for node in graph.nodes:
+        if isinstance(node, Source):
+            readers = [levels[child] for child in graph.children[node.name] if child != node.dead_letters]
+            placed[node.name] = min(readers, default=levels[node.name])
+            if node.dead_letters is not None:
+                placed[node.dead_letters] = placed[node.name]
+    return placed
 
 
 def _ordered(unordered: Mapping[_Place, SubTopology]) -> tuple[SubTopology, ...]:

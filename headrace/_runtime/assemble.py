@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
 from headrace._core import operators as ops
 from headrace._core.columnar.compile import columnar_forms
 from headrace._core.context import Collector, TaskContext
+from headrace._core.idle_keys import IdleSettings
 from headrace._core.metrics import Metrics
 from headrace._core.operator import Operator
 from headrace._core.operators.source import Source
@@ -33,12 +35,13 @@ TASK = "$task"
 
 @dataclass(frozen=True)
 class Defaults:
-    """What the configuration decides: serdes and extractor for nodes that name none, and the form of table events."""
+    """What the configuration decides: serdes and extractor for nodes that name none, what sources refuse, and more."""
 
     key_serde: Serde[Any]
     value_serde: Serde[Any]
     extractor: Extractor
     single_event: bool
+    guard: ops.TimestampGuard | None
 
     @classmethod
     def of(cls, config: StreamsConfig) -> Defaults:
@@ -47,6 +50,7 @@ class Defaults:
             config.default_value_serde or Json(),
             config.default_timestamp_extractor,
             single_event=not config.writes_old_change_events,
+            guard=_guard(config),
         )
 
     def serdes(self, node: nodes.Source | nodes.Sink | Store) -> tuple[Serde[Any], Serde[Any]]:
@@ -72,6 +76,14 @@ class TaskBlueprint:
     def has_processors(self) -> bool:
         """Whether there are processors of the user's: its tasks then live on from record to record, with clocks."""
         return bool(self.sub.of_type(nodes.Process))
+
+    @property
+    def ticks(self) -> bool:
+        """Whether its tasks have something to do by the wall clock: they then run in every batch."""
+        return self.has_processors or any(
+            isinstance(node, nodes.WindowedAggregate | nodes.Suppress) and node.idle_ms is not None
+            for node in self.sub.nodes
+        )
 
     @property
     def extractors(self) -> dict[str, Extractor]:
@@ -112,22 +124,8 @@ class TaskBlueprint:
         `system_time_ms` and `revive` matter to tasks with processors: what the clock shows as they begin, and the
         life they take up instead.
         """
-        typed = {
-            name: make_store(spec, stores[name], self.defaults.serdes(spec))
-            for name in self.sub.stores
-            for spec in [self.graph.stores[name]]
-        }
-        typed |= {name: stores[name] for name in self.internal_stores}
-        context = TaskContext(
-            f"{self.sub.number}_{partition}",
-            self.application_id,
-            collector,
-            typed,
-            self.graph.stores.keys(),
-            metrics,
-            places,
-            system_time_ms,
-        )
+        typed = self._typed(stores, self.sub.stores) | {name: stores[name] for name in self.internal_stores}
+        context = self._context(partition, collector, typed, metrics, places, system_time_ms)
         built = {node.name: self._operator(node) for node in self.sub.nodes}
         for name, operator in built.items():
             operator.connect([built[child] for child in self.sub.children[name]])
@@ -144,6 +142,37 @@ class TaskBlueprint:
             processors = partial(Processors, context, users, stores[TASK], revive)
         return Task(context, list(built.values()), sources, forms, self.extractors, times, processors)
 
+    def operator_on(self, node: nodes.Node, partition: int, stores: Mapping[str, ByteStore]) -> Operator:
+        """One operator by itself on the stores of a task: to be asked about them, not to be run."""
+        typed = self._typed(stores, node.stores) | {name: stores[name] for name in node.internal_stores}
+        operator = self._operator(node)
+        operator.init(self._context(partition, _Nowhere(), typed, Metrics(), ()))
+        return operator
+
+    def _typed(self, stores: Mapping[str, ByteStore], names: Sequence[str]) -> dict[str, Any]:
+        specs = [self.graph.stores[name] for name in names]
+        return {spec.name: make_store(spec, stores[spec.name], self.defaults.serdes(spec)) for spec in specs}
+
+    def _context(
+        self,
+        partition: int,
+        collector: Collector,
+        stores: Mapping[str, Any],
+        metrics: Metrics,
+        places: Sequence[tuple[str, int]],
+        system_time_ms: int = 0,
+    ) -> TaskContext:
+        return TaskContext(
+            f"{self.sub.number}_{partition}",
+            self.application_id,
+            collector,
+            stores,
+            self.graph.stores.keys(),
+            metrics,
+            places,
+            system_time_ms,
+        )
+
     def _operator(self, node: nodes.Node) -> Operator:
         try:
             make = _OPERATORS[type(node)]
@@ -151,6 +180,23 @@ class TaskBlueprint:
             message = f"Node {node.name!r} of kind {type(node).__name__} has no operator."
             raise TopologyError(message) from None
         return make(node, self.defaults)
+
+
+def _guard(config: StreamsConfig) -> ops.TimestampGuard | None:
+    ahead = config.max_timestamp_ahead
+    if ahead is None:
+        return None
+    return ops.TimestampGuard(ahead // timedelta(milliseconds=1), config.timestamp_ahead_handler)
+
+
+class _Nowhere:
+    """The collector of operators that are not run."""
+
+    def send(self, topic: str, *_: object) -> None:
+        message = f"Nothing is written to {topic!r} by an operator that is only asked."
+        raise AssertionError(message)
+
+    send_batch = send
 
 
 def _table_source(node: nodes.TableSource) -> Operator:
@@ -166,6 +212,7 @@ def _windowed_aggregate(node: nodes.WindowedAggregate) -> Operator:
         key_times=_key_times(node),
         open_windows=nodes.open_windows(node.name) if node.emit_on_close else None,
         late_sink=node.late_sink,
+        idle=_idle(node),
         send_old_values=node.send_old_values,
     )
     match node.windows:
@@ -186,12 +233,17 @@ def _key_times(node: nodes.Node) -> str | None:
     return times if times in node.stores else None
 
 
+def _idle(node: nodes.WindowedAggregate | nodes.Suppress) -> IdleSettings | None:
+    return None if node.idle_ms is None else IdleSettings(node.idle_ms, nodes.idle_keys(node.name))
+
+
 def _suppress(node: nodes.Suppress) -> Operator:
     settings = ops.SuppressSettings(
         store=node.stores[0],
         stream_times=nodes.STREAM_TIMES,
         key_times=_key_times(node),
         until_window_closes=node.until_window_closes,
+        idle=_idle(node),
         wait_ms=node.wait_ms,
         buffer=node.buffer,
     )
@@ -203,7 +255,9 @@ def _own_store(node: nodes.Node) -> str | None:
 
 
 _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
-    nodes.Source: lambda node, defaults: ops.Source(node.name, *defaults.serdes(node)),
+    nodes.Source: lambda node, defaults: ops.Source(
+        node.name, *defaults.serdes(node), None if node.internal else defaults.guard, node.dead_letters
+    ),
     nodes.Sink: lambda node, defaults: ops.Sink(node.name, node.topic, *defaults.serdes(node)),
     nodes.Filter: lambda node, _: ops.StreamFilter(node.name, node.predicate, keep=node.keep),
     nodes.NullKeyFilter: lambda node, _: ops.NullKeyFilter(node.name),

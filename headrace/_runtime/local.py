@@ -14,10 +14,13 @@ from headrace._core.metrics import Counts, Metrics, total
 from headrace._core.order import Order
 from headrace._core.task import Task
 from headrace._graph.graph import Graph
+from headrace._graph.nodes import Node
 from headrace._runtime.assemble import TaskBlueprint, blueprints
+from headrace._runtime.pending import holding, pending, pending_in_task
 from headrace._state.memory import MemoryStore
 from headrace._state.overlay import OverlayStore
 from headrace.config import StreamsConfig
+from headrace.pending import Pending, PendingTask
 from headrace.record import Headers
 
 
@@ -69,6 +72,19 @@ class LocalRuntime:
         """The committed contents of a store, one per task."""
         return [store for (_, _, store_name), store in self._durable.items() if store_name == name]
 
+    def pending(self, name: str | None) -> list[Pending]:
+        """What operators hold back, as committed; all of them, or the one that the name of it or its store says."""
+        found = []
+        for node in holding(self._graph, name):
+            stage = next(index for index, blueprint in enumerate(self._blueprints) if node in blueprint.sub.nodes)
+            partitions = sorted(self._partitions(stage))
+            found.append(pending(node, tuple(self._pending_in(stage, node, partition) for partition in partitions)))
+        return found
+
+    def _pending_in(self, stage: int, node: Node, partition: int) -> PendingTask:
+        stores = {store: self._durable[stage, partition, store] for store in self._blueprints[stage].stores}
+        return pending_in_task(self._blueprints[stage], node, partition, stores)
+
     def pipe(self, topic: str, partition: int, message: Message) -> None:
         """Processes one record and all that follows from it; on an error nothing of it remains."""
         waiting = deque([(topic, message)])
@@ -110,7 +126,7 @@ class LocalRuntime:
         outputs: list[tuple[str, Message]] = []
         for stage, blueprint in enumerate(self._blueprints):
             arrived = {where: pending[where] for where in sorted(pending) if where[0] in blueprint.sub.source_topics}
-            ticking = {partition for at, partition in self._tasks if at == stage} if tick else set()
+            ticking = self._partitions(stage) if tick and blueprint.ticks else set()
             for task_partition in sorted({partition for _, partition in arrived} | ticking):
                 inputs = {name: records for (name, p), records in arrived.items() if p == task_partition}
                 for sink_topic, written_order, written in self._task(stage, task_partition).run(inputs, tick=tick):
@@ -120,6 +136,10 @@ class LocalRuntime:
                     else:
                         outputs.append((sink_topic, written))
         return outputs
+
+    def _partitions(self, stage: int) -> set[int]:
+        """Those that a stage with state has had tasks for."""
+        return {partition for at, partition, _ in self._durable if at == stage}
 
     def _rank(self, place: tuple[str, int]) -> int:
         if place not in self._ranks:

@@ -11,7 +11,7 @@ from itertools import compress
 
 from headrace._state.api import ByteStore
 from headrace._state.clocks import UNKNOWN, KeyClock
-from headrace._state.composite import ENTRY, TIME_SIZE, beyond, clamped, escaped, time_at, time_bytes
+from headrace._state.composite import ENTRY, KEY_TIME, TIME_SIZE, beyond, clamped, escaped, time_at, time_bytes
 
 
 class EntriesByKey:
@@ -93,3 +93,11 @@ class EntriesByKey:
             return iter(())
         first, end = clamped(from_ms, to_ms)
         return (place for place, _ in self._contents.range(prefix + first, prefix + end))
+
+
+def forget(contents: ByteStore, key: bytes) -> None:
+    """Removes all entries of a key, and its clock: as if it had never been there."""
+    part = ENTRY + escaped(key)
+    for place, _ in contents.range(part, beyond(part)):
+        contents.delete(place)
+    contents.delete(KEY_TIME + key)

@@ -51,6 +51,7 @@ class SessionStore(TypedStore[K], Generic[K, V]):
         name: str = "",
     ) -> None:
         super().__init__(key_serde, value_serde, name)
+        self.contents = contents
         self._entries = timed_entries(contents, clock, rest_size=TIME_SIZE)
 
     def put(self, windowed: Windowed[K], value: V | None) -> None:

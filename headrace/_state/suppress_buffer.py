@@ -13,7 +13,17 @@ from typing import Generic, NamedTuple, TypeVar
 import msgspec
 
 from headrace._state.api import ByteStore
-from headrace._state.composite import BY_KEY_AND_TIME, BY_TIME, ENTRY, TIME_SIZE, USAGE, escaped, time_at, time_bytes
+from headrace._state.composite import (
+    BY_KEY_AND_TIME,
+    BY_TIME,
+    ENTRY,
+    MAX_TIME,
+    TIME_SIZE,
+    USAGE,
+    escaped,
+    time_at,
+    time_bytes,
+)
 from headrace._state.time_queue import TimeQueue
 from headrace._state.typed import TypedStore
 from headrace.change import Change
@@ -124,6 +134,11 @@ class SuppressBuffer(TypedStore[K], Generic[K, V]):
         for _, key_bytes in order.until(last_ms):
             yield from self._leaving(key_bytes)
 
+    def evict_key(self, inner: bytes) -> Iterator[Buffered[K, V]]:
+        """All rows of a key that has its own time, in order; `inner` are its bytes, without a window."""
+        for _, key_bytes in self._order_within(inner).until(MAX_TIME):
+            yield from self._leaving(key_bytes)
+
     def evict_while(self, wanted: Callable[[], bool]) -> Iterator[Buffered[K, V]]:
         """The rows of all keys, in order, for as long as it is wanted; they leave as with `evict_due`."""
         while wanted():
@@ -202,8 +217,10 @@ class SuppressBuffer(TypedStore[K], Generic[K, V]):
         return (self._order,) if self._orders is None else (self._order, self._order_of(key_bytes))
 
     def _order_of(self, key_bytes: bytes) -> TimeQueue:
+        return self._order_within(key_bytes[: len(key_bytes) - self._window_size])
+
+    def _order_within(self, inner: bytes) -> TimeQueue:
         assert self._orders is not None
-        inner = key_bytes[: len(key_bytes) - self._window_size]
         if inner not in self._orders:
             self._orders[inner] = TimeQueue(self.contents, BY_KEY_AND_TIME + escaped(inner))
         return self._orders[inner]

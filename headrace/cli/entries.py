@@ -12,6 +12,7 @@ from headrace._state.readonly_suppress import ReadOnlySuppressBuffer
 from headrace._state.readonly_versioned import ReadOnlyVersionedStore
 from headrace._state.readonly_window import ReadOnlyWindowStore
 from headrace.cli.values import shown, shown_time
+from headrace.pending import PendingTask
 from headrace.windows import Windowed
 
 _WithTimestamp = ReadOnlyTimestampedStore[Any, Any] | ReadOnlyVersionedStore[Any, Any]
@@ -19,6 +20,8 @@ _ByKey = ReadOnlyKeyValueStore[Any, Any] | _WithTimestamp
 
 _WINDOWED = ("key", "window start (UTC)", "window end (UTC)", "value")
 _WAITING = ("key", "value", "timestamp (UTC)", "buffer time (UTC)")
+
+PENDING = ("task", "waiting", "oldest", "leaves with a record at (UTC)", "of key", "stream time (UTC)")
 
 
 class Listing(NamedTuple):
@@ -58,8 +61,20 @@ def _windowed(windowed: Windowed[Any], value: Any) -> tuple[str, ...]:
 
 
 def _waiting(key: Any, value: Any, timestamp_ms: int, buffer_time_ms: int) -> tuple[str, ...]:
-    named = str(key) if isinstance(key, Windowed) else shown(key)
-    return named, shown(value), shown_time(timestamp_ms), shown_time(buffer_time_ms)
+    return _named(key), shown(value), shown_time(timestamp_ms), shown_time(buffer_time_ms)
+
+
+def pending_row(task: PendingTask) -> tuple[str, ...]:
+    """What one task holds back, in the columns of `PENDING`."""
+    time = shown_time(task.stream_time_ms) if task.stream_time_ms >= 0 else ""
+    if task.release_ms is None:
+        return task.task_id, "0", "", "", "", time
+    key = "any" if task.release_key is None else shown(task.release_key)
+    return task.task_id, f"{task.waiting:,}", _named(task.oldest), shown_time(task.release_ms), key, time
+
+
+def _named(key: Any) -> str:
+    return str(key) if isinstance(key, Windowed) else shown(key)
 
 
 def _without_window(key: Any) -> Any:

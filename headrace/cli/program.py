@@ -162,24 +162,32 @@ def describe(
 @program.command(
     epilog="""Examples: headrace store app.py counts --limit 20
 
-    headrace store app.py counts --key alice"""
+    headrace store app.py counts --key alice
+
+    headrace store app.py final-store --pending"""
 )
 def store(
     app: App,
     name: Annotated[str, typer.Argument(metavar="STORE", help="Name of the store, as in store=.")],
     key: Annotated[str | None, typer.Option(help="Show the entry of this key only.")] = None,
     limit: Annotated[int, typer.Option(min=1, help="Most entries shown.")] = 100,
+    pending: Annotated[
+        bool, typer.Option("--pending", help="Say what waits in it to be written, and what would let it go.")
+    ] = False,
     topics_dir: TopicsDir = None,
     state_dir: StateDir = None,
     application_id: ApplicationId = None,
 ) -> None:
     """Shows what is in a state store, as the last committed batch left it. The application need not run."""
     from headrace.cli import loading
-    from headrace.cli.store import show_store
+    from headrace.cli.store import show_pending, show_store
 
     loaded = loading.load(app)
     config = loaded.configured(topics_dir=topics_dir, state_dir=state_dir, application_id=application_id)
-    show_store(loaded, config, name, key=key, limit=limit)
+    if pending:
+        show_pending(loaded, config, name)
+    else:
+        show_store(loaded, config, name, key=key, limit=limit)
 
 
 def _settings(given: list[str] | None) -> dict[str, str]:

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from rich.text import Text
 
 from headrace._graph.configured import configured
 from headrace._runtime.assemble import Defaults
+from headrace._runtime.pending import holding
 from headrace._runtime.stores import known_store
 from headrace.cli.background import Background
 from headrace.cli.console import console, counted, table
-from headrace.cli.entries import listing
+from headrace.cli.entries import PENDING, listing, pending_row
 from headrace.cli.errors import CommandError
 from headrace.cli.loading import Loaded
 from headrace.cli.run import prepared
 from headrace.cli.values import from_text, shown
 from headrace.config import StreamsConfig
+from headrace.pending import Pending
+from headrace.streams import Streams
+
+T = TypeVar("T")
 
 
 def show_store(loaded: Loaded, config: StreamsConfig, name: str, *, key: str | None, limit: int) -> None:
@@ -22,12 +30,7 @@ def show_store(loaded: Loaded, config: StreamsConfig, name: str, *, key: str | N
     graph = configured(loaded.topology._graph, config)
     store = known_store(graph, name)
     wanted = None if key is None else from_text(key, Defaults.of(config).serdes(store)[0])
-    if not (config.state_dir / "headrace.json").exists():
-        message = (
-            f"Application {config.application_id!r} has no state in {str(config.state_dir)!r}: it has not run yet. "
-            f"Start it with: headrace run {loaded.path}"
-        )
-        raise CommandError(message)
+    _refuse_without_state(loaded, config)
     view = read_store(loaded, config, name)
     columns, entries, row = listing(view, wanted)
     if key is not None and (wanted is None or not entries):
@@ -40,13 +43,41 @@ def show_store(loaded: Loaded, config: StreamsConfig, name: str, *, key: str | N
         console().print(f"{counted(len(entries), 'entry', 'entries')}.")
 
 
+def show_pending(loaded: Loaded, config: StreamsConfig, name: str) -> None:
+    """Prints what the operator with this store holds back, in a sentence, and task by task."""
+    holding(configured(loaded.topology._graph, config), name)
+    _refuse_without_state(loaded, config)
+    for pending in read_pending(loaded, config, name):
+        console().print(Text(str(pending)))
+        if pending.waiting:
+            console().print(table(PENDING, [pending_row(task) for task in pending.tasks], right=PENDING[1:2]))
+
+
 def read_store(loaded: Loaded, config: StreamsConfig, name: str) -> Any:
-    """A store of a stopped application, read with the help of Spark."""
+    """A store of an application, read with the help of Spark."""
+    return _read(loaded, config, name, lambda streams: streams.store(name))
+
+
+def read_pending(loaded: Loaded, config: StreamsConfig, name: str) -> list[Pending]:
+    """What waits in a store of an application, read with the help of Spark."""
+    return _read(loaded, config, name, lambda streams: streams.explain_pending(name))
+
+
+def _read(loaded: Loaded, config: StreamsConfig, name: str, ask: Callable[[Streams], T]) -> T:
     streams = prepared(loaded, config)
-    work = Background(lambda: streams.store(name))
+    work = Background(lambda: ask(streams))
     with console(stderr=True).status(f"Reading store {name} with Spark"):
         while not work.wait(0.1):
             pass
-        view = work.result()
+        answer = work.result()
         streams.stop()
-        return view
+        return answer
+
+
+def _refuse_without_state(loaded: Loaded, config: StreamsConfig) -> None:
+    if not (config.state_dir / "headrace.json").exists():
+        message = (
+            f"Application {config.application_id!r} has no state in {str(config.state_dir)!r}: it has not run yet. "
+            f"Start it with: headrace run {loaded.path}"
+        )
+        raise CommandError(message)

@@ -17,6 +17,7 @@ from headrace.config import StreamsConfig
 from headrace.errors import StreamsError, TopicError, known_names, nearest
 from headrace.kstream import KStream
 from headrace.ktable import KTable
+from headrace.pending import Pending
 from headrace.record import Headers, Record
 from headrace.serdes import Serde
 from headrace.topology import Topology
@@ -80,8 +81,12 @@ class TopologyTestDriver:
         """The current contents of a state store."""
         return self._defaults.view(self._graph, name, self._runtime.stores_named(name))
 
+    def explain_pending(self, name: str | None = None) -> list[Pending]:
+        """Why nothing comes out: what each operator holds back, and what would let it go. See `Streams`."""
+        return self._runtime.pending(name)
+
     def advance_wall_clock(self, duration: timedelta) -> None:
-        """Moves the clock forward and runs the wall-clock punctuations that are then due, each once."""
+        """Moves the clock forward, runs the wall-clock punctuations then due, each once, and closes idle keys."""
         if duration < timedelta(0):
             message = f"The wall clock only moves forward; advance_wall_clock() was given {duration!r}."
             raise StreamsError(message)

@@ -70,7 +70,10 @@ class PlanRunner:
         places = self.plan.places
         starts = [self.offsets.get(place, 0) for place in places]
         ends = [self.log.end_offsets(topic)[partition] for topic, partition in places]
-        chosen = admitted(self.log, places, starts, ends, limit)
+        chosen = admitted(
+            self.log, places, starts, ends, limit, lambda topic: self.plan.latest_ms(topic, self.clock_ms)
+        )
+        clock = Tick(self.clock_ms, self.run) if self.plan.clocked else None
         if chosen == starts and not tick:
             return False
         before = copy.deepcopy(dict(self.tasks))
@@ -78,10 +81,10 @@ class PlanRunner:
             frame
             for (topic, partition), start, end in zip(places, starts, chosen, strict=True)
             if start < end
-            for frame in ingest(self.plan, topic, partition, start, self.log.read(topic, partition, start, end))
+            for frame in ingest(self.plan, topic, partition, start, self.log.read(topic, partition, start, end), clock)
         ]
         if self.plan.timed:
-            frames += tick_frames(self.plan, Tick(self.clock_ms, self.run))
+            frames += tick_frames(self.plan, clock)
         for stage in self.plan.chain:
             frames = self._through(stage, frames)
         runs = write_runs(self.plan, [frame for frame in frames if frame.stage == TO_SINK])

@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import headrace as hr
+from headrace import Pending, PendingTask, Window, Windowed
 from headrace.cli.loading import load
 from headrace.cli.program import program
 from headrace.cli.progress import Meter, Rate, Snapshot
@@ -218,6 +219,46 @@ def test_store_of_an_application_that_never_ran_says_how_to_run_it():
         "Application 'app' has no state in 'headrace-state/app': it has not run yet. Start it with: headrace run app.py"
     )
     assert headrace("store", app(), "counts") == ("", f"✗ Error\n{message}\n", 1)
+
+
+FINAL = APP.replace(
+    '.count(store="counts")',
+    """.windowed_by(hr.TimeWindows.of(timedelta(seconds=5)))
+    .emit_strategy(hr.EmitStrategy.on_window_close())
+    .count(store="counts", name="count-words")""",
+).replace("import headrace as hr", "from datetime import timedelta\n\nimport headrace as hr")
+
+
+def test_store_says_what_waits_and_what_lets_it_go(monkeypatch):
+    tasks = (
+        PendingTask("1_0", 2, Windowed("tea", Window(0, 5000)), 5000, 5000, None, 3500),
+        PendingTask("1_1", 1, Windowed("rum", Window(5000, 10_000)), 10_000, 10_000, "rum", 6000),
+        PendingTask("1_2", 0, stream_time_ms=7000),
+    )
+    monkeypatch.setattr("headrace.cli.store.read_pending", lambda *given: [Pending("count-words", "counts", tasks)])
+    Path("headrace-state/app").mkdir(parents=True)
+    Path("headrace-state/app/headrace.json").write_text("{}")
+    stdout, stderr, code = headrace("store", app(FINAL), "counts", "--pending")
+    sentence, *rows = stdout.splitlines()
+    assert (stderr, code, sentence) == (
+        "",
+        0,
+        "count-words: 3 windows wait in 2 of 3 tasks; the oldest is [tea@0/5000] in task 1_0; it closes when a record "
+        "with timestamp 5000 or later arrives there (any key); stream time there is 3500.",
+    )
+    day = "1970-01-01 00:00:"
+    assert [
+        row.split("  ")[0] and [cell.strip() for cell in row.split("   ") if cell.strip()] for row in rows[3:6]
+    ] == [
+        ["1_0", "2", "[tea@0/5000]", f"{day}05.000", "any", f"{day}03.500"],
+        ["1_1", "1", "[rum@5000/10000]", f"{day}10.000", "rum", f"{day}06.000"],
+        ["1_2", "0", f"{day}07.000"],
+    ]
+
+
+def test_store_that_holds_nothing_back_has_nothing_pending():
+    _, stderr, code = headrace("store", app(), "counts", "--pending")
+    assert (stderr.splitlines()[1].startswith("'counts' holds nothing back."), code) == (True, 1)
 
 
 def test_created_topics_are_listed_with_their_ends():

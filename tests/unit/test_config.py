@@ -33,6 +33,28 @@ def test_dotted_names_are_kafkas():
         ({"application_id": "a", "default_key_serde": str}, "it must be a serde such as serdes.String()"),
         ({"application_id": "a", "processing_guarantee": "twice"}, "processing_guarantee is 'twice'"),
         ({"application_id": "a", "bootstrap_servers": "h:1"}, "needs topics on a Kafka broker, which this version"),
+        (
+            {"application_id": "a", "max_timestamp_ahead": 5},
+            "max_timestamp_ahead is 5; it must be None, or a timedelta",
+        ),
+        (
+            {"application_id": "a", "stream_time_key_idle": timedelta(hours=1)},
+            "needs a time for each key: set allow_stream_time_key_tracking=True as well",
+        ),
+        ({"application_id": "a", "timestamp_ahead_handler": "x"}, "allowed: 'fail', 'skip', 'dead_letter'."),
+        (
+            {"application_id": "a", "timestamp_ahead_handler": "skip"},
+            "nothing is ever too far ahead: set max_timestamp",
+        ),
+        ({"application_id": "a", "dead_letter_topic": "d"}, "needs timestamp_ahead_handler='dead_letter'"),
+        (
+            {
+                "application_id": "a",
+                "max_timestamp_ahead": timedelta(hours=1),
+                "timestamp_ahead_handler": "dead_letter",
+            },
+            "needs a topic to write to; dead_letter_topic is None",
+        ),
         ({"application_id": "a", "statestore_cache_max_bytes": 1}, "needs the record cache, which this version"),
     ],
 )

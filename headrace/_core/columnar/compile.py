@@ -92,7 +92,7 @@ def _window_count(operator: ops.TimeWindowCount, layout: Layout, stores: Stores,
     store = stores[settings.store]
     if not isinstance(windows, TimeWindows) or windows.advance_ms < windows.size_ms:
         return None
-    if settings.late_sink or settings.open_windows:
+    if settings.late_sink or settings.open_windows or settings.idle:
         return None
     if not layout.key_serde.canonical or layout.key_serde != store.key_serde:
         return None

@@ -6,7 +6,7 @@ from headrace._core.operators.processor import UserProcessor
 from headrace._core.operators.session_window_aggregate import SessionWindowAggregate
 from headrace._core.operators.sink import Sink
 from headrace._core.operators.sliding_window_aggregate import SlidingWindowAggregate
-from headrace._core.operators.source import Source
+from headrace._core.operators.source import Source, TimestampGuard
 from headrace._core.operators.stream_action import StreamForEach, StreamPeek, StreamPrint
 from headrace._core.operators.stream_aggregate import StreamAggregate
 from headrace._core.operators.stream_branch import StreamBranch
@@ -59,6 +59,7 @@ __all__ = [
     "TableToStream",
     "TimeWindowAggregate",
     "TimeWindowCount",
+    "TimestampGuard",
     "UserProcessor",
     "VersionedTableSource",
     "WindowSettings",

@@ -52,6 +52,10 @@ class SessionWindowAggregate(WindowedOperator):
         self._store.put(Windowed(key, merged), aggregate)
         self._result(record, merged, Change(aggregate, None), end_ms)
 
+    def _closes_at_ms(self, window: Window) -> int:
+        # At its end plus gap and grace it still takes records.
+        return window.end_ms + self._windows.gap_ms + self._windows.grace_ms + 1
+
     def _delete(self, record: AnyRecord, session: Windowed[Any]) -> None:
         # The merger may have changed the aggregate in place: what it was is read anew.
         window = session.window

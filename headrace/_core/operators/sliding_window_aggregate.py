@@ -58,6 +58,10 @@ class SlidingWindowAggregate(WindowedOperator):
             self._write_closed(record, close_ms - 1)
             self._fold_usual(update)
 
+    def _closes_at_ms(self, window: Window) -> int:
+        # At its end plus grace it still takes records.
+        return window.end_ms + self._grace_ms + 1
+
     def _fold_usual(self, update: _Update) -> None:
         """Windows around the record from the newest to the oldest, then those it makes."""
         difference_ms, at_ms = self._difference_ms, update.timestamp_ms

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from headrace._core.context import TaskContext
+from headrace._core.idle_keys import IdleKeys, IdleSettings
 from headrace._core.operator import AnyRecord, Operator
 from headrace._core.stream_time import stream_time
 from headrace._state.suppress_buffer import Buffered
 from headrace.change import Change
 from headrace.errors import StreamsError
+from headrace.pending import PendingTask
 from headrace.record import Record
 from headrace.suppressed import BufferConfig
 from headrace.windows import Windowed
@@ -21,6 +23,7 @@ class SuppressSettings(NamedTuple):
     store: str
     stream_times: str
     key_times: str | None
+    idle: IdleSettings | None
     until_window_closes: bool
     wait_ms: int
     buffer: BufferConfig
@@ -42,11 +45,15 @@ class TableSuppress(Operator):
         settings = self.settings
         self.time = stream_time(context, self.name, settings.stream_times, settings.key_times)
         self.buffer = context.store(settings.store)
+        if settings.idle is not None and settings.key_times is not None:
+            self.idle = IdleKeys(context, settings.idle, settings.key_times)
 
     def process(self, record: AnyRecord) -> None:
         assert record.timestamp_ms is not None
         key, settings, buffer = record.key, self.settings, self.buffer
-        time_ms = self.time.advance(key.key if isinstance(key, Windowed) else key, record.timestamp_ms)
+        time_ms = self.time.advance(_timed_key(key), record.timestamp_ms)
+        if self.idle is not None:
+            self.idle.saw(_timed_key(key))
         buffer_time_ms = self._window_end_ms(key) if settings.until_window_closes else record.timestamp_ms
         buffer.put(record, buffer_time_ms, topic=self.context.topic)
         for row in buffer.evict_due(key, time_ms - settings.wait_ms):
@@ -56,6 +63,29 @@ class TableSuppress(Operator):
                 raise StreamsError(self._too_much())
             for row in buffer.evict_while(self._is_full):
                 self._emit(row)
+
+    def close_idle(self) -> None:
+        """The rows of a key that is idle leave, and the key is forgotten."""
+        assert self.idle is not None
+        rows = [row for _, key_bytes in self.idle.take() for row in self.buffer.evict_key(key_bytes)]
+        rows.sort(key=lambda row: (row.buffer_time_ms, self.buffer.key_bytes(row.key)))
+        for row in rows:
+            self._emit(row._replace(headers=()))
+
+    def pending(self) -> PendingTask:
+        task_id, time, oldest = self.context.task_id, self.time, self.buffer.oldest()
+        if oldest is None:
+            return PendingTask(task_id, 0, stream_time_ms=-1 if time.by_key else time.reached(None))
+        key, buffer_time_ms = oldest
+        return PendingTask(
+            task_id,
+            self.buffer.usage().records,
+            key,
+            since_ms=buffer_time_ms,
+            release_ms=buffer_time_ms + self.settings.wait_ms,
+            release_key=_timed_key(key) if time.by_key else None,
+            stream_time_ms=time.reached(_timed_key(key)),
+        )
 
     def _emit(self, row: Buffered[Any, Any]) -> None:
         # A window without a result has nothing final to tell.
@@ -93,3 +123,8 @@ class TableSuppress(Operator):
             f"{' and '.join(allowed)} and shuts down when full. Give it a larger BufferConfig{early}, or hold rows "
             "back for a shorter time."
         )
+
+
+def _timed_key(key: Any) -> Any:
+    """The key that has a time, where every key has its own: that of all its windows."""
+    return key.key if isinstance(key, Windowed) else key

@@ -37,7 +37,8 @@ class TimeWindowAggregate(WindowedOperator):
         for start_ms in starts:
             end_ms = start_ms + windows.size_ms
             if end_ms <= closed_ms:
-                self._drop_late(record, Window(start_ms, end_ms), end_ms + windows.grace_ms, time_ms)
+                window = Window(start_ms, end_ms)
+                self._drop_late(record, window, self._closes_at_ms(window), time_ms)
                 continue
             row = store.fetch(key, start_ms)
             base, result_ms = (self._initializer(), timestamp_ms) if row is None else row
@@ -47,6 +48,9 @@ class TimeWindowAggregate(WindowedOperator):
             result_ms = latest(timestamp_ms, result_ms)
             store.put(key, new, start_ms, result_ms)
             self._result(record, Window(start_ms, end_ms), Change(new, old), result_ms)
+
+    def _closes_at_ms(self, window: Window) -> int:
+        return window.end_ms + self.windows.grace_ms
 
 
 class TimeWindowCount(TimeWindowAggregate):

@@ -8,10 +8,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from headrace._core.context import TaskContext
-from headrace._core.open_windows import OpenWindows
+from headrace._core.idle_keys import IdleKeys, IdleSettings
+from headrace._core.open_windows import Final, OpenWindows
 from headrace._core.operator import AnyRecord, Operator
 from headrace._core.stream_time import stream_time
+from headrace._state.bykey import forget
+from headrace._state.composite import MAX_TIME
 from headrace.change import Change
+from headrace.pending import PendingTask
 from headrace.record import Record
 from headrace.windows import Window, Windowed
 
@@ -26,6 +30,7 @@ class WindowSettings(NamedTuple):
     key_times: str | None
     open_windows: str | None
     late_sink: str | None
+    idle: IdleSettings | None
     send_old_values: bool
 
 
@@ -55,6 +60,8 @@ class WindowedOperator(Operator):
         settings = self.settings
         self._store = store = context.store(settings.store)
         self.time = stream_time(context, self.name, settings.stream_times, settings.key_times)
+        if settings.idle is not None and settings.key_times is not None:
+            self.idle = IdleKeys(context, settings.idle, settings.key_times)
         self._open = None
         if settings.open_windows is not None:
             kept = context.store(settings.open_windows)
@@ -65,11 +72,46 @@ class WindowedOperator(Operator):
             self.context.drop(self.name, "null key")
             return
         assert record.timestamp_ms is not None
+        if self.idle is not None:
+            self.idle.saw(record.key)
         self._fold(record, record.key, record.timestamp_ms, self.time.advance(record.key, record.timestamp_ms))
 
     @abstractmethod
     def _fold(self, record: AnyRecord, key: Any, timestamp_ms: int, time_ms: int) -> None:
         """Puts a record into its windows, as seen at a stream time."""
+
+    def close_idle(self) -> None:
+        """A key that is idle is forgotten with its windows, after what it held back is written."""
+        assert self.idle is not None
+        finals: list[tuple[Window, bytes, Final]] = []
+        for key, key_bytes in self.idle.take():
+            if self._open is not None:
+                closed = self._open.take_closed(key, MAX_TIME)
+                finals += [(final.windowed.window, key_bytes, final) for final in closed]
+            forget(self._store.contents, key_bytes)
+        finals.sort(key=lambda final: (final[0].end_ms, final[0].start_ms, final[1]))
+        for _, _, (windowed, value, timestamp_ms) in finals:
+            self.forward(Record(windowed, Change(value, None), timestamp_ms))
+
+    @abstractmethod
+    def _closes_at_ms(self, window: Window) -> int:
+        """The stream time from which on a window is closed."""
+
+    def pending(self) -> PendingTask | None:
+        if self._open is None:
+            return None
+        task_id, oldest = self.context.task_id, self._open.oldest()
+        if oldest is None:
+            return PendingTask(task_id, 0, stream_time_ms=-1 if self.time.by_key else self.time.reached(None))
+        return PendingTask(
+            task_id,
+            self._open.waiting(),
+            oldest,
+            since_ms=oldest.window.end_ms,
+            release_ms=self._closes_at_ms(oldest.window),
+            release_key=oldest.key if self.time.by_key else None,
+            stream_time_ms=self.time.reached(oldest.key),
+        )
 
     def _result(self, record: AnyRecord, window: Window, change: Change[Any], timestamp_ms: int) -> None:
         """A new result of a window: written at once, or kept until the window closes."""

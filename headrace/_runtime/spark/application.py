@@ -12,6 +12,7 @@ from typing import Any
 from headrace._core.metrics import readable
 from headrace._graph.configured import configured
 from headrace._graph.graph import Graph
+from headrace._runtime.pending import holding
 from headrace._runtime.spark import manifest as manifests
 from headrace._runtime.spark import query as queries
 from headrace._runtime.spark.clock import Clock, system_clock
@@ -21,6 +22,7 @@ from headrace._runtime.spark.plan import Plan, make_plan, partition_counts
 from headrace._runtime.spark.session import default_partitions, local_session
 from headrace.config import StreamsConfig
 from headrace.errors import StateError, StreamsError
+from headrace.pending import Pending
 from headrace.topics.log import TopicLog
 
 _ABANDONED_AFTER_S = 24 * 3600  # data files of writers that were killed; no batch takes so long
@@ -76,10 +78,17 @@ class Application:
             self._session = None
 
     def store(self, name: str) -> Any:
-        return StoreReader(self.spark, self._graph, self._planned()[0], self._config).store(name)
+        return self._reader().store(name)
+
+    def explain_pending(self, name: str | None) -> list[Pending]:
+        nodes = holding(self._graph, name)
+        return self._reader().pending(nodes) if nodes else []
 
     def metrics(self) -> dict[str, dict[str, Any]]:
         return readable(CounterFile(self._config.state_dir).read())
+
+    def _reader(self) -> StoreReader:
+        return StoreReader(self.spark, self._graph, self._planned()[0], self._config)
 
     def _refuse_running(self, call: str) -> None:
         if self._query is not None and self._query.isActive:

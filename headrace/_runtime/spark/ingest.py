@@ -21,22 +21,31 @@ _MAX_ROWS = 50_000
 
 
 def ingest(
-    plan: Plan, topic: str, partition: int, first_offset: int, batches: Iterable[pa.RecordBatch]
+    plan: Plan,
+    topic: str,
+    partition: int,
+    first_offset: int,
+    batches: Iterable[pa.RecordBatch],
+    tick: Tick | None = None,
 ) -> Iterator[Frame]:
-    """Frames made of consecutive records of one topic-partition."""
+    """Frames made of consecutive records of one topic-partition; `tick` is there if the plan is clocked."""
     stage = plan.reader_of[topic]
-    chunks = _with_order(plan, topic, partition, first_offset, batches)
+    clock_ms = None if tick is None else tick.clock_ms
+    chunks = _with_order(plan, topic, partition, first_offset, batches, plan.latest_ms(topic, clock_ms))
     if stage.inline:
-        yield from _processed(plan, stage, topic, partition, chunks)
-    else:
-        yield from _raw(plan, stage, topic, partition, chunks)
+        yield from _processed(plan, stage, topic, partition, chunks, clock_ms or 0)
+        return
+    if tick is not None:
+        target = plan.routes[stage.index][0][partition]
+        yield Frame(stage.index, target, -1, plan.ranks[topic, partition], 0, TICK, msgspec.json.encode(tick))
+    yield from _raw(plan, stage, topic, partition, chunks)
 
 
 def tick_frames(plan: Plan, tick: Tick) -> Iterator[Frame]:
-    """A tick for every task with processors, so that each runs in every batch."""
+    """A tick for every task that has something to do by the wall clock, so that each runs in every batch."""
     payload = msgspec.json.encode(tick)
     for stage in plan.chain:
-        if stage.blueprint.has_processors:
+        if stage.blueprint.ticks:
             for target in plan.routes[stage.index][0]:
                 yield Frame(stage.index, target, -1, 0, 0, TICK, payload)
 
@@ -46,7 +55,12 @@ def metrics_frame(metrics: Metrics) -> Frame:
 
 
 def _with_order(
-    plan: Plan, topic: str, partition: int, first_offset: int, batches: Iterable[pa.RecordBatch]
+    plan: Plan,
+    topic: str,
+    partition: int,
+    first_offset: int,
+    batches: Iterable[pa.RecordBatch],
+    latest_ms: int | None,
 ) -> Iterator[tuple[pa.RecordBatch, Order]]:
     rank, reached_ms, offset = plan.ranks[topic, partition], -1, first_offset
     extracted = plan.reader_of[topic].blueprint.extractors
@@ -56,7 +70,7 @@ def _with_order(
             timestamps = batch.column("timestamp").to_numpy()
             if topic not in extracted:
                 _refuse_negative(timestamps, topic, partition, offset)
-            order = Order.of_partition(rank, offset, timestamps, reached_ms)
+            order = Order.of_partition(rank, offset, timestamps, reached_ms, latest_ms)
             reached_ms, offset = int(order.time_ms[-1]), offset + batch.num_rows
             yield batch, order
 
@@ -72,11 +86,16 @@ def _raw(
 
 
 def _processed(
-    plan: Plan, stage: Stage, topic: str, partition: int, chunks: Iterable[tuple[pa.RecordBatch, Order]]
+    plan: Plan,
+    stage: Stage,
+    topic: str,
+    partition: int,
+    chunks: Iterable[tuple[pa.RecordBatch, Order]],
+    clock_ms: int,
 ) -> Iterator[Frame]:
     metrics = Metrics()
     collector = FrameCollector(plan, stage.index, plan.ranks[topic, partition], partition)
-    task = stage.blueprint.make_task(partition, {}, collector, metrics, plan.places)
+    task = stage.blueprint.make_task(partition, {}, collector, metrics, plan.places, system_time_ms=clock_ms)
     collector.context = task.context
     for batch, order in chunks:
         for _ in task.process([_chunk(topic, order, batch)]):

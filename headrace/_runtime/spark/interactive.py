@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from headrace._graph.graph import Graph
+from headrace._graph.nodes import Node
 from headrace._runtime.assemble import Defaults
+from headrace._runtime.pending import pending, pending_in_task
 from headrace._runtime.spark.plan import Plan, Stage
 from headrace._runtime.spark.query import checkpoint
 from headrace._runtime.spark.session import query_settings
@@ -17,6 +21,7 @@ from headrace._state.durable import MemoryDurable
 from headrace._state.memory import MemoryStore
 from headrace._state.replica import Replica
 from headrace.config import StreamsConfig
+from headrace.pending import Pending, PendingTask
 
 
 class StoreReader:
@@ -31,26 +36,43 @@ class StoreReader:
     def store(self, name: str) -> Any:
         known_store(self._graph, name)
         stage = next(stage for stage in self._plan.chain if name in stage.blueprint.sub.stores)
-        parts = [self._contents(task, blobs, name) for task, blobs in self._durable_tasks(stage).items()]
+        parts = [self._contents(stage, task, blobs, name) for task, blobs in self._durable_tasks(stage).items()]
         return Defaults.of(self._config).view(self._graph, name, parts)
 
-    def _contents(self, task: str, durable: MemoryDurable, name: str) -> MemoryStore:
-        with tempfile.TemporaryDirectory(prefix="headrace-query-") as directory:
-            describe = f"application {self._plan.application_id!r}, task {task}"
-            with TaskState(durable, Replica(Path(directory)), describe) as state:
-                contents = MemoryStore()
-                contents.put_many(state.store(name).range(None, None))
-                return contents
+    def pending(self, nodes: Sequence[Node]) -> list[Pending]:
+        """What nodes hold back, as the last committed batch left it."""
+        told: dict[str, list[PendingTask]] = {node.name: [] for node in nodes}
+        for stage in self._plan.chain:
+            held = [node for node in nodes if node in stage.blueprint.sub.nodes]
+            for partition, durable in sorted(self._durable_tasks(stage).items() if held else ()):
+                with self._restored(stage, partition, durable) as state:
+                    stores = {name: state.store(name) for name in stage.blueprint.stores}
+                    for node in held:
+                        told[node.name].append(pending_in_task(stage.blueprint, node, partition, stores))
+        return [pending(node, tuple(told[node.name])) for node in nodes]
 
-    def _durable_tasks(self, stage: Stage) -> dict[str, MemoryDurable]:
-        """What the last committed batch left of every task of a stage; nothing before the first."""
+    def _contents(self, stage: Stage, partition: int, durable: MemoryDurable, name: str) -> MemoryStore:
+        with self._restored(stage, partition, durable) as state:
+            contents = MemoryStore()
+            contents.put_many(state.store(name).range(None, None))
+            return contents
+
+    @contextmanager
+    def _restored(self, stage: Stage, partition: int, durable: MemoryDurable) -> Iterator[TaskState]:
+        with tempfile.TemporaryDirectory(prefix="headrace-query-") as directory:
+            describe = f"application {self._plan.application_id!r}, task {stage.blueprint.sub.number}_{partition}"
+            with TaskState(durable, Replica(Path(directory)), describe) as state:
+                yield state
+
+    def _durable_tasks(self, stage: Stage) -> dict[int, MemoryDurable]:
+        """What the last committed batch left of every task of a stage, by partition; nothing before the first."""
         if not any(Path(checkpoint(self._config)).glob("commits/[0-9]*")):
             return {}
         routes = self._plan.routes[stage.index][0]
-        tasks: dict[str, MemoryDurable] = {}
+        tasks: dict[int, MemoryDurable] = {}
 
         def task(route: int) -> MemoryDurable:
-            return tasks.setdefault(f"{stage.blueprint.sub.number}_{routes.index(route)}", MemoryDurable())
+            return tasks.setdefault(routes.index(route), MemoryDurable())
 
         for row in self._read(stage, "head", "value.blob"):
             task(row.route).head = bytes(row.blob)

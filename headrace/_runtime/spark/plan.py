@@ -48,8 +48,19 @@ class Plan:
 
     @cached_property
     def timed(self) -> bool:
-        """Whether there are processors: then batches carry a clock, and tasks live on from batch to batch of a run."""
-        return any(stage.blueprint.has_processors for stage in self.stages)
+        """Whether there are tasks with something to do by the wall clock: then batches carry one, and tick."""
+        return any(stage.blueprint.ticks for stage in self.stages)
+
+    @cached_property
+    def clocked(self) -> bool:
+        """Whether batches carry a clock: for tasks that tick, or to judge timestamps by it."""
+        return self.timed or any(stage.blueprint.defaults.guard is not None for stage in self.stages)
+
+    def latest_ms(self, topic: str, clock_ms: int | None) -> int | None:
+        """The highest timestamp in a topic that is not refused; `None` if all are taken, or another is extracted."""
+        blueprint = self.reader_of[topic].blueprint
+        guard = blueprint.defaults.guard
+        return None if guard is None or clock_ms is None or topic in blueprint.extractors else clock_ms + guard.ahead_ms
 
     @cached_property
     def chain(self) -> tuple[Stage, ...]:

@@ -75,11 +75,12 @@ class StageProcessor(StatefulProcessor):
             for _ in task.process(chunks):
                 yield from collector.drain()
             yield from collector.finish()
-            if keeper is not None and task.processors is not None:
+            if stage.blueprint.ticks:
                 task.punctuate()
                 yield from collector.finish()
-                keeper.keep(task.processors)
-                yield Frame(ALARM, 0, 0, 0, 0, 0, msgspec.json.encode(task.processors.next_wall_clock_ms()))
+                if keeper is not None and task.processors is not None:
+                    keeper.keep(task.processors)
+                yield Frame(ALARM, 0, 0, 0, 0, 0, msgspec.json.encode(task.next_wall_clock_ms()))
             state.commit()
         yield metrics_frame(metrics)
 

@@ -27,23 +27,28 @@ Offsets = dict[str, Any]
 
 @dataclass
 class Slice(InputPartition):
-    """Offset ranges to be read by one Spark task, with the places of their data; one of a batch has its tick."""
+    """Offset ranges to be read by one Spark task, with the places of their data.
+
+    `tick` is that of the batch, if it has a clock; one slice of the batch `ticks`, for all tasks.
+    """
 
     ranges: list[tuple[str, int, int, int, list[Extent]]]
     tick: Tick | None
+    ticks: bool
 
-    def __init__(self, ranges: list[tuple[str, int, int, int, list[Extent]]], tick: Tick | None = None) -> None:
+    def __init__(self, tick: Tick | None, *, ticks: bool) -> None:
         super().__init__(None)
-        self.ranges = ranges
+        self.ranges = []
         self.tick = tick
+        self.ticks = ticks
 
 
 class TopicsReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Plans batches on the driver and reads them on the workers. Offsets: `{"topic-partition": next offset}`.
 
-    Where there are processors, offsets also hold the clock of the batch and the run it belongs to: Spark logs them
-    before the batch runs, so one that is repeated sees the same. A batch without records is planned once as a query
-    starts, and while it runs on whenever the wall clock has something to fire.
+    Where the wall clock matters, offsets also hold the clock of the batch and the run it belongs to: Spark logs them
+    before the batch runs, so one that is repeated sees the same. Where it has something to fire, a batch without
+    records is planned once as a query starts, and while it runs on whenever something is due.
     """
 
     def __init__(self, packed: bytes, max_records: int) -> None:
@@ -54,7 +59,7 @@ class TopicsReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._begun = False
 
     def initialOffset(self) -> Offsets:  # noqa: N802
-        timed = {_CLOCK: 0, _RUN: ""} if self._plan.timed else {}
+        timed = {_CLOCK: 0, _RUN: ""} if self._plan.clocked else {}
         return {**{_key(topic, partition): 0 for topic, partition in self._plan.places}, **timed}
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
@@ -70,49 +75,59 @@ class TopicsReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def latestOffset(self, start: Offsets, limit: ReadLimit) -> Offsets:  # noqa: N802
         with reported():
-            ends = self._until or self._ends()
+            ends, plan = self._until or self._ends(), self._plan
+            now_ms = max(plan.clock(), start.get(_CLOCK, 0)) if plan.clocked else None
             if not isinstance(limit, ReadAllAvailable):
                 assert isinstance(limit, ReadMaxRows)
-                places = self._plan.places
+                places = plan.places
                 starts = [start.get(_key(*place), 0) for place in places]
                 limits = [ends[_key(*place)] for place in places]
-                chosen = admitted(self._topic_log, places, starts, limits, limit.max_rows)
+                chosen = admitted(
+                    self._topic_log, places, starts, limits, limit.max_rows, lambda topic: plan.latest_ms(topic, now_ms)
+                )
                 ends = {_key(*place): offset for place, offset in zip(places, chosen, strict=True)}
-            return self._timed(start, ends) if self._plan.timed else {**ends}
+            return {**ends} if now_ms is None else self._clocked(start, ends, now_ms)
 
-    def _timed(self, start: Offsets, ends: dict[str, int]) -> Offsets:
+    def _clocked(self, start: Offsets, ends: dict[str, int], now_ms: int) -> Offsets:
         """The offsets with clock and run, or `start` itself if there is neither a record nor a reason to tick."""
-        now_ms = max(self._plan.clock(), start.get(_CLOCK, 0))
-        rings = self._until is None and AlarmFile(self._plan.state_dir).rings(now_ms)
-        if self._begun and not rings and all(start.get(place, 0) == offset for place, offset in ends.items()):
+        if all(start.get(place, 0) == offset for place, offset in ends.items()) and not self._ticks(now_ms):
             return start
         self._begun = True
         return {**ends, _CLOCK: now_ms, _RUN: self._plan.run}
 
+    def _ticks(self, now_ms: int) -> bool:
+        """Whether a batch is needed even without records."""
+        if not self._plan.timed:
+            return False
+        return not self._begun or (self._until is None and AlarmFile(self._plan.state_dir).rings(now_ms))
+
     def partitions(self, start: Offsets, end: Offsets) -> Sequence[InputPartition]:
         with reported():
-            slices: list[Slice] = [Slice([]) for _ in range(self._plan.spark_partitions)]
-            if self._plan.timed:
-                slices[0].tick = Tick(end.get(_CLOCK, 0), end.get(_RUN, ""))
+            plan, tick = self._plan, None
+            if plan.clocked:
+                # Only a batch that was planned before the settings asked for a clock has none.
+                tick = Tick(end[_CLOCK] if _CLOCK in end else plan.clock(), end.get(_RUN, ""))
+            slices = [Slice(tick, ticks=plan.timed and not number) for number in range(plan.spark_partitions)]
             filled = 0
-            for topic, partition in self._plan.places:
+            for topic, partition in plan.places:
                 first, last = start.get(_key(topic, partition), 0), end.get(_key(topic, partition), 0)
                 if first < last:
                     extents = self._topic_log.extents(topic, partition, first, last)
                     slices[filled % len(slices)].ranges.append((topic, partition, first, last, extents))
                     filled += 1
-            return [one for one in slices if one.ranges or one.tick]
+            return [one for one in slices if one.ranges or one.ticks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, Slice)
         with reported():
             plan = program.load(self._packed)
             log = TopicLog(plan.topics_dir)
-            if partition.tick is not None:
-                yield frames.rows(list(tick_frames(plan, partition.tick)))
+            tick = partition.tick
+            if tick is not None and partition.ticks:
+                yield frames.rows(list(tick_frames(plan, tick)))
             for topic, number, first, last, extents in partition.ranges:
                 waiting: list[Frame] = []
-                for frame in ingest(plan, topic, number, first, log.read_extents(extents, first, last)):
+                for frame in ingest(plan, topic, number, first, log.read_extents(extents, first, last), tick):
                     waiting.append(frame)
                     if len(waiting) >= _ROWS_PER_READ:
                         yield frames.rows(waiting)

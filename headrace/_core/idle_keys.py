@@ -1,0 +1,65 @@
+"""Keys that fell silent: when each was last seen on the wall clock, so that looking for them costs only what is due."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from headrace._core.context import TaskContext
+from headrace._state.composite import BY_TIME, KEY_TIME, time_at, time_bytes
+from headrace._state.stores import KeyValueStore
+from headrace._state.time_queue import TimeQueue
+
+
+class IdleSettings(NamedTuple):
+    """For how long a key may be silent, and the name of the store where it is kept when each was seen."""
+
+    idle_ms: int
+    store: str
+
+
+class IdleKey(NamedTuple):
+    """A key that was not seen for too long."""
+
+    key: Any
+    key_bytes: bytes
+
+
+class IdleKeys:
+    """The keys of one operator, which have times of their own in `key_times`.
+
+    A key is seen at the clock of its batch: one that is repeated sees it at the same time.
+    """
+
+    def __init__(self, context: TaskContext, settings: IdleSettings, key_times: str) -> None:
+        self._context = context
+        self._idle_ms = settings.idle_ms
+        self._kept = context.store(settings.store)
+        self._times: KeyValueStore[Any, int] = context.store(key_times)
+        self._queue = TimeQueue(self._kept, BY_TIME)
+
+    def saw(self, key: Any) -> None:
+        """Notes that there was a record of a key."""
+        key_bytes = self._times.key_bytes(key)
+        now, place = time_bytes(self._context.system_time_ms), KEY_TIME + key_bytes
+        before = self._kept.get(place)
+        if before == now:
+            return
+        if before is not None:
+            self._queue.remove(time_at(before, 0), key_bytes)
+        self._kept.put(place, now)
+        self._queue.add(self._context.system_time_ms, key_bytes)
+
+    def take(self) -> list[IdleKey]:
+        """Forgets the keys that are silent for too long by the clock of now, and their times; returns them."""
+        found = []
+        for seen_ms, key_bytes in self._queue.until(self._context.system_time_ms - self._idle_ms):
+            self._queue.remove(seen_ms, key_bytes)
+            self._kept.delete(KEY_TIME + key_bytes)
+            self._times.contents.delete(key_bytes)
+            found.append(IdleKey(self._times.key_serde.deserialize(key_bytes), key_bytes))
+        return found
+
+    def next_due_ms(self) -> int | None:
+        """When the next key will have been silent for too long, if nothing of it arrives."""
+        first = self._queue.first()
+        return None if first is None else first[0] + self._idle_ms
