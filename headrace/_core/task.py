@@ -136,7 +136,8 @@ class Task:
         return self._forms.get(topic)
 
     def _process_columns(self, form: Form, chunks: Sequence[Chunk]) -> Iterator[None]:
-        source = self._sources[chunks[0].topic]
+        self.context.topic = chunks[0].topic
+        source = self._sources[self.context.topic]
         self.context.order, batches = merged_batches(chunks, lambda chunk: self._valid_batch(source, chunk))
         first = 0
         for records in batches:

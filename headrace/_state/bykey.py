@@ -13,6 +13,8 @@ from headrace._state.api import ByteStore
 from headrace._state.clocks import UNKNOWN, KeyClock
 from headrace._state.composite import ENTRY, KEY_TIME, TIME_SIZE, beyond, clamped, escaped, time_at, time_bytes
 
+_FEW = 4  # places are asked for one by one, and more searched for
+
 
 class EntriesByKey:
     """Values by key, time and `rest_size` further bytes. See `TimedEntries` for what the methods promise."""
@@ -50,6 +52,7 @@ class EntriesByKey:
         places: Sequence[bytes],
         raws: Iterable[bytes],
         fresh: Iterable[bool],
+        step_ms: int,
     ) -> None:
         first_of: dict[bytes, int] = {}
         last_of: dict[bytes, int] = {}
@@ -63,10 +66,20 @@ class EntriesByKey:
                 first_of[key] = time_ms
         self._contents.put_many(zip(places, raws, strict=True))
         expired: list[bytes] = []
+        suspects: list[bytes] = []
         for (key, last_ms), before in zip(last_of.items(), self._clock.observe_many(last_of), strict=True):
             oldest_ms = first_of[key] if before == UNKNOWN else before - self._retention_ms + 1
-            if last_ms > before and last_ms - self._retention_ms >= oldest_ms:
-                expired += self._places_within(ENTRY + escaped(key), oldest_ms, last_ms - self._retention_ms)
+            newest_ms = last_ms - self._retention_ms
+            if last_ms <= before or newest_ms < max(oldest_ms, 0):
+                continue
+            prefix = ENTRY + escaped(key)
+            steps = range(-(-max(oldest_ms, 0) // step_ms) * step_ms, newest_ms + 1, step_ms)
+            if len(steps) <= _FEW:
+                suspects += [prefix + time_bytes(time_ms) for time_ms in steps]
+            else:
+                expired += self._places_within(prefix, oldest_ms, newest_ms)
+        found = self._contents.get_many(suspects)
+        expired += [place for place, raw in zip(suspects, found, strict=True) if raw is not None]
         # All at once: a delete between two searches would have the next one order what changed anew.
         self._contents.put_many((place, None) for place in expired)
 

@@ -71,6 +71,7 @@ class SegmentedEntries:
         places: Sequence[bytes],
         raws: Iterable[bytes],
         fresh: Iterable[bool],  # noqa: ARG002
+        step_ms: int,  # noqa: ARG002
     ) -> None:
         latest_ms = max(times_ms)
         before = self._observe(b"", latest_ms)

@@ -34,8 +34,12 @@ class TimedEntries(Protocol):
         places: Sequence[bytes],
         raws: Iterable[bytes],
         fresh: Iterable[bool],
+        step_ms: int,
     ) -> None:
-        """`put` for many entries, none of which would be expired at once; `fresh` are those that were not there."""
+        """`put` for many entries, none of which would be expired at once; `fresh` are those that were not there.
+
+        All times ever put are multiples of `step_ms`.
+        """
         ...
 
     def of_key(self, key: bytes, from_ms: int, to_ms: int) -> Iterator[tuple[bytes, bytes]]:

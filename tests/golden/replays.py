@@ -79,7 +79,14 @@ def on_spark(spark, chosen, mode):
     topology, worlds = combined(chosen)
     with directory() as home:
         topics = Topics(home, topology._graph, partitions=worlds.partitions)
-        config = settings(chosen[0], topics_dir=home / "topics", state_dir=home / "state", local_dir=home / "local")
+        # Many small stages: what they cost is Spark's fixed price for each task of each, so they get one task.
+        config = settings(
+            chosen[0],
+            topics_dir=home / "topics",
+            state_dir=home / "state",
+            local_dir=home / "local",
+            spark={"spark.sql.shuffle.partitions": "1"},
+        )
         batches = [cut(golden, mode, cuts=1) for golden in chosen]
         count = max(map(len, batches))
         for half in (range(count // 2), range(count // 2, count)):

@@ -59,7 +59,9 @@ class WindowCountForm:
         latest = rows.running_max(batch.timestamps, timestamps)
         after = np.column_stack((rows.last(latest), rows.last(counted))).astype(">i8").tobytes()
         raws = [after[at : at + 16] for at in range(0, len(after), 16)]
-        self._store.entries.put_many(keys, first_ms, places, raws, [raw is None for raw in stored])
+        self._store.entries.put_many(
+            keys, first_ms, places, raws, [raw is None for raw in stored], self._windows.size_ms
+        )
         self._forward(batch._replace(keys=windowed, values=longs(counted), timestamps=latest))
 
     def _keyed(self, batch: Batch) -> Batch:
