@@ -33,3 +33,14 @@ def runtime(request, tmp_path):
     if request.param == "driver":
         return DriverRuntime()
     return SparkRuntime(request.getfixturevalue("spark"), tmp_path)
+
+
+def pytest_collection_modifyitems(items):
+    """Of a test with several parameters, Spark takes the first; the others come with the slow tests."""
+    seen = set()
+    for item in items:
+        if "runtime" in getattr(item, "fixturenames", ()) and "[spark" in item.name:
+            test = (item.path, item.originalname)
+            if test in seen:
+                item.add_marker(pytest.mark.slow)
+            seen.add(test)

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
@@ -159,3 +160,12 @@ def test_runs_on_spark_connect(tmp_path):
         timeout=300,
     )
     assert ended.returncode == 0, ended.stderr[-3000:]
+
+
+def test_a_session_serves_applications_of_several_threads(runtime):
+    topology = word_letters()
+    runtime.produce(topology, lines("ant bee"))
+    app = hr.Streams(topology, runtime.config(), spark=runtime.spark)
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        thread.submit(app.process_available).result()
+    assert sorted(record.key for record in runtime.outputs(topology)["word-counts"]) == ["ant", "bee"]

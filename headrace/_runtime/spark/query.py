@@ -25,6 +25,7 @@ def start(spark: Any, plan: Plan, config: StreamsConfig, *, available_now: bool)
 
 
 def _start(spark: Any, plan: Plan, config: StreamsConfig, *, available_now: bool) -> Any:
+    _activate(spark)
     packed = program.dump(plan)
     source = f"headrace-{plan.instance}"
     spark.dataSource.register(data_source(source, packed, config.max_records_per_batch))
@@ -45,6 +46,13 @@ def _start(spark: Any, plan: Plan, config: StreamsConfig, *, available_now: bool
         interval = f"{config.commit_interval / timedelta(milliseconds=1):.0f} milliseconds"
         writer = writer.trigger(availableNow=True) if available_now else writer.trigger(processingTime=interval)
         return writer.start()
+
+
+def _activate(spark: Any) -> None:
+    """Makes the session that of this thread, which may not have made it: Spark looks up data sources there."""
+    session = getattr(spark, "_jsparkSession", None)  # on Connect there is none, and no need
+    if session is not None:
+        type(spark)._get_j_spark_session_class(spark._jvm).setActiveSession(session)
 
 
 def await_end(query: Any, timeout: timedelta | None = None) -> bool:
