@@ -273,6 +273,7 @@ def test_demo_shows_two_runs_and_leaves_what_its_last_words_promise():
     ]
 
 
+@pytest.mark.slow
 def test_demo_of_sensors_shows_both_clocks_side_by_side():
     assert headrace("demo", "sensors", "--directory", "my-demo") == (SENSORS_DEMO, "", 0)
     headrace("topics", "produce", "readings", "--json", "--topics-dir", "my-demo/topics", stdin=TWO_DAYS_ON)
@@ -280,6 +281,7 @@ def test_demo_of_sensors_shows_both_clocks_side_by_side():
     assert (without_seconds(stdout), code) == ("headrace-sensors caught up: 1 record in, 3 out, 1 batch in T s.\n", 0)
 
 
+@pytest.mark.slow
 def test_failing_function_is_told_and_the_mended_file_goes_on_with_exact_output(tmp_path):
     Path("app.py").write_text(APP)
     headrace("topics", "create", "numbers", "--partitions", "1")
