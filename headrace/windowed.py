@@ -78,7 +78,6 @@ class _Windowed(Generic[K, V]):
                 parents=(parent,),
                 stores=(kept.name,),
                 windows=windows,
-                key_serde=grouping.key_serde,
                 initializer=initializer,
                 aggregator=aggregator,
                 merger=merger[0] if merger else None,

@@ -199,7 +199,6 @@ class WindowedAggregate(TableNode):
     """
 
     windows: Windows
-    key_serde: Serde[Any] | None
     initializer: Callable[[], Any]
     aggregator: Callable[[Any, Any, Any], Any]
     merger: Callable[[Any, Any, Any], Any] | None = None
