@@ -1,17 +1,15 @@
-"""From nodes to running tasks: the only place that knows which operator gives a node its meaning."""
+"""From nodes to running tasks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from functools import partial
 from typing import Any
 
 from headrace._core import operators as ops
 from headrace._core.columnar.compile import columnar_forms
 from headrace._core.context import Collector, TaskContext
-from headrace._core.idle_keys import IdleSettings
 from headrace._core.metrics import Metrics
 from headrace._core.operator import Operator
 from headrace._core.operators.source import Source
@@ -20,47 +18,15 @@ from headrace._core.task import Task
 from headrace._graph import nodes
 from headrace._graph.graph import Graph, SubTopology
 from headrace._graph.stages import stages
-from headrace._graph.stores import Store, Versioned
-from headrace._runtime.stores import known_store, make_store, make_view
-from headrace._state.api import ByteReader, ByteStore
+from headrace._runtime.defaults import Defaults
+from headrace._runtime.operators import operator_for
+from headrace._runtime.stores import make_store
+from headrace._state.api import ByteStore
 from headrace.config import StreamsConfig
-from headrace.errors import TopologyError
-from headrace.serdes import Json, Serde, String
 from headrace.timestamps import Extractor, fail_on_invalid_timestamp
-from headrace.windowing import SessionWindows, SlidingWindows
 
 PARTITION_TIMES = "$partition-times"
 TASK = "$task"
-
-
-@dataclass(frozen=True)
-class Defaults:
-    """What the configuration decides: serdes and extractor for nodes that name none, what sources refuse, and more."""
-
-    key_serde: Serde[Any]
-    value_serde: Serde[Any]
-    extractor: Extractor
-    single_event: bool
-    guard: ops.TimestampGuard | None
-
-    @classmethod
-    def of(cls, config: StreamsConfig) -> Defaults:
-        return cls(
-            config.default_key_serde or String(),
-            config.default_value_serde or Json(),
-            config.default_timestamp_extractor,
-            single_event=not config.writes_old_change_events,
-            guard=_guard(config),
-        )
-
-    def serdes(self, node: nodes.Source | nodes.Sink | Store) -> tuple[Serde[Any], Serde[Any]]:
-        keys, values = self.key_serde, self.value_serde
-        return (node.key_serde or keys).with_default(keys), (node.value_serde or values).with_default(values)
-
-    def view(self, graph: Graph, name: str, parts: Sequence[ByteReader]) -> Any:
-        """What a query sees of a store of which the tasks hold these parts."""
-        store = known_store(graph, name)
-        return make_view(store, parts, self.serdes(store))
 
 
 @dataclass(frozen=True)
@@ -126,7 +92,7 @@ class TaskBlueprint:
         """
         typed = self._typed(stores, self.sub.stores) | {name: stores[name] for name in self.internal_stores}
         context = self._context(partition, collector, typed, metrics, places, system_time_ms)
-        built = {node.name: self._operator(node) for node in self.sub.nodes}
+        built = {node.name: operator_for(node, self.defaults) for node in self.sub.nodes}
         for name, operator in built.items():
             operator.connect([built[child] for child in self.sub.children[name]])
         sources: dict[str, Source] = {}
@@ -145,7 +111,7 @@ class TaskBlueprint:
     def operator_on(self, node: nodes.Node, partition: int, stores: Mapping[str, ByteStore]) -> Operator:
         """One operator by itself on the stores of a task: to be asked about them, not to be run."""
         typed = self._typed(stores, node.stores) | {name: stores[name] for name in node.internal_stores}
-        operator = self._operator(node)
+        operator = operator_for(node, self.defaults)
         operator.init(self._context(partition, _Nowhere(), typed, Metrics(), ()))
         return operator
 
@@ -173,21 +139,6 @@ class TaskBlueprint:
             system_time_ms,
         )
 
-    def _operator(self, node: nodes.Node) -> Operator:
-        try:
-            make = _OPERATORS[type(node)]
-        except KeyError:
-            message = f"Node {node.name!r} of kind {type(node).__name__} has no operator."
-            raise TopologyError(message) from None
-        return make(node, self.defaults)
-
-
-def _guard(config: StreamsConfig) -> ops.TimestampGuard | None:
-    ahead = config.max_timestamp_ahead
-    if ahead is None:
-        return None
-    return ops.TimestampGuard(ahead // timedelta(milliseconds=1), config.timestamp_ahead_handler)
-
 
 class _Nowhere:
     """The collector of operators that are not run."""
@@ -197,119 +148,6 @@ class _Nowhere:
         raise AssertionError(message)
 
     send_batch = send
-
-
-def _table_source(node: nodes.TableSource) -> Operator:
-    if isinstance(node.store_when_needed, Versioned):
-        return ops.VersionedTableSource(node.name, node.stores[0], send_old_values=node.send_old_values)
-    return ops.TableSource(node.name, _own_store(node), send_old_values=node.send_old_values)
-
-
-def _windowed_aggregate(node: nodes.WindowedAggregate) -> Operator:
-    settings = ops.WindowSettings(
-        store=node.stores[0],
-        stream_times=nodes.STREAM_TIMES,
-        key_times=_key_times(node),
-        open_windows=nodes.open_windows(node.name) if node.emit_on_close else None,
-        late_sink=node.late_sink,
-        idle=_idle(node),
-        send_old_values=node.send_old_values,
-    )
-    match node.windows:
-        case SessionWindows() as windows:
-            assert node.merger is not None
-            return ops.SessionWindowAggregate(
-                node.name, settings, windows, node.initializer, node.aggregator, node.merger
-            )
-        case SlidingWindows() as windows:
-            return ops.SlidingWindowAggregate(node.name, settings, windows, node.initializer, node.aggregator)
-        case windows:
-            kind = ops.TimeWindowCount if node.counts else ops.TimeWindowAggregate
-            return kind(node.name, settings, windows, node.initializer, node.aggregator)
-
-
-def _key_times(node: nodes.Node) -> str | None:
-    times = nodes.stream_time_table(node.name)
-    return times if times in node.stores else None
-
-
-def _idle(node: nodes.WindowedAggregate | nodes.Suppress) -> IdleSettings | None:
-    return None if node.idle_ms is None else IdleSettings(node.idle_ms, nodes.idle_keys(node.name))
-
-
-def _suppress(node: nodes.Suppress) -> Operator:
-    settings = ops.SuppressSettings(
-        store=node.stores[0],
-        stream_times=nodes.STREAM_TIMES,
-        key_times=_key_times(node),
-        until_window_closes=node.until_window_closes,
-        idle=_idle(node),
-        wait_ms=node.wait_ms,
-        buffer=node.buffer,
-    )
-    return ops.TableSuppress(node.name, settings)
-
-
-def _own_store(node: nodes.Node) -> str | None:
-    return node.stores[0] if node.stores else None
-
-
-_OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
-    nodes.Source: lambda node, defaults: ops.Source(
-        node.name, *defaults.serdes(node), None if node.internal else defaults.guard, node.dead_letters
-    ),
-    nodes.Sink: lambda node, defaults: ops.Sink(node.name, node.topic, *defaults.serdes(node)),
-    nodes.Filter: lambda node, _: ops.StreamFilter(node.name, node.predicate, keep=node.keep),
-    nodes.NullKeyFilter: lambda node, _: ops.NullKeyFilter(node.name),
-    nodes.Map: lambda node, _: ops.StreamMap(node.name, node.mapper),
-    nodes.MapValues: lambda node, _: ops.StreamMapValues(node.name, node.mapper),
-    nodes.MapValuesWithKey: lambda node, _: ops.StreamMapValuesWithKey(node.name, node.mapper),
-    nodes.FlatMap: lambda node, _: ops.StreamFlatMap(node.name, node.mapper),
-    nodes.FlatMapValues: lambda node, _: ops.StreamFlatMapValues(node.name, node.mapper),
-    nodes.SelectKey: lambda node, _: ops.StreamSelectKey(node.name, node.selector),
-    nodes.Peek: lambda node, _: ops.StreamPeek(node.name, node.action),
-    nodes.ForEach: lambda node, _: ops.StreamForEach(node.name, node.action),
-    nodes.Print: lambda node, _: ops.StreamPrint(node.name, node.label),
-    nodes.Branch: lambda node, _: ops.StreamBranch(node.name, node.predicates),
-    nodes.PassThrough: lambda node, _: ops.PassThrough(node.name),
-    nodes.StreamCount: lambda node, _: ops.StreamCount(node.name, node.stores[0], send_old_values=node.send_old_values),
-    nodes.StreamAggregate: lambda node, _: ops.StreamAggregate(
-        node.name, node.stores[0], node.initializer, node.aggregator, send_old_values=node.send_old_values
-    ),
-    nodes.StreamReduce: lambda node, _: ops.StreamReduce(
-        node.name, node.stores[0], node.reducer, send_old_values=node.send_old_values
-    ),
-    nodes.WindowedAggregate: lambda node, _: _windowed_aggregate(node),
-    nodes.TableSource: lambda node, _: _table_source(node),
-    nodes.TableFilter: lambda node, _: ops.TableFilter(
-        node.name,
-        _own_store(node),
-        node.predicate,
-        keep=node.keep,
-        send_old_values=node.send_old_values,
-        versioned=node.versioned,
-    ),
-    nodes.TableMapValues: lambda node, _: ops.TableMapValues(
-        node.name, _own_store(node), node.mapper, send_old_values=node.send_old_values
-    ),
-    nodes.Suppress: lambda node, _: _suppress(node),
-    nodes.TableGroupBy: lambda node, defaults: ops.TableGroupBy(
-        node.name, node.selector, node.key_serde or defaults.key_serde, single_event=defaults.single_event
-    ),
-    nodes.TableAggregate: lambda node, _: ops.TableAggregate(
-        node.name,
-        node.stores[0],
-        node.initializer,
-        node.adder,
-        node.subtractor,
-        send_old_values=node.send_old_values,
-    ),
-    nodes.TableReduce: lambda node, _: ops.TableReduce(
-        node.name, node.stores[0], node.adder, node.subtractor, send_old_values=node.send_old_values
-    ),
-    nodes.Process: lambda node, _: ops.UserProcessor(node.name, node.factory, node.stores, fixed_key=node.fixed_key),
-    nodes.TableToStream: lambda node, _: ops.TableToStream(node.name),
-}
 
 
 def blueprints(graph: Graph, config: StreamsConfig) -> tuple[TaskBlueprint, ...]:

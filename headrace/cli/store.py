@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from rich.text import Text
 
 from headrace._graph.configured import configured
-from headrace._runtime.assemble import Defaults
+from headrace._runtime.defaults import Defaults
 from headrace._runtime.pending import holding
 from headrace._runtime.stores import known_store
 from headrace.cli.background import Background

@@ -10,7 +10,7 @@ from typing import Any, Self
 from headrace._core.metrics import readable
 from headrace._graph.configured import configured
 from headrace._graph.nodes import Sink, Source
-from headrace._runtime.assemble import Defaults
+from headrace._runtime.defaults import Defaults
 from headrace._runtime.local import LocalRuntime, Message
 from headrace.builder import StreamsBuilder
 from headrace.config import StreamsConfig

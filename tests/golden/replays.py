@@ -10,7 +10,7 @@ from pathlib import Path
 
 import headrace as hr
 from headrace._graph.nodes import Sink, Source
-from headrace._runtime.assemble import Defaults
+from headrace._runtime.defaults import Defaults
 from headrace.testing import TopologyTestDriver
 from tests.golden.goldens import as_recorded, cut, headers_of
 from tests.golden.multiplex import combined

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import headrace as hr
 from headrace._graph.nodes import Sink, Source
-from headrace._runtime.assemble import Defaults
+from headrace._runtime.defaults import Defaults
 from headrace.testing import TopologyTestDriver
 
 # Tests run many short queries: a quick start matters more than peak speed of the JVM.

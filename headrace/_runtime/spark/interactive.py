@@ -10,7 +10,7 @@ from typing import Any
 
 from headrace._graph.graph import Graph
 from headrace._graph.nodes import Node
-from headrace._runtime.assemble import Defaults
+from headrace._runtime.defaults import Defaults
 from headrace._runtime.pending import pending, pending_in_task
 from headrace._runtime.spark.plan import Plan, Stage
 from headrace._runtime.spark.query import checkpoint

@@ -9,7 +9,7 @@ import msgspec
 
 from headrace._graph.graph import Graph
 from headrace._graph.stores import Store
-from headrace._runtime.assemble import Defaults
+from headrace._runtime.defaults import Defaults
 from headrace._runtime.spark.plan import Plan
 from headrace.config import StreamsConfig
 from headrace.errors import StateError
