@@ -1,0 +1,55 @@
+"""What the configuration decides for nodes that leave it open."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from headrace._core import operators as ops
+from headrace._graph import nodes
+from headrace._graph.graph import Graph
+from headrace._graph.stores import Store
+from headrace._runtime.stores import known_store, make_view
+from headrace._state.api import ByteReader
+from headrace.config import StreamsConfig
+from headrace.serdes import Json, Serde, String
+from headrace.timestamps import Extractor
+
+
+@dataclass(frozen=True)
+class Defaults:
+    """What the configuration decides: serdes and extractor for nodes that name none, what sources refuse, and more."""
+
+    key_serde: Serde[Any]
+    value_serde: Serde[Any]
+    extractor: Extractor
+    single_event: bool
+    guard: ops.TimestampGuard | None
+
+    @classmethod
+    def of(cls, config: StreamsConfig) -> Defaults:
+        return cls(
+            config.default_key_serde or String(),
+            config.default_value_serde or Json(),
+            config.default_timestamp_extractor,
+            single_event=not config.writes_old_change_events,
+            guard=_guard(config),
+        )
+
+    def serdes(self, node: nodes.Source | nodes.Sink | Store) -> tuple[Serde[Any], Serde[Any]]:
+        keys, values = self.key_serde, self.value_serde
+        return (node.key_serde or keys).with_default(keys), (node.value_serde or values).with_default(values)
+
+    def view(self, graph: Graph, name: str, parts: Sequence[ByteReader]) -> Any:
+        """What a query sees of a store of which the tasks hold these parts."""
+        store = known_store(graph, name)
+        return make_view(store, parts, self.serdes(store))
+
+
+def _guard(config: StreamsConfig) -> ops.TimestampGuard | None:
+    ahead = config.max_timestamp_ahead
+    if ahead is None:
+        return None
+    return ops.TimestampGuard(ahead // timedelta(milliseconds=1), config.timestamp_ahead_handler)

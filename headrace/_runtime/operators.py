@@ -1,0 +1,138 @@
+"""Which operator gives a node its meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from headrace._core import operators as ops
+from headrace._core.idle_keys import IdleSettings
+from headrace._core.operator import Operator
+from headrace._graph import nodes
+from headrace._graph.stores import Versioned
+from headrace._runtime.defaults import Defaults
+from headrace.errors import TopologyError
+from headrace.windowing import SessionWindows, SlidingWindows
+
+
+def operator_for(node: nodes.Node, defaults: Defaults) -> Operator:
+    """The operator of a node, neither connected nor initialised."""
+    try:
+        make = _OPERATORS[type(node)]
+    except KeyError:
+        message = f"Node {node.name!r} of kind {type(node).__name__} has no operator."
+        raise TopologyError(message) from None
+    return make(node, defaults)
+
+
+def _table_source(node: nodes.TableSource) -> Operator:
+    if isinstance(node.store_when_needed, Versioned):
+        return ops.VersionedTableSource(node.name, node.stores[0], send_old_values=node.send_old_values)
+    return ops.TableSource(node.name, _own_store(node), send_old_values=node.send_old_values)
+
+
+def _windowed_aggregate(node: nodes.WindowedAggregate) -> Operator:
+    settings = ops.WindowSettings(
+        store=node.stores[0],
+        stream_times=nodes.STREAM_TIMES,
+        key_times=_key_times(node),
+        open_windows=nodes.open_windows(node.name) if node.emit_on_close else None,
+        late_sink=node.late_sink,
+        idle=_idle(node),
+        send_old_values=node.send_old_values,
+    )
+    match node.windows:
+        case SessionWindows() as windows:
+            assert node.merger is not None
+            return ops.SessionWindowAggregate(
+                node.name, settings, windows, node.initializer, node.aggregator, node.merger
+            )
+        case SlidingWindows() as windows:
+            return ops.SlidingWindowAggregate(node.name, settings, windows, node.initializer, node.aggregator)
+        case windows:
+            kind = ops.TimeWindowCount if node.counts else ops.TimeWindowAggregate
+            return kind(node.name, settings, windows, node.initializer, node.aggregator)
+
+
+def _key_times(node: nodes.Node) -> str | None:
+    times = nodes.stream_time_table(node.name)
+    return times if times in node.stores else None
+
+
+def _idle(node: nodes.WindowedAggregate | nodes.Suppress) -> IdleSettings | None:
+    return None if node.idle_ms is None else IdleSettings(node.idle_ms, nodes.idle_keys(node.name))
+
+
+def _suppress(node: nodes.Suppress) -> Operator:
+    settings = ops.SuppressSettings(
+        store=node.stores[0],
+        stream_times=nodes.STREAM_TIMES,
+        key_times=_key_times(node),
+        until_window_closes=node.until_window_closes,
+        idle=_idle(node),
+        wait_ms=node.wait_ms,
+        buffer=node.buffer,
+    )
+    return ops.TableSuppress(node.name, settings)
+
+
+def _own_store(node: nodes.Node) -> str | None:
+    return node.stores[0] if node.stores else None
+
+
+_OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
+    nodes.Source: lambda node, defaults: ops.Source(
+        node.name, *defaults.serdes(node), None if node.internal else defaults.guard, node.dead_letters
+    ),
+    nodes.Sink: lambda node, defaults: ops.Sink(node.name, node.topic, *defaults.serdes(node)),
+    nodes.Filter: lambda node, _: ops.StreamFilter(node.name, node.predicate, keep=node.keep),
+    nodes.NullKeyFilter: lambda node, _: ops.NullKeyFilter(node.name),
+    nodes.Map: lambda node, _: ops.StreamMap(node.name, node.mapper),
+    nodes.MapValues: lambda node, _: ops.StreamMapValues(node.name, node.mapper),
+    nodes.MapValuesWithKey: lambda node, _: ops.StreamMapValuesWithKey(node.name, node.mapper),
+    nodes.FlatMap: lambda node, _: ops.StreamFlatMap(node.name, node.mapper),
+    nodes.FlatMapValues: lambda node, _: ops.StreamFlatMapValues(node.name, node.mapper),
+    nodes.SelectKey: lambda node, _: ops.StreamSelectKey(node.name, node.selector),
+    nodes.Peek: lambda node, _: ops.StreamPeek(node.name, node.action),
+    nodes.ForEach: lambda node, _: ops.StreamForEach(node.name, node.action),
+    nodes.Print: lambda node, _: ops.StreamPrint(node.name, node.label),
+    nodes.Branch: lambda node, _: ops.StreamBranch(node.name, node.predicates),
+    nodes.PassThrough: lambda node, _: ops.PassThrough(node.name),
+    nodes.StreamCount: lambda node, _: ops.StreamCount(node.name, node.stores[0], send_old_values=node.send_old_values),
+    nodes.StreamAggregate: lambda node, _: ops.StreamAggregate(
+        node.name, node.stores[0], node.initializer, node.aggregator, send_old_values=node.send_old_values
+    ),
+    nodes.StreamReduce: lambda node, _: ops.StreamReduce(
+        node.name, node.stores[0], node.reducer, send_old_values=node.send_old_values
+    ),
+    nodes.WindowedAggregate: lambda node, _: _windowed_aggregate(node),
+    nodes.TableSource: lambda node, _: _table_source(node),
+    nodes.TableFilter: lambda node, _: ops.TableFilter(
+        node.name,
+        _own_store(node),
+        node.predicate,
+        keep=node.keep,
+        send_old_values=node.send_old_values,
+        versioned=node.versioned,
+    ),
+    nodes.TableMapValues: lambda node, _: ops.TableMapValues(
+        node.name, _own_store(node), node.mapper, send_old_values=node.send_old_values
+    ),
+    nodes.Suppress: lambda node, _: _suppress(node),
+    nodes.TableGroupBy: lambda node, defaults: ops.TableGroupBy(
+        node.name, node.selector, node.key_serde or defaults.key_serde, single_event=defaults.single_event
+    ),
+    nodes.TableAggregate: lambda node, _: ops.TableAggregate(
+        node.name,
+        node.stores[0],
+        node.initializer,
+        node.adder,
+        node.subtractor,
+        send_old_values=node.send_old_values,
+    ),
+    nodes.TableReduce: lambda node, _: ops.TableReduce(
+        node.name, node.stores[0], node.adder, node.subtractor, send_old_values=node.send_old_values
+    ),
+    nodes.Process: lambda node, _: ops.UserProcessor(node.name, node.factory, node.stores, fixed_key=node.fixed_key),
+    nodes.TableToStream: lambda node, _: ops.TableToStream(node.name),
+}
