@@ -15,6 +15,7 @@ from headrace.errors import (
     TopicError,
     TopologyError,
 )
+from headrace.global_table import GlobalKTable
 from headrace.grouped import KGroupedStream
 from headrace.grouped_table import KGroupedTable
 from headrace.kstream import KStream
@@ -42,7 +43,7 @@ from headrace.timestamps import (
 from headrace.topics.local import LocalTopics
 from headrace.topology import Topology
 from headrace.windowed import SessionWindowedKStream, TimeWindowedKStream
-from headrace.windowing import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
+from headrace.windowing import JoinWindows, SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
 from headrace.windows import Window, Windowed
 
 __version__ = "0.1.0"
@@ -56,6 +57,8 @@ __all__ = [
     "ConsumerRecord",
     "EmitStrategy",
     "FixedKeyProcessor",
+    "GlobalKTable",
+    "JoinWindows",
     "KGroupedStream",
     "KGroupedTable",
     "KStream",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from datetime import timedelta
 from typing import Any, Generic, TypeVar
 
 from headrace._graph.checks import checked_callable, checked_factory
@@ -29,9 +30,11 @@ from headrace._graph.nodes import (
 from headrace._graph.old_values import materialized
 from headrace._graph.repartition import add_repartition
 from headrace._graph.stores import Store, Versioned
+from headrace._joins.options import Join
 from headrace.errors import TopologyError
 from headrace.processor import ProcessorFactory
 from headrace.serdes import Serde
+from headrace.windowing import JoinWindows
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -366,6 +369,117 @@ class KStream(Generic[K, V]):
             materialized(self._graph, node)
         return KTable(self._graph, node_name, keys, values, versioned=isinstance(kept, Versioned))
 
+    def join(
+        self,
+        other: KStream[K, Any] | KTable[Any, Any] | GlobalKTable[Any, Any],
+        joiner: Callable[[V, Any], V2],
+        *,
+        within: JoinWindows | None = None,
+        grace: timedelta | None = None,
+        key_selector: Callable[[K, V], Any] | None = None,
+        foreign_key: Callable[[K, V], Any] | None = None,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        other_value_serde: Serde[Any] | None = None,
+        store: str | None = None,
+        name: str | None = None,
+    ) -> KStream[K, V2]:
+        """Each record together with its partners in another stream or in a table: `joiner(value, other value)`.
+
+        A **stream** is joined `within` windows: both sides trigger, the result has the higher of both timestamps. With
+        a **table**, only this stream triggers: each record meets the row that its key has at that moment, or with
+        `foreign_key(key, value)` the row of that key; with a versioned table, the row as of the record's timestamp. A
+        **global table** is asked for the row of `key_selector(key, value)`. Joined with tables, a result keeps key and
+        timestamp of the record. Records without a value are dropped and counted, so are those without a key.
+
+        Args:
+            other: what to join with.
+            joiner: makes the result of both values.
+            within: for streams: how far apart partners may be.
+            grace: for versioned tables: how long records wait for late rows.
+            key_selector: for global tables: the key of the row; it may be `None`. Default: the record's key.
+            foreign_key: for tables: the key of the row, where it is another than the record's; it may be `None`.
+            key_serde: serde of the keys in repartition and stores.
+            value_serde: serde of this stream's values in repartition and stores.
+            other_value_serde: for streams: serde of the other stream's values.
+            store: for streams: names the stores that keep both sides, `<store>-this-join-store` and so on.
+            name: name of the operator, and of what it repartitions.
+        """
+        options = Join.of(
+            "join",
+            joiner,
+            within=within,
+            grace=grace,
+            key_selector=key_selector,
+            foreign_key=foreign_key,
+            key_serde=key_serde,
+            value_serde=value_serde,
+            other_value_serde=other_value_serde,
+            store=store,
+            name=name,
+        )
+        return dispatch.join_stream(self, other, options)
+
+    def left_join(
+        self,
+        other: KStream[K, Any] | KTable[Any, Any] | GlobalKTable[Any, Any],
+        joiner: Callable[[V, Any], V2],
+        *,
+        within: JoinWindows | None = None,
+        grace: timedelta | None = None,
+        key_selector: Callable[[K, V], Any] | None = None,
+        foreign_key: Callable[[K, V], Any] | None = None,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        other_value_serde: Serde[Any] | None = None,
+        store: str | None = None,
+        name: str | None = None,
+    ) -> KStream[K, V2]:
+        """As `join`, but a record without a partner comes out too, as `joiner(value, None)` with its own timestamp.
+
+        With a stream, that happens when its window has closed: when the stream time is beyond its timestamp, the
+        windows' `after` and the grace. Records without a key never find a partner and come out at once.
+        """
+        options = Join.of(
+            "left_join",
+            joiner,
+            within=within,
+            grace=grace,
+            key_selector=key_selector,
+            foreign_key=foreign_key,
+            key_serde=key_serde,
+            value_serde=value_serde,
+            other_value_serde=other_value_serde,
+            store=store,
+            name=name,
+        )
+        return dispatch.join_stream(self, other, options)
+
+    def outer_join(
+        self,
+        other: KStream[K, Any],
+        joiner: Callable[[Any, Any], V2],
+        *,
+        within: JoinWindows | None = None,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        other_value_serde: Serde[Any] | None = None,
+        store: str | None = None,
+        name: str | None = None,
+    ) -> KStream[K, V2]:
+        """As `left_join` with a stream, for both sides: what finds no partner there comes out as well."""
+        options = Join.of(
+            "outer_join",
+            joiner,
+            within=within,
+            key_serde=key_serde,
+            value_serde=value_serde,
+            other_value_serde=other_value_serde,
+            store=store,
+            name=name,
+        )
+        return dispatch.join_stream(self, other, options)
+
     def group_by_key(
         self,
         *,
@@ -441,6 +555,8 @@ class KStream(Generic[K, V]):
         return f"<KStream {self._node}>"
 
 
+from headrace._joins import dispatch  # noqa: E402  a join returns streams and tables
 from headrace.branched import BranchedKStream  # noqa: E402  a split returns streams
+from headrace.global_table import GlobalKTable  # noqa: E402
 from headrace.grouped import KGroupedStream  # noqa: E402  an aggregation returns tables, and a table streams
 from headrace.ktable import KTable  # noqa: E402

@@ -13,6 +13,7 @@ from headrace._graph.nodes import Node, Suppress, TableFilter, TableGroupBy, Tab
 from headrace._graph.old_values import send_old_values
 from headrace._graph.stores import SuppressBuffer
 from headrace._graph.window_close import close_wait_ms
+from headrace._joins.options import Join
 from headrace.errors import TopologyError
 from headrace.serdes import Serde
 from headrace.suppressed import Suppressed
@@ -193,6 +194,61 @@ class KTable(Generic[K, V]):
         )
         return self._derived(node, self._value_serde)
 
+    def join(
+        self,
+        other: KTable[Any, Any],
+        joiner: Callable[[V, Any], V2],
+        *,
+        foreign_key: Callable[[K, V], Any] | None = None,
+        store: str | None = None,
+        value_serde: Serde[Any] | None = None,
+        name: str | None = None,
+    ) -> KTable[K, V2]:
+        """The rows of both tables that belong together, as `joiner(value, other value)` under this table's keys.
+
+        Rows belong together if they have the same key; with `foreign_key(key, value)`, if that is the key of the other
+        row. Both sides trigger. A result carries the higher timestamp of the two rows; what the other table causes by
+        foreign key carries the timestamp of that change. A row that loses its partner is deleted from the result.
+
+        Args:
+            other: the other table.
+            joiner: makes the result of both values.
+            foreign_key: the key of the other table's row; `None` for a row without one.
+            store: names a store for the result, to query it.
+            value_serde: serde of the result.
+            name: name of the operator.
+        """
+        options = {"foreign_key": foreign_key, "store": store, "value_serde": value_serde, "name": name}
+        return dispatch.join_table(self, other, Join.of("join", joiner, **options))
+
+    def left_join(
+        self,
+        other: KTable[Any, Any],
+        joiner: Callable[[V, Any], V2],
+        *,
+        foreign_key: Callable[[K, V], Any] | None = None,
+        store: str | None = None,
+        value_serde: Serde[Any] | None = None,
+        name: str | None = None,
+    ) -> KTable[K, V2]:
+        """As `join`, but every row of this table is in the result; without a partner as `joiner(value, None)`."""
+        options = {"foreign_key": foreign_key, "store": store, "value_serde": value_serde, "name": name}
+        return dispatch.join_table(self, other, Join.of("left_join", joiner, **options))
+
+    def outer_join(
+        self,
+        other: KTable[K, Any],
+        joiner: Callable[[Any, Any], V2],
+        *,
+        store: str | None = None,
+        value_serde: Serde[Any] | None = None,
+        name: str | None = None,
+    ) -> KTable[K, V2]:
+        """As `left_join`, for the rows of both tables: the side without a row is `None`."""
+        return dispatch.join_table(
+            self, other, Join.of("outer_join", joiner, store=store, value_serde=value_serde, name=name)
+        )
+
     def group_by(
         self,
         selector: Callable[[K, V], tuple[K2, V2] | None],
@@ -289,5 +345,6 @@ class KTable(Generic[K, V]):
         return f"<KTable {self._node}>"
 
 
+from headrace._joins import dispatch  # noqa: E402  a join returns streams and tables
 from headrace.grouped_table import KGroupedTable  # noqa: E402  an aggregation returns tables
 from headrace.kstream import KStream  # noqa: E402  a stream makes tables, and a table streams

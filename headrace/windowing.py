@@ -124,3 +124,54 @@ class UnlimitedWindows:
 
 
 Windows = TimeWindows | SlidingWindows | SessionWindows | UnlimitedWindows
+
+
+@dataclass(frozen=True)
+class JoinWindows:
+    """How far apart the timestamps of two joined records may be, both ends included.
+
+    A record of the left stream at `t` meets those of the right one from `t - before` to `t + after`. Records may come
+    late; one without a partner is given up when the stream time is beyond `t + after + grace`.
+
+    Example:
+        >>> from datetime import timedelta
+        >>> JoinWindows.of(timedelta(minutes=5), before=timedelta(0), grace=timedelta(minutes=1))
+        JoinWindows(before_ms=0, after_ms=300000, grace_ms=60000)
+    """
+
+    before_ms: int
+    after_ms: int
+    grace_ms: int
+
+    @classmethod
+    def of(
+        cls,
+        difference: timedelta,
+        *,
+        before: timedelta | None = None,
+        after: timedelta | None = None,
+        grace: timedelta = _NO_GRACE,
+    ) -> JoinWindows:
+        """Windows of a difference on both sides.
+
+        Args:
+            difference: how far apart two timestamps may be.
+            before: how much earlier the right record may be, if not by the difference; may be negative.
+            after: how much later the right record may be, if not by the difference; may be negative.
+            grace: how long a record without a partner waits for late ones.
+
+        Raises:
+            TopologyError: if the window would end before it starts, or difference or grace are negative.
+        """
+        difference_ms = checked_duration(difference, "JoinWindows.of(): difference", at_least_ms=0)
+        before_ms, after_ms = (
+            difference_ms if given is None else checked_duration(given, f"JoinWindows.of(): {side}", at_least_ms=None)
+            for side, given in (("before", before), ("after", after))
+        )
+        if before_ms + after_ms < 0:
+            message = (
+                f"JoinWindows.of(): before is {before_ms} ms and after is {after_ms} ms: the window would end before it "
+                "starts. before + after must be 0 or more."
+            )
+            raise TopologyError(message)
+        return cls(before_ms, after_ms, checked_duration(grace, "JoinWindows.of(): grace", at_least_ms=0))

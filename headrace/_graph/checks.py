@@ -16,8 +16,8 @@ def checked_callable(function: object, operation: str, signature: str) -> None:
         raise TopologyError(message)
 
 
-def checked_duration(duration: object, subject: str, *, at_least_ms: int = 1) -> int:
-    """A duration in milliseconds; `subject` names in messages what it is for."""
+def checked_duration(duration: object, subject: str, *, at_least_ms: int | None = 1) -> int:
+    """A duration in milliseconds; `subject` names in messages what it is for. At least `None` allows negative ones."""
     if not isinstance(duration, timedelta):
         message = (
             f"{subject} is {duration!r} of type {type(duration).__name__}; "
@@ -25,7 +25,7 @@ def checked_duration(duration: object, subject: str, *, at_least_ms: int = 1) ->
         )
         raise TopologyError(message)
     duration_ms = duration // timedelta(milliseconds=1)
-    if duration_ms < at_least_ms:
+    if at_least_ms is not None and duration_ms < at_least_ms:
         message = f"{subject} is {duration}; it must be at least {'one millisecond' if at_least_ms else '0'}."
         raise TopologyError(message)
     return duration_ms

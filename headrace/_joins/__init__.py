@@ -1,0 +1,1 @@
+"""The fluent side of joins: checks, and the nodes each kind of join adds."""
