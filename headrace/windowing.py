@@ -170,7 +170,7 @@ class JoinWindows:
         )
         if before_ms + after_ms < 0:
             message = (
-                f"JoinWindows.of(): before is {before_ms} ms and after is {after_ms} ms: the window would end before it "
+                f"JoinWindows.of(): before is {before_ms} ms, after is {after_ms} ms: the window would end before it "
                 "starts. before + after must be 0 or more."
             )
             raise TopologyError(message)
