@@ -195,7 +195,8 @@ class WindowedAggregate(TableNode):
     """Folds the records of a key into an aggregate per window; `merger` is for sessions, `counts` if that is all.
 
     `emit_on_close` holds results back until their window closes. Records too late for a window go to `late_sink`, a
-    child, if there is one. After `idle_ms` of silence of a key on the wall clock, its windows close.
+    child, if there is one. After `idle_ms` of silence of a key on the wall clock, its windows close; the key must be
+    silent also to those that share its store, the other aggregations of a cogroup.
     """
 
     windows: Windows
@@ -205,12 +206,18 @@ class WindowedAggregate(TableNode):
     counts: bool = False
     emit_on_close: bool = False
     late_sink: str | None = None
+    sharing: tuple[str, ...] = ()
     idle_ms: int | None = None
 
     @property
     def internal_stores(self) -> tuple[str, ...]:
         held = (open_windows(self.name),) if self.emit_on_close else ()
         return (STREAM_TIMES, *held, *((idle_keys(self.name),) if self.idle_ms is not None else ()))
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableMerge(TableNode):
+    """The changes of several aggregations on one store, as one table: its rows are in the store they share."""
 
 
 @dataclass(frozen=True, kw_only=True)
