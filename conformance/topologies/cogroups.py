@@ -17,8 +17,14 @@ def cogroup(builder: hr.StreamsBuilder) -> None:
 
 @topology("cogroup-three")
 def cogroup_three(builder: hr.StreamsBuilder) -> None:
-    three = _two(builder).cogroup(builder.stream("third").group_by_key(), f.concat_or_delete)
-    three.aggregate(f.empty).to_stream().to("out")
+    _three(builder).aggregate(f.empty).to_stream().to("out")
+
+
+@topology("cogroup-and-aggregate")
+def cogroup_and_aggregate(builder: hr.StreamsBuilder) -> None:
+    """What a cogroup sends as the old value becomes visible."""
+    grouped = _three(builder).aggregate(f.empty).group_by(lambda _, value: (_last(value), value))
+    grouped.aggregate(f.empty, f.plus, f.minus).to_stream().to("out")
 
 
 @topology("cogroup-by-head")
@@ -26,6 +32,20 @@ def cogroup_by_head(builder: hr.StreamsBuilder) -> None:
     by_head: Any = builder.stream("in").group_by(lambda _, value: f.head(value))
     both = by_head.cogroup(f.concat).cogroup(builder.stream("other").group_by_key(), _starred)
     both.aggregate(f.empty).to_stream().to("out")
+
+
+@topology("cogroup-by-two-heads")
+def cogroup_by_two_heads(builder: hr.StreamsBuilder) -> None:
+    both = _by_head(builder, "in").cogroup(f.concat).cogroup(_by_head(builder, "other"), _starred)
+    both.aggregate(f.empty).to_stream().to("out")
+
+
+@topology("cogroup-of-one-stream")
+def cogroup_of_one_stream(builder: hr.StreamsBuilder) -> None:
+    """The same stream by its own key and by another one."""
+    stream: Any = builder.stream("in")
+    by_head = stream.group_by(lambda _, value: f.head(value))
+    stream.group_by_key().cogroup(f.concat).cogroup(by_head, _starred).aggregate(f.empty).to_stream().to("out")
 
 
 @topology("cogroup-time-window")
@@ -43,9 +63,27 @@ def cogroup_session_window(builder: hr.StreamsBuilder, **windows: int) -> None:
     _two(builder).windowed_by(session_windows(**windows)).aggregate(f.empty, f.merged).to_stream().to("out")
 
 
+@topology("suppress-cogroup-time-window")
+def suppress_cogroup_time_window(builder: hr.StreamsBuilder, **windows: int) -> None:
+    texts = _two(builder).windowed_by(time_windows(**windows)).aggregate(f.empty)
+    texts.suppress(hr.Suppressed.until_window_closes()).to_stream().to("out")
+
+
+def _by_head(builder: hr.StreamsBuilder, topic: str) -> Any:
+    return builder.stream(topic).group_by(lambda _, value: f.head(value), name=f"{topic}-by-head")
+
+
+def _three(builder: hr.StreamsBuilder) -> Any:
+    return _two(builder).cogroup(builder.stream("third").group_by_key(), f.concat_or_delete)
+
+
 def _two(builder: hr.StreamsBuilder) -> Any:
     grouped: Any = builder.stream("in").group_by_key()
     return grouped.cogroup(f.concat).cogroup(builder.stream("other").group_by_key(), _starred)
+
+
+def _last(value: str) -> str | None:
+    return value[-1:] or None
 
 
 def _starred(key: str, value: str | None, aggregate: str) -> str:  # noqa: ARG001

@@ -47,7 +47,7 @@ class LocalRuntime:
         self._blueprints = blueprints(graph, config)
         sinks = [sink for blueprint in self._blueprints for sink in blueprint.sub.sinks if sink.internal]
         self._internal = {sink.topic for sink in sinks}
-        self._relays = {sink.topic for sink in sinks if sink.relay}
+        self.relays = {sink.topic for sink in sinks if sink.relay}
         self._durable: dict[tuple[int, int, str], MemoryStore] = {}
         self._offsets: dict[tuple[str, int], int] = {}
         self._ranks: dict[tuple[str, int], int] = {}
@@ -131,7 +131,7 @@ class LocalRuntime:
                 inputs = {name: records for (name, p), records in arrived.items() if p == task_partition}
                 for sink_topic, written_order, written in self._task(stage, task_partition).run(inputs, tick=tick):
                     if sink_topic in self._internal:
-                        target = (sink_topic, task_partition if sink_topic in self._relays else 0)
+                        target = (sink_topic, task_partition if sink_topic in self.relays else 0)
                         pending.setdefault(target, []).append((written_order, written))
                     else:
                         outputs.append((sink_topic, written))
@@ -189,7 +189,9 @@ class _LocalTask:
         self, inputs: dict[str, list[tuple[Order, Message]]], *, tick: bool
     ) -> Iterator[tuple[str, Order, Message]]:
         self._task.context.system_time_ms = self._runtime.wall_clock_ms
-        for _ in self._task.process([_chunk(topic, records) for topic, records in inputs.items()]):
+        relays = self._runtime.relays
+        chunks = [_chunk(topic, records, relay=topic in relays) for topic, records in inputs.items()]
+        for _ in self._task.process(chunks):
             pass
         yield from self._taken()
         if tick:
@@ -212,7 +214,7 @@ class _LocalTask:
         return self._metrics.drain()
 
 
-def _chunk(topic: str, records: list[tuple[Order, Message]]) -> Chunk:
+def _chunk(topic: str, records: list[tuple[Order, Message]], *, relay: bool) -> Chunk:
     orders = Order(*(np.concatenate(columns) for columns in zip(*(order for order, _ in records), strict=True)))
     messages = [message for _, message in records]
     headers = [message.headers for message in messages]
@@ -222,4 +224,4 @@ def _chunk(topic: str, records: list[tuple[Order, Message]]) -> Chunk:
         [message.timestamp_ms for message in messages],
         headers if any(headers) else None,
     )
-    return Chunk(topic, orders, np.array(columns.timestamps, np.int64), lambda: columns)
+    return Chunk(topic, orders, np.array(columns.timestamps, np.int64), lambda: columns, relay=relay)
