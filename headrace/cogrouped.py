@@ -141,7 +141,9 @@ class CogroupedKStream(Generic[K, A]):
     ) -> TimeWindowedCogroupedKStream[K, A] | SessionWindowedCogroupedKStream[K, A]:
         """The records of all inputs in windows, to be aggregated per key and window.
 
-        Each input has its own stream time: its records are late by what came in the same input before them.
+        Each input has its own stream time: its records are late by what came in the same input before them. The store
+        forgets by the windows of all: where one input may lag behind another by more than the grace, give `aggregate`
+        a store with a longer retention, or results of the one behind begin anew from `initializer()`.
 
         Args:
             windows: `TimeWindows`, `SlidingWindows`, `SessionWindows` or `UnlimitedWindows`.
@@ -261,7 +263,8 @@ class TimeWindowedCogroupedKStream(_WindowedCogroup[K, A]):
             >>> builder = hr.StreamsBuilder()
             >>> left, right = builder.stream("left").group_by_key(), builder.stream("right").group_by_key()
             >>> both = left.cogroup(lambda key, value, seen: seen + 1).cogroup(right, lambda key, value, seen: seen - 1)
-            >>> both.windowed_by(hr.TimeWindows.of(timedelta(milliseconds=10))).aggregate(int).to_stream().to("out")
+            >>> windows = hr.TimeWindows.of(timedelta(milliseconds=10), grace=timedelta(milliseconds=5))
+            >>> both.windowed_by(windows).aggregate(int).to_stream().to("out")
             >>> with TopologyTestDriver(builder.build()) as driver:
             ...     for topic, timestamp_ms in [("left", 3), ("left", 7), ("left", 12), ("right", 5)]:
             ...         driver.input_topic(topic).pipe("k", "v", timestamp_ms)

@@ -60,7 +60,10 @@ def _key_times(node: nodes.Node) -> str | None:
 
 
 def _idle(node: nodes.WindowedAggregate | nodes.Suppress) -> IdleSettings | None:
-    return None if node.idle_ms is None else IdleSettings(node.idle_ms, nodes.idle_keys(node.name))
+    if node.idle_ms is None:
+        return None
+    beside = node.sharing if isinstance(node, nodes.WindowedAggregate) else ()
+    return IdleSettings(node.idle_ms, nodes.idle_keys(node.name), tuple(map(nodes.idle_keys, beside)))
 
 
 def _suppress(node: nodes.Suppress) -> Operator:

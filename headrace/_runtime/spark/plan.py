@@ -5,11 +5,13 @@ It is plain data, pickled once and read by every worker.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from headrace._graph.copartition import copartitioned
 from headrace._graph.graph import Graph
+from headrace._graph.nodes import Sink
 from headrace._graph.stages import stages
 from headrace._runtime.assemble import TaskBlueprint, blueprints
 from headrace._runtime.spark.clock import Clock, system_clock
@@ -125,8 +127,11 @@ class Plan:
 def partition_counts(graph: Graph, user_topics: Mapping[str, int]) -> tuple[dict[str, int], list[int]]:
     """Partitions of every topic and tasks of every stage. An internal topic has as many as its writers have tasks.
 
-    Output topics that do not exist yet get as many partitions as the stage that writes them has tasks. All stages of
-    one sub-topology have the same tasks.
+    Repartitions whose records meet those of other topics get as many as these. Output topics that do not exist yet get
+    as many partitions as the stage that writes them has tasks. All stages of one sub-topology have the same tasks.
+
+    Raises:
+        TopicError: if a topic does not exist, or topics whose records meet have different numbers of partitions.
     """
     for topic in graph.source_topics:
         if topic not in user_topics:
@@ -136,17 +141,42 @@ def partition_counts(graph: Graph, user_topics: Mapping[str, int]) -> tuple[dict
                 f"`headrace topics create {topic}`."
             )
             raise TopicError(message)
+    fixed = {topic: user_topics[topic] for topic in graph.source_topics}
+    fixed |= {sink.topic: sink.partitions for sink in graph.nodes if isinstance(sink, Sink) and sink.partitions}
+    counts, _ = _counts(graph, user_topics, {})
+    agreed = {topic: _common(group, counts, fixed) for group in copartitioned(graph) for topic in group}
+    return _counts(graph, user_topics, agreed)
+
+
+def _counts(
+    graph: Graph, user_topics: Mapping[str, int], agreed: Mapping[str, int]
+) -> tuple[dict[str, int], list[int]]:
     counts = {topic: user_topics[topic] for topic in graph.source_topics}
     tasks: list[int] = []
     for sub in stages(graph):
         number = max(counts[topic] for topic in sub.source_topics)
         tasks.append(number)
         for sink in sub.sinks:
-            if sink.internal:
+            if sink.topic in agreed:
+                counts[sink.topic] = agreed[sink.topic]
+            elif sink.internal:
                 counts[sink.topic] = max(counts.get(sink.topic, 0), sink.partitions or number)
             else:
                 counts[sink.topic] = user_topics.get(sink.topic, max(counts.get(sink.topic, 0), number))
     return counts, tasks
+
+
+def _common(group: Sequence[str], counts: Mapping[str, int], fixed: Mapping[str, int]) -> int:
+    """The partitions of topics whose records meet: as those have that cannot be changed, else the most of any."""
+    given = {topic: fixed[topic] for topic in group if topic in fixed}
+    if len(set(given.values())) > 1:
+        listed = ", ".join(f"{topic!r} has {number}" for topic, number in given.items())
+        message = (
+            "The records of some topics meet in one store by their keys, so these topics must have the same number of "
+            f"partitions, but {listed}. Create them alike, or deal one anew with stream.repartition()."
+        )
+        raise TopicError(message)
+    return max(given.values() or (counts[topic] for topic in group))
 
 
 def make_plan(
