@@ -43,6 +43,10 @@ class SubTopology:
         return frozenset(topic for source in self.sources if source.internal for topic in source.topics)
 
     @cached_property
+    def relayed_topics(self) -> frozenset[str]:
+        return frozenset(topic for source in self.sources if source.relay for topic in source.topics)
+
+    @cached_property
     def stores(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(store for node in self.nodes for store in node.stores))
 

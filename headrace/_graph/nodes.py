@@ -47,7 +47,7 @@ class Node:
 
 @dataclass(frozen=True, kw_only=True)
 class Source(Node):
-    """Reads topics. An internal one reads what a repartition sink of the same topology wrote.
+    """Reads topics. An internal one reads what a repartition sink of the same topology wrote, or a relay.
 
     Records that it refuses go to `dead_letters`, a child, if there is one.
     """
@@ -57,6 +57,7 @@ class Source(Node):
     value_serde: Serde[Any] | None
     timestamp_extractor: Extractor | None = None
     internal: bool = False
+    relay: bool = False
     dead_letters: str | None = None
 
 

@@ -70,7 +70,9 @@ def _relay(
         internal=True,
         relay=True,
     )
-    source = Source(name=f"{topic}-source", topics=(topic,), key_serde=pickled, value_serde=pickled, internal=True)
+    source = Source(
+        name=f"{topic}-source", topics=(topic,), key_serde=pickled, value_serde=pickled, internal=True, relay=True
+    )
     members[from_place].append(sink)
     members.setdefault(to_place, []).append(source)
     relays[parent, to_place] = source.name

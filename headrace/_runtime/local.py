@@ -47,7 +47,7 @@ class LocalRuntime:
         self._blueprints = blueprints(graph, config)
         sinks = [sink for blueprint in self._blueprints for sink in blueprint.sub.sinks if sink.internal]
         self._internal = {sink.topic for sink in sinks}
-        self.relays = {sink.topic for sink in sinks if sink.relay}
+        self._relays = {sink.topic for sink in sinks if sink.relay}
         self._durable: dict[tuple[int, int, str], MemoryStore] = {}
         self._offsets: dict[tuple[str, int], int] = {}
         self._ranks: dict[tuple[str, int], int] = {}
@@ -131,7 +131,7 @@ class LocalRuntime:
                 inputs = {name: records for (name, p), records in arrived.items() if p == task_partition}
                 for sink_topic, written_order, written in self._task(stage, task_partition).run(inputs, tick=tick):
                     if sink_topic in self._internal:
-                        target = (sink_topic, task_partition if sink_topic in self.relays else 0)
+                        target = (sink_topic, task_partition if sink_topic in self._relays else 0)
                         pending.setdefault(target, []).append((written_order, written))
                     else:
                         outputs.append((sink_topic, written))
@@ -164,6 +164,7 @@ class _LocalTask:
         self, blueprint: TaskBlueprint, partition: int, durable: dict[str, MemoryStore], runtime: LocalRuntime
     ) -> None:
         self._runtime = runtime
+        self._relayed_topics = blueprint.sub.relayed_topics
         self._durable = durable
         self._stores = {name: OverlayStore(store) for name, store in durable.items()}
         self._metrics = Metrics()
@@ -189,8 +190,7 @@ class _LocalTask:
         self, inputs: dict[str, list[tuple[Order, Message]]], *, tick: bool
     ) -> Iterator[tuple[str, Order, Message]]:
         self._task.context.system_time_ms = self._runtime.wall_clock_ms
-        relays = self._runtime.relays
-        chunks = [_chunk(topic, records, relay=topic in relays) for topic, records in inputs.items()]
+        chunks = [_chunk(topic, records, relay=topic in self._relayed_topics) for topic, records in inputs.items()]
         for _ in self._task.process(chunks):
             pass
         yield from self._taken()

@@ -88,6 +88,11 @@ class Plan:
         return frozenset(sink.topic for stage in self.stages for sink in stage.blueprint.sub.sinks if sink.relay)
 
     @cached_property
+    def relayed_topics(self) -> frozenset[str]:
+        """Internal topics whose records come before others that descend from the same input record."""
+        return frozenset(topic for stage in self.stages for topic in stage.blueprint.sub.relayed_topics)
+
+    @cached_property
     def key_suffixes(self) -> dict[str, int]:
         """How many bytes at the end of a topic's keys are their window: they take no part in choosing the partition."""
         return {

@@ -122,5 +122,5 @@ def _chunk(plan: Plan, frame: Frame) -> Chunk:
         lambda: frames.to_columns(frames.decode(payload)),
         lambda: frames.decode(payload),
         (frame.hop, frame.origin),
-        topic in plan.relays,
+        topic in plan.relayed_topics,
     )
