@@ -51,8 +51,8 @@ class CogroupedKStream(Generic[K, A]):
         self._key_serde = inputs[0].grouped._key_serde
 
     @classmethod
-    def of(cls, grouped: KGroupedStream[K, V], aggregator: Callable[[K, V, A], A]) -> CogroupedKStream[K, A]:
-        """A cogroup of one input; users write `grouped.cogroup(aggregator)`."""
+    def _of(cls, grouped: KGroupedStream[K, V], aggregator: Callable[[K, V, A], A]) -> CogroupedKStream[K, A]:
+        """A cogroup of one input."""
         checked_callable(aggregator, "cogroup", "aggregator(key, value, aggregate)")
         return cls((_Input(grouped, aggregator),), {})
 

@@ -191,7 +191,7 @@ class KGroupedStream(Generic[K, V]):
             ...     [(record.value, record.timestamp_ms) for record in driver.output_topic("users").read_all()]
             [({'page': '/'}, 5), ({'page': '/', 'spent': 30}, 5)]
         """
-        return CogroupedKStream.of(self, aggregator)
+        return CogroupedKStream._of(self, aggregator)
 
     def _aggregated(
         self,
