@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from headrace._graph.names import NameGenerator
 from headrace._graph.nodes import Node, Sink, Source
+from headrace._graph.null_keys import with_null_keys
 from headrace._graph.stores import Store
 from headrace.errors import TopologyError, known_names, nearest
 
@@ -49,6 +50,10 @@ class SubTopology:
     @cached_property
     def children(self) -> dict[str, tuple[str, ...]]:
         return children_of(self.nodes)
+
+    @cached_property
+    def by_name(self) -> dict[str, Node]:
+        return {node.name: node for node in self.nodes}
 
 
 @dataclass(frozen=True)
@@ -159,6 +164,9 @@ class GraphBuilder:
         self._stores[store.name] = store
         return store
 
+    def store(self, name: str) -> Store:
+        return self._stores[name]
+
     def shared_store(self, store: Store | str, user: str) -> str:
         """The name of a store for a processor to use: one that is there, or this description, added if it is new."""
         if isinstance(store, Store):
@@ -201,4 +209,4 @@ class GraphBuilder:
         return tuple(node.name for node in self._nodes.values() if isinstance(node, Sink) and node.topic in topics)
 
     def build(self) -> Graph:
-        return Graph(tuple(self._nodes.values()), dict(self._stores))
+        return Graph(with_null_keys(self._nodes), dict(self._stores))

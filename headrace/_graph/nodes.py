@@ -33,16 +33,25 @@ def idle_keys(name: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Node:
-    """A named vertex; `parents` are the names of the nodes whose records it receives."""
+    """A named vertex; `parents` are the names of the nodes whose records it receives.
+
+    `tables` are the names of those whose rows it looks up; `stores` include theirs.
+    """
 
     name: str
     parents: tuple[str, ...] = ()
     stores: tuple[str, ...] = ()
+    tables: tuple[str, ...] = ()
 
     @property
     def internal_stores(self) -> tuple[str, ...]:
         """Names of what an operator keeps for itself beside its stores, in bytes."""
         return ()
+
+    @property
+    def takes_null_keys(self) -> bool:
+        """Whether it is a join that has a result for records without a key."""
+        return False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -289,3 +298,45 @@ class Process(Node):
 
     factory: ProcessorFactory
     fixed_key: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableJoin(TableNode):
+    """Joins the changes of a table with the rows of another.
+
+    `optional` says whether a result may lack the row of this table, `other_optional` that of the other.
+    """
+
+    joiner: Callable[[Any, Any], Any]
+    is_left: bool
+    optional: bool
+    other_optional: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableJoinMerge(TableNode):
+    """The table that two `TableJoin` make, of the tables `left` and `right`."""
+
+    left: str
+    right: str
+    joiner: Callable[[Any, Any], Any]
+    left_optional: bool
+    right_optional: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamTableJoin(Node):
+    """Joins records with rows of a table; with a grace, its first store is where they wait."""
+
+    joiner: Callable[[Any, Any], Any]
+    left: bool
+    versioned: bool
+    grace_ms: int | None = None
+
+    @property
+    def internal_stores(self) -> tuple[str, ...]:
+        return () if self.grace_ms is None else (STREAM_TIMES,)
+
+    @property
+    def takes_null_keys(self) -> bool:
+        return self.left

@@ -65,3 +65,8 @@ class Versioned(Store):
     """Values by key and time of validity."""
 
     history_ms: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordBuffer(Store):
+    """Records that wait, in the order of their timestamps."""

@@ -20,6 +20,7 @@ from headrace._graph.graph import Graph, SubTopology
 from headrace._graph.stages import stages
 from headrace._runtime.defaults import Defaults
 from headrace._runtime.operators import operator_for
+from headrace._runtime.rows import rows_of
 from headrace._runtime.stores import make_store
 from headrace._state.api import ByteStore
 from headrace.config import StreamsConfig
@@ -91,7 +92,7 @@ class TaskBlueprint:
         life they take up instead.
         """
         typed = self._typed(stores, self.sub.stores) | {name: stores[name] for name in self.internal_stores}
-        context = self._context(partition, collector, typed, metrics, places, system_time_ms)
+        context = self._context(partition, collector, typed, metrics, places, self.sub.nodes, system_time_ms)
         built = {node.name: operator_for(node, self.defaults) for node in self.sub.nodes}
         for name, operator in built.items():
             operator.connect([built[child] for child in self.sub.children[name]])
@@ -112,7 +113,7 @@ class TaskBlueprint:
         """One operator by itself on the stores of a task: to be asked about them, not to be run."""
         typed = self._typed(stores, node.stores) | {name: stores[name] for name in node.internal_stores}
         operator = operator_for(node, self.defaults)
-        operator.init(self._context(partition, _Nowhere(), typed, Metrics(), ()))
+        operator.init(self._context(partition, _Nowhere(), typed, Metrics(), (), (node,)))
         return operator
 
     def _typed(self, stores: Mapping[str, ByteStore], names: Sequence[str]) -> dict[str, Any]:
@@ -126,6 +127,7 @@ class TaskBlueprint:
         stores: Mapping[str, Any],
         metrics: Metrics,
         places: Sequence[tuple[str, int]],
+        running: Sequence[nodes.Node],
         system_time_ms: int = 0,
     ) -> TaskContext:
         return TaskContext(
@@ -136,6 +138,7 @@ class TaskBlueprint:
             self.graph.stores.keys(),
             metrics,
             places,
+            {name: rows_of(self.sub, name, stores) for node in running for name in node.tables},
             system_time_ms,
         )
 

@@ -76,6 +76,21 @@ def _suppress(node: nodes.Suppress) -> Operator:
     return ops.TableSuppress(node.name, settings)
 
 
+def _stream_table_join(node: nodes.StreamTableJoin) -> Operator:
+    (table,) = node.tables
+    if node.grace_ms is None:
+        return ops.StreamTableJoin(node.name, table, node.joiner, left=node.left, versioned=node.versioned)
+    return ops.StreamTableGraceJoin(
+        node.name,
+        table,
+        node.joiner,
+        left=node.left,
+        grace_ms=node.grace_ms,
+        store=node.stores[0],
+        stream_times=nodes.STREAM_TIMES,
+    )
+
+
 def _own_store(node: nodes.Node) -> str | None:
     return node.stores[0] if node.stores else None
 
@@ -134,5 +149,14 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
         node.name, node.stores[0], node.adder, node.subtractor, send_old_values=node.send_old_values
     ),
     nodes.Process: lambda node, _: ops.UserProcessor(node.name, node.factory, node.stores, fixed_key=node.fixed_key),
+    nodes.TableJoin: lambda node, _: ops.TableJoin(
+        node.name,
+        node.tables[0],
+        node.joiner,
+        ops.JoinSide(node.is_left, node.optional, node.other_optional),
+        send_old_values=node.send_old_values,
+    ),
+    nodes.TableJoinMerge: lambda node, _: ops.TableJoinMerge(node.name, _own_store(node)),
+    nodes.StreamTableJoin: lambda node, _: _stream_table_join(node),
     nodes.TableToStream: lambda node, _: ops.TableToStream(node.name),
 }

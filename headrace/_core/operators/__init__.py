@@ -15,9 +15,12 @@ from headrace._core.operators.stream_filter import StreamFilter
 from headrace._core.operators.stream_flat_map import StreamFlatMap, StreamFlatMapValues
 from headrace._core.operators.stream_map import StreamMap, StreamMapValues, StreamMapValuesWithKey, StreamSelectKey
 from headrace._core.operators.stream_reduce import StreamReduce
+from headrace._core.operators.stream_table_grace_join import StreamTableGraceJoin
+from headrace._core.operators.stream_table_join import StreamTableJoin
 from headrace._core.operators.table_aggregate import TableAggregate
 from headrace._core.operators.table_filter import TableFilter
 from headrace._core.operators.table_group_by import TableGroupBy
+from headrace._core.operators.table_join import JoinSide, TableJoin, TableJoinMerge
 from headrace._core.operators.table_map_values import TableMapValues
 from headrace._core.operators.table_reduce import TableReduce
 from headrace._core.operators.table_source import TableSource
@@ -28,6 +31,7 @@ from headrace._core.operators.versioned_table_source import VersionedTableSource
 from headrace._core.operators.windowed_operator import WindowSettings
 
 __all__ = [
+    "JoinSide",
     "NullKeyFilter",
     "PassThrough",
     "SessionWindowAggregate",
@@ -48,10 +52,14 @@ __all__ = [
     "StreamPrint",
     "StreamReduce",
     "StreamSelectKey",
+    "StreamTableGraceJoin",
+    "StreamTableJoin",
     "SuppressSettings",
     "TableAggregate",
     "TableFilter",
     "TableGroupBy",
+    "TableJoin",
+    "TableJoinMerge",
     "TableMapValues",
     "TableReduce",
     "TableSource",
