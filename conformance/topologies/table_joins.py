@@ -9,7 +9,6 @@ from conformance import functions as f
 from conformance.registry import topology
 from conformance.topologies.tables import versioned_table
 
-_FOREIGN = "foreign-key joins"
 
 
 @topology("table-table-join")
@@ -62,19 +61,19 @@ def versioned_tables(builder: hr.StreamsBuilder, *, history: int) -> None:
     left.join(right, f.joined).to_stream().to("out")
 
 
-@topology("foreign-key-join", requires=_FOREIGN)
+@topology("foreign-key-join")
 def foreign_key(builder: hr.StreamsBuilder) -> None:
     left, right = _tables(builder)
     left.join(right, f.joined, foreign_key=_foreign_key).to_stream().to("out")
 
 
-@topology("foreign-key-left-join", requires=_FOREIGN)
+@topology("foreign-key-left-join")
 def foreign_key_left(builder: hr.StreamsBuilder) -> None:
     left, right = _tables(builder)
     left.left_join(right, f.joined, foreign_key=_foreign_key).to_stream().to("out")
 
 
-@topology("foreign-key-join-and-aggregate", requires=_FOREIGN)
+@topology("foreign-key-join-and-aggregate")
 def foreign_key_and_aggregate(builder: hr.StreamsBuilder) -> None:
     left, right = _tables(builder)
     grouped = left.join(right, f.joined, foreign_key=_foreign_key).group_by(f.by_group)

@@ -35,7 +35,7 @@ def _with_dead_letters(graph: Graph, topic: str) -> Graph:
         name = f"{node.name}-dead-letter-sink"
         sink = Sink(name=name, parents=(node.name,), topic=topic, key_serde=Bytes(), value_serde=Bytes())
         nodes += [replace(node, dead_letters=name), sink]
-    return Graph(tuple(nodes), graph.stores)
+    return replace(graph, nodes=tuple(nodes))
 
 
 def _with_key_times(graph: Graph, idle_ms: int | None) -> Graph:
@@ -50,7 +50,7 @@ def _with_key_times(graph: Graph, idle_ms: int | None) -> Graph:
             nodes.append(replace(node, stores=(*node.stores, times), idle_ms=idle_ms))
         else:
             nodes.append(node)
-    return Graph(tuple(nodes), stores)
+    return replace(graph, nodes=tuple(nodes), stores=stores)
 
 
 def _by_key(store: Store) -> Store:

@@ -35,12 +35,14 @@ def idle_keys(name: str) -> str:
 class Node:
     """A named vertex; `parents` are the names of the nodes whose records it receives.
 
-    `tables` are the names of those whose rows it looks up; `stores` include theirs.
+    `tables` are the names of those whose rows it looks up; `stores` include theirs, and `reads` are those that it never
+    writes.
     """
 
     name: str
     parents: tuple[str, ...] = ()
     stores: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
 
     @property
@@ -58,7 +60,8 @@ class Node:
 class Source(Node):
     """Reads topics. An internal one reads what a repartition sink of the same topology wrote.
 
-    Records that it refuses go to `dead_letters`, a child, if there is one.
+    Records that it refuses go to `dead_letters`, a child, if there is one. What an earlier stage of the same task has
+    handed over comes before all else that follows from the same input record.
     """
 
     topics: tuple[str, ...]
@@ -67,6 +70,7 @@ class Source(Node):
     timestamp_extractor: Extractor | None = None
     internal: bool = False
     dead_letters: str | None = None
+    handed_over: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -340,3 +344,75 @@ class StreamTableJoin(Node):
     @property
     def takes_null_keys(self) -> bool:
         return self.left
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForeignKeySubscribe(Node):
+    """Sends the rows of a table to the side of their foreign key."""
+
+    foreign_key: Callable[[Any, Any], Any]
+    key_serde: Serde[Any] | None
+    value_serde: Serde[Any] | None
+    foreign_serde: Serde[Any] | None
+    left: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForeignKeyReceive(Node):
+    """Keeps which rows refer to which foreign key."""
+
+    foreign_serde: Serde[Any] | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForeignKeyAnswer(Node):
+    """Answers rows with the foreign row they refer to."""
+
+    key_serde: Serde[Any] | None
+    foreign_value_serde: Serde[Any] | None
+    left: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForeignKeyChange(Node):
+    """Answers all rows that refer to a foreign row that changes."""
+
+    key_serde: Serde[Any] | None
+    foreign_serde: Serde[Any] | None
+    foreign_value_serde: Serde[Any] | None
+    left: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForeignKeyResolve(Node):
+    """Makes results of answers."""
+
+    joiner: Callable[[Any, Any], Any]
+    value_serde: Serde[Any] | None
+    foreign_value_serde: Serde[Any] | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamForeignKeySelect(Node):
+    """Sends records to the row of their foreign key."""
+
+    foreign_key: Callable[[Any, Any], Any]
+    key_serde: Serde[Any] | None
+    value_serde: Serde[Any] | None
+    left: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamForeignKeyJoin(Node):
+    """Joins records with the row of their foreign key."""
+
+    joiner: Callable[[Any, Any], Any]
+    key_serde: Serde[Any] | None
+    value_serde: Serde[Any] | None
+    left: bool
+    versioned: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableCopy(Node):
+    """Keeps the rows of a table once more, for a later stage."""

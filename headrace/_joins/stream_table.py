@@ -11,6 +11,7 @@ from headrace._graph.rows import rows_stores
 from headrace._graph.stores import RecordBuffer, Versioned
 from headrace._joins.options import Join
 from headrace._joins.repartitioned import repartitioned
+from headrace._joins.stream_foreign_key import join_stream_by_foreign_key
 from headrace.errors import TopologyError
 
 if TYPE_CHECKING:
@@ -20,11 +21,13 @@ if TYPE_CHECKING:
 
 def join_stream_table(stream: KStream[Any, Any], table: KTable[Any, Any], join: Join) -> KStream[Any, Any]:
     """Adds the node that looks up rows, behind a repartition if the key may have changed."""
+    if "foreign_key" in join.options:
+        return join_stream_by_foreign_key(stream, table, join)
     join.allow("a stream with a table", "foreign_key", "grace", "key_serde", "value_serde", "name")
     graph, name = stream._graph, join.get("name")
     grace_ms = _grace_ms(stream, table, join)
     stream = repartitioned(stream, name, join.get("key_serde"), join.get("value_serde"))
-    stores = rows_stores(graph, table._node)
+    stores = looked_up = rows_stores(graph, table._node)
     node_name = graph.names.node(name, "KSTREAM-LEFTJOIN-" if join.left else "KSTREAM-JOIN-")
     if grace_ms is not None:
         buffer = RecordBuffer(name=f"{node_name}-Buffer", key_serde=stream._key_serde, value_serde=stream._value_serde)
@@ -34,6 +37,7 @@ def join_stream_table(stream: KStream[Any, Any], table: KTable[Any, Any], join: 
             name=node_name,
             parents=(stream._node,),
             stores=stores,
+            reads=looked_up,
             tables=(table._node,),
             joiner=join.joiner,
             left=join.left,
@@ -41,6 +45,7 @@ def join_stream_table(stream: KStream[Any, Any], table: KTable[Any, Any], join: 
             grace_ms=grace_ms,
         )
     )
+    graph.copartition(join.operation, stream._node, table._node)
     return stream._same_key(node_name, None)
 
 

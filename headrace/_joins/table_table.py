@@ -33,6 +33,7 @@ def join_tables(left: KTable[Any, Any], right: KTable[Any, Any], join: Join) -> 
                 name=node,
                 parents=(changing._node,),
                 stores=rows_stores(graph, looked_up._node),
+                reads=rows_stores(graph, looked_up._node),
                 tables=(looked_up._node,),
                 joiner=join.joiner,
                 **side,
@@ -52,4 +53,5 @@ def join_tables(left: KTable[Any, Any], right: KTable[Any, Any], join: Join) -> 
             right_optional=join.left,
         )
     )
+    graph.copartition(join.operation, left._node, right._node)
     return left._table(merge, value_serde)

@@ -18,6 +18,7 @@ from headrace._core.task import Task
 from headrace._graph import nodes
 from headrace._graph.graph import Graph, SubTopology
 from headrace._graph.stages import stages
+from headrace._graph.stores import Store
 from headrace._runtime.defaults import Defaults
 from headrace._runtime.operators import operator_for
 from headrace._runtime.rows import rows_of
@@ -61,6 +62,10 @@ class TaskBlueprint:
             if not source.internal and extractor is not fail_on_invalid_timestamp:
                 found.update(dict.fromkeys(source.topics, extractor))
         return found
+
+    def spec(self, name: str) -> Store:
+        """The description of a store of this sub-topology."""
+        return self.graph.stores.get(name) or next(copy for copy in self.sub.copies if copy.name == name)
 
     @property
     def stores(self) -> tuple[str, ...]:
@@ -117,7 +122,7 @@ class TaskBlueprint:
         return operator
 
     def _typed(self, stores: Mapping[str, ByteStore], names: Sequence[str]) -> dict[str, Any]:
-        specs = [self.graph.stores[name] for name in names]
+        specs = [self.spec(name) for name in names]
         return {spec.name: make_store(spec, stores[spec.name], self.defaults.serdes(spec)) for spec in specs}
 
     def _context(

@@ -158,5 +158,51 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
     ),
     nodes.TableJoinMerge: lambda node, _: ops.TableJoinMerge(node.name, _own_store(node)),
     nodes.StreamTableJoin: lambda node, _: _stream_table_join(node),
+    nodes.ForeignKeySubscribe: lambda node, defaults: ops.ForeignKeySubscribe(
+        node.name,
+        node.foreign_key,
+        defaults.keys(node.key_serde),
+        defaults.values(node.value_serde),
+        defaults.keys(node.foreign_serde),
+        left=node.left,
+    ),
+    nodes.ForeignKeyReceive: lambda node, defaults: ops.ForeignKeyReceive(
+        node.name, node.stores[0], defaults.keys(node.foreign_serde)
+    ),
+    nodes.ForeignKeyAnswer: lambda node, defaults: ops.ForeignKeyAnswer(
+        node.name,
+        node.tables[0],
+        defaults.keys(node.key_serde),
+        defaults.values(node.foreign_value_serde),
+        left=node.left,
+    ),
+    nodes.ForeignKeyChange: lambda node, defaults: ops.ForeignKeyChange(
+        node.name,
+        node.stores[0],
+        defaults.keys(node.key_serde),
+        defaults.keys(node.foreign_serde),
+        defaults.values(node.foreign_value_serde),
+        left=node.left,
+    ),
+    nodes.ForeignKeyResolve: lambda node, defaults: ops.ForeignKeyResolve(
+        node.name, node.joiner, defaults.values(node.value_serde), defaults.values(node.foreign_value_serde)
+    ),
+    nodes.StreamForeignKeySelect: lambda node, defaults: ops.StreamForeignKeySelect(
+        node.name,
+        node.foreign_key,
+        defaults.keys(node.key_serde),
+        defaults.values(node.value_serde),
+        left=node.left,
+    ),
+    nodes.StreamForeignKeyJoin: lambda node, defaults: ops.StreamForeignKeyJoin(
+        node.name,
+        node.tables[0],
+        node.joiner,
+        defaults.keys(node.key_serde),
+        defaults.values(node.value_serde),
+        left=node.left,
+        versioned=node.versioned,
+    ),
+    nodes.TableCopy: lambda node, _: ops.TableCopy(node.name, node.stores[0]),
     nodes.TableToStream: lambda node, _: ops.TableToStream(node.name),
 }
