@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from headrace._core import operators as ops
-from headrace._core.columnar.compile import columnar_forms
+from headrace._core.columnar.compile import Stores, columnar_forms
 from headrace._core.context import Collector, TaskContext
 from headrace._core.metrics import Metrics
 from headrace._core.operator import Operator
@@ -107,7 +107,7 @@ class TaskBlueprint:
             assert isinstance(operator, Source)
             sources.update(dict.fromkeys(node.topics, operator))
         times = stores.get(PARTITION_TIMES)
-        forms = columnar_forms(sources, typed) if columnar and not self.has_processors else {}
+        forms = columnar_forms(sources, Stores(typed, context.tables)) if columnar and not self.has_processors else {}
         processors: Callable[[], Processors] | None = None
         if self.has_processors:
             users = [operator for operator in built.values() if isinstance(operator, ops.UserProcessor)]

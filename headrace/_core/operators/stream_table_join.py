@@ -19,14 +19,14 @@ class StreamTableJoin(Operator):
         self, name: str, table: str, joiner: Callable[[Any, Any], Any], *, left: bool, versioned: bool
     ) -> None:
         super().__init__(name)
-        self._table_name = table
-        self._joiner = joiner
-        self._left = left
-        self._versioned = versioned
+        self.table_name = table
+        self.joiner = joiner
+        self.left = left
+        self.versioned = versioned
 
     def init(self, context: TaskContext) -> None:
         super().init(context)
-        self._rows = context.tables[self._table_name]
+        self._rows = context.tables[self.table_name]
 
     def process(self, record: AnyRecord) -> None:
         if self._accepts(record):
@@ -37,19 +37,19 @@ class StreamTableJoin(Operator):
         if record.value is None:
             self.context.drop(self.name, "null value")
             return False
-        if record.key is None and not self._left:
+        if record.key is None and not self.left:
             self.context.drop(self.name, "null key")
             return False
         return True
 
     def _join(self, record: AnyRecord) -> None:
         row = self._row(record)
-        if row is not None or self._left:
-            self.forward(record.with_value(self._joiner(record.value, None if row is None else row[0])))
+        if row is not None or self.left:
+            self.forward(record.with_value(self.joiner(record.value, None if row is None else row[0])))
 
     def _row(self, record: AnyRecord) -> Any:
         if record.key is None:
             return None
-        if self._versioned:
+        if self.versioned:
             return self._rows.get_as_of(record.key, record.timestamp_ms)
         return self._rows.get(record.key)
