@@ -12,6 +12,7 @@ from headrace._graph.stores import KeyValue, Session, Store, SuppressBuffer, Tim
 from headrace.config import StreamsConfig
 from headrace.errors import ConfigError
 from headrace.serdes import Bytes, Long, Serde, SessionWindowed, Windowed
+from headrace.windowing import TimeWindows
 
 
 def configured(graph: Graph, config: StreamsConfig) -> Graph:
@@ -43,7 +44,7 @@ def _with_key_times(graph: Graph, idle_ms: int | None) -> Graph:
     nodes: list[Node] = []
     for node in graph.nodes:
         if isinstance(node, WindowedAggregate | Suppress):
-            stores |= {name: _by_key(stores[name]) for name in node.stores}
+            stores |= {name: _by_key(stores[name], node) for name in node.stores}
             times = stream_time_table(node.name)
             key_serde = _inner(graph.stores[node.stores[0]].key_serde)
             stores[times] = KeyValue(name=times, key_serde=key_serde, value_serde=Long())
@@ -53,7 +54,9 @@ def _with_key_times(graph: Graph, idle_ms: int | None) -> Graph:
     return replace(graph, nodes=tuple(nodes), stores=stores)
 
 
-def _by_key(store: Store) -> Store:
+def _by_key(store: Store, node: WindowedAggregate | Suppress) -> Store:
+    if isinstance(store, TimestampedWindow) and isinstance(node, WindowedAggregate):
+        return replace(store, by_key=True, told=isinstance(node.windows, TimeWindows))
     return replace(store, by_key=True) if isinstance(store, TimestampedWindow | Session | SuppressBuffer) else store
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, cast
 from headrace._graph import stores
 from headrace._graph.graph import Graph
 from headrace._state.api import ByteReader, ByteStore
-from headrace._state.clocks import KeyClock, RetentionClock, StoreClock
+from headrace._state.clocks import KeyClock, RetentionClock, StoreClock, ToldClock
 from headrace._state.combined import CombinedReader
 from headrace._state.readonly import ReadOnlyKeyValueStore, ReadOnlyTimestampedStore
 from headrace._state.readonly_records import ReadOnlyRecordBuffer
@@ -79,7 +79,7 @@ def _window(spec: stores.Window, contents: ByteStore, serdes: _Serdes) -> Window
 def _timestamped_window(
     spec: stores.TimestampedWindow, contents: ByteStore, serdes: _Serdes
 ) -> TimestampedWindowStore[Any, Any]:
-    clock = _clock(spec, contents)
+    clock = ToldClock(spec.retention_ms) if spec.told else _clock(spec, contents)
     return TimestampedWindowStore(contents, clock, *serdes, window_size_ms=spec.window_size_ms, name=spec.name)
 
 
