@@ -189,6 +189,8 @@ class CogroupedKStream(Generic[K, A]):
                     self._repartitioned[grouped] = source
                     taken = taken or grouped._name is None
             sources.append(source)
+        for source in sources[1:]:
+            self._graph.copartition("cogroup", sources[0], source)
         return sources
 
     def __repr__(self) -> str:

@@ -341,6 +341,10 @@ class KTable(Generic[K, V]):
         versioned = self._versioned and not node.stores
         return KTable(self._graph, node.name, self._key_serde, value_serde, versioned=versioned)
 
+    def _table(self, node: str, value_serde: Serde[Any] | None) -> KTable[Any, Any]:
+        """A table with the same keys that keeps only the latest rows."""
+        return KTable(self._graph, node, self._key_serde, value_serde)
+
     def __repr__(self) -> str:
         return f"<KTable {self._node}>"
 

@@ -37,7 +37,8 @@ class TaskContext:
     """One per task. `order` places the records of the current batch; `position` is the current one's row in it.
 
     `topic` is where the task read it, a user's topic or an internal one. `places` are topic and partition by
-    `Order.source`. Times and `agenda` are for tasks with processors of the user's; the runner sets `system_time_ms`.
+    `Order.source`. `tables` are the rows of those that operators look up, by name. Times and `agenda` are for tasks
+    with processors of the user's; the runner sets `system_time_ms`.
     """
 
     task_id: str
@@ -47,6 +48,7 @@ class TaskContext:
     known_stores: Collection[str]
     metrics: Metrics
     places: Sequence[tuple[str, int]]
+    tables: Mapping[str, Any] = field(default_factory=dict)
     system_time_ms: int = 0
     stream_time_ms: int = -1
     punctuating: bool = False

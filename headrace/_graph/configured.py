@@ -12,6 +12,7 @@ from headrace._graph.stores import KeyValue, Session, Store, SuppressBuffer, Tim
 from headrace.config import StreamsConfig
 from headrace.errors import ConfigError
 from headrace.serdes import Bytes, Long, Serde, SessionWindowed, Windowed
+from headrace.windowing import TimeWindows
 
 
 def configured(graph: Graph, config: StreamsConfig) -> Graph:
@@ -35,7 +36,7 @@ def _with_dead_letters(graph: Graph, topic: str) -> Graph:
         name = f"{node.name}-dead-letter-sink"
         sink = Sink(name=name, parents=(node.name,), topic=topic, key_serde=Bytes(), value_serde=Bytes())
         nodes += [replace(node, dead_letters=name), sink]
-    return Graph(tuple(nodes), graph.stores)
+    return replace(graph, nodes=tuple(nodes))
 
 
 def _with_key_times(graph: Graph, idle_ms: int | None) -> Graph:
@@ -43,17 +44,20 @@ def _with_key_times(graph: Graph, idle_ms: int | None) -> Graph:
     nodes: list[Node] = []
     for node in graph.nodes:
         if isinstance(node, WindowedAggregate | Suppress):
-            stores |= {name: _by_key(stores[name]) for name in node.stores}
+            stores |= {name: _by_key(stores[name], node) for name in node.stores}
             times = stream_time_table(node.name)
             key_serde = _inner(graph.stores[node.stores[0]].key_serde)
             stores[times] = KeyValue(name=times, key_serde=key_serde, value_serde=Long())
             nodes.append(replace(node, stores=(*node.stores, times), idle_ms=idle_ms))
         else:
             nodes.append(node)
-    return Graph(tuple(nodes), stores)
+    return replace(graph, nodes=tuple(nodes), stores=stores)
 
 
-def _by_key(store: Store) -> Store:
+def _by_key(store: Store, node: WindowedAggregate | Suppress) -> Store:
+    if isinstance(store, TimestampedWindow) and isinstance(node, WindowedAggregate):
+        # One of several owners cannot tell what none of them needs any more.
+        return replace(store, by_key=True, told=isinstance(node.windows, TimeWindows) and not node.sharing)
     return replace(store, by_key=True) if isinstance(store, TimestampedWindow | Session | SuppressBuffer) else store
 
 

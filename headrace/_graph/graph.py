@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from headrace._graph.names import NameGenerator
 from headrace._graph.nodes import Node, Sink, Source
+from headrace._graph.null_keys import with_null_keys
 from headrace._graph.stores import Store
 from headrace.errors import TopologyError, known_names, nearest
 
@@ -17,10 +18,14 @@ N = TypeVar("N", bound=Node)
 
 @dataclass(frozen=True)
 class SubTopology:
-    """A connected part of the graph: what one task runs. `number` counts as Kafka Streams counts."""
+    """A connected part of the graph: what one task runs. `number` counts as Kafka Streams counts.
+
+    `copies` are stores that are there only to run it.
+    """
 
     number: int
     nodes: tuple[Node, ...]
+    copies: tuple[Store, ...] = ()
 
     def of_type(self, kind: type[N]) -> tuple[N, ...]:
         return tuple(node for node in self.nodes if isinstance(node, kind))
@@ -43,8 +48,9 @@ class SubTopology:
         return frozenset(topic for source in self.sources if source.internal for topic in source.topics)
 
     @cached_property
-    def relayed_topics(self) -> frozenset[str]:
-        return frozenset(topic for source in self.sources if source.relay for topic in source.topics)
+    def handed_over(self) -> frozenset[str]:
+        """Topics of records that earlier stages of the same task hand over."""
+        return frozenset(topic for source in self.sources if source.handed_over for topic in source.topics)
 
     @cached_property
     def stores(self) -> tuple[str, ...]:
@@ -54,13 +60,26 @@ class SubTopology:
     def children(self) -> dict[str, tuple[str, ...]]:
         return children_of(self.nodes)
 
+    @cached_property
+    def by_name(self) -> dict[str, Node]:
+        return {node.name: node for node in self.nodes}
+
+
+class Copartition(NamedTuple):
+    """A join or cogroup whose sides are read from topics that must have as many partitions, the one as the other."""
+
+    operation: str
+    topics: tuple[str, ...]
+    other_topics: tuple[str, ...]
+
 
 @dataclass(frozen=True)
 class Graph:
-    """All nodes in the order they were added, and all stores by name."""
+    """All nodes in the order they were added, all stores by name, and which topics must be partitioned alike."""
 
     nodes: tuple[Node, ...]
     stores: Mapping[str, Store]
+    copartitions: tuple[Copartition, ...] = ()
 
     @cached_property
     def by_name(self) -> dict[str, Node]:
@@ -122,12 +141,14 @@ class GraphBuilder:
         self.names = NameGenerator()
         self._nodes: dict[str, Node] = {}
         self._stores: dict[str, Store] = {}
+        self._copartitions: list[Copartition] = []
 
     @classmethod
     def of(cls, graph: Graph) -> GraphBuilder:
         """A builder that goes on from a finished graph, without changing it."""
         builder = cls()
         builder._nodes, builder._stores = dict(graph.by_name), dict(graph.stores)
+        builder._copartitions = list(graph.copartitions)
         return builder
 
     def add(self, node: N) -> N:
@@ -163,6 +184,9 @@ class GraphBuilder:
         self._stores[store.name] = store
         return store
 
+    def store(self, name: str) -> Store:
+        return self._stores[name]
+
     def shared_store(self, store: Store | str, user: str) -> str:
         """The name of a store for a processor to use: one that is there, or this description, added if it is new."""
         if isinstance(store, Store):
@@ -182,6 +206,16 @@ class GraphBuilder:
         """Lets a node use more stores."""
         node = self.node(name)
         self.replace(replace(node, stores=tuple(dict.fromkeys((*node.stores, *stores)))))
+
+    def copartition(self, operation: str, node: str, other: str) -> None:
+        """Has the topics that two nodes read from partitioned alike."""
+        self._copartitions.append(Copartition(operation, self._topics_of(node), self._topics_of(other)))
+
+    def _topics_of(self, name: str) -> tuple[str, ...]:
+        node = self.node(name)
+        if isinstance(node, Source):
+            return node.topics
+        return tuple(dict.fromkeys(topic for parent in node.parents for topic in self._topics_of(parent)))
 
     def sources(self) -> list[Source]:
         return [node for node in self._nodes.values() if isinstance(node, Source)]
@@ -205,4 +239,4 @@ class GraphBuilder:
         return tuple(node.name for node in self._nodes.values() if isinstance(node, Sink) and node.topic in topics)
 
     def build(self) -> Graph:
-        return Graph(tuple(self._nodes.values()), dict(self._stores))
+        return Graph(with_null_keys(self._nodes), dict(self._stores), tuple(self._copartitions))

@@ -33,23 +33,35 @@ def idle_keys(name: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Node:
-    """A named vertex; `parents` are the names of the nodes whose records it receives."""
+    """A named vertex; `parents` are the names of the nodes whose records it receives.
+
+    `tables` are the names of those whose rows it looks up; `stores` include theirs, and `reads` are those that it never
+    writes.
+    """
 
     name: str
     parents: tuple[str, ...] = ()
     stores: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
+    tables: tuple[str, ...] = ()
 
     @property
     def internal_stores(self) -> tuple[str, ...]:
         """Names of what an operator keeps for itself beside its stores, in bytes."""
         return ()
 
+    @property
+    def takes_null_keys(self) -> bool:
+        """Whether it is a join that has a result for records without a key."""
+        return False
+
 
 @dataclass(frozen=True, kw_only=True)
 class Source(Node):
-    """Reads topics. An internal one reads what a repartition sink of the same topology wrote, or a relay.
+    """Reads topics. An internal one reads what a repartition sink of the same topology wrote.
 
-    Records that it refuses go to `dead_letters`, a child, if there is one.
+    Records that it refuses go to `dead_letters`, a child, if there is one. What an earlier stage of the same task has
+    handed over comes before all else that follows from the same input record.
     """
 
     topics: tuple[str, ...]
@@ -57,8 +69,8 @@ class Source(Node):
     value_serde: Serde[Any] | None
     timestamp_extractor: Extractor | None = None
     internal: bool = False
-    relay: bool = False
     dead_letters: str | None = None
+    handed_over: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -297,3 +309,117 @@ class Process(Node):
 
     factory: ProcessorFactory
     fixed_key: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableJoin(TableNode):
+    """Joins the changes of a table with the rows of another.
+
+    `optional` says whether a result may lack the row of this table, `other_optional` that of the other.
+    """
+
+    joiner: Callable[[Any, Any], Any]
+    is_left: bool
+    optional: bool
+    other_optional: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableJoinMerge(TableNode):
+    """The table that two `TableJoin` make, of the tables `left` and `right`."""
+
+    left: str
+    right: str
+    joiner: Callable[[Any, Any], Any]
+    left_optional: bool
+    right_optional: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamTableJoin(Node):
+    """Joins records with rows of a table; with a grace, its first store is where they wait."""
+
+    joiner: Callable[[Any, Any], Any]
+    left: bool
+    versioned: bool
+    grace_ms: int | None = None
+
+    @property
+    def internal_stores(self) -> tuple[str, ...]:
+        return () if self.grace_ms is None else (STREAM_TIMES,)
+
+    @property
+    def takes_null_keys(self) -> bool:
+        return self.left
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForeignKeySubscribe(Node):
+    """Sends the rows of a table to the side of their foreign key."""
+
+    foreign_key: Callable[[Any, Any], Any]
+    key_serde: Serde[Any] | None
+    value_serde: Serde[Any] | None
+    foreign_serde: Serde[Any] | None
+    left: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForeignKeyReceive(Node):
+    """Keeps which rows refer to which foreign key."""
+
+    foreign_serde: Serde[Any] | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForeignKeyAnswer(Node):
+    """Answers rows with the foreign row they refer to."""
+
+    key_serde: Serde[Any] | None
+    foreign_value_serde: Serde[Any] | None
+    left: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForeignKeyChange(Node):
+    """Answers all rows that refer to a foreign row that changes."""
+
+    key_serde: Serde[Any] | None
+    foreign_serde: Serde[Any] | None
+    foreign_value_serde: Serde[Any] | None
+    left: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForeignKeyResolve(Node):
+    """Makes results of answers."""
+
+    joiner: Callable[[Any, Any], Any]
+    value_serde: Serde[Any] | None
+    foreign_value_serde: Serde[Any] | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamForeignKeySelect(Node):
+    """Sends records to the row of their foreign key."""
+
+    foreign_key: Callable[[Any, Any], Any]
+    key_serde: Serde[Any] | None
+    value_serde: Serde[Any] | None
+    left: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamForeignKeyJoin(Node):
+    """Joins records with the row of their foreign key."""
+
+    joiner: Callable[[Any, Any], Any]
+    key_serde: Serde[Any] | None
+    value_serde: Serde[Any] | None
+    left: bool
+    versioned: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableCopy(Node):
+    """Keeps the rows of a table once more, for a later stage."""

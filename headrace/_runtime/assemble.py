@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from headrace._core import operators as ops
-from headrace._core.columnar.compile import columnar_forms
+from headrace._core.columnar.compile import Stores, columnar_forms
 from headrace._core.context import Collector, TaskContext
 from headrace._core.metrics import Metrics
 from headrace._core.operator import Operator
@@ -18,8 +18,10 @@ from headrace._core.task import Task
 from headrace._graph import nodes
 from headrace._graph.graph import Graph, SubTopology
 from headrace._graph.stages import stages
+from headrace._graph.stores import Store
 from headrace._runtime.defaults import Defaults
 from headrace._runtime.operators import operator_for
+from headrace._runtime.rows import rows_of
 from headrace._runtime.stores import make_store
 from headrace._state.api import ByteStore
 from headrace.config import StreamsConfig
@@ -61,6 +63,10 @@ class TaskBlueprint:
                 found.update(dict.fromkeys(source.topics, extractor))
         return found
 
+    def spec(self, name: str) -> Store:
+        """The description of a store of this sub-topology."""
+        return self.graph.stores.get(name) or next(copy for copy in self.sub.copies if copy.name == name)
+
     @property
     def stores(self) -> tuple[str, ...]:
         """Names of all byte stores a task of this sub-topology needs."""
@@ -91,7 +97,7 @@ class TaskBlueprint:
         life they take up instead.
         """
         typed = self._typed(stores, self.sub.stores) | {name: stores[name] for name in self.internal_stores}
-        context = self._context(partition, collector, typed, metrics, places, system_time_ms)
+        context = self._context(partition, collector, typed, metrics, places, self.sub.nodes, system_time_ms)
         built = {node.name: operator_for(node, self.defaults) for node in self.sub.nodes}
         for name, operator in built.items():
             operator.connect([built[child] for child in self.sub.children[name]])
@@ -101,7 +107,7 @@ class TaskBlueprint:
             assert isinstance(operator, Source)
             sources.update(dict.fromkeys(node.topics, operator))
         times = stores.get(PARTITION_TIMES)
-        forms = columnar_forms(sources, typed) if columnar and not self.has_processors else {}
+        forms = columnar_forms(sources, Stores(typed, context.tables)) if columnar and not self.has_processors else {}
         processors: Callable[[], Processors] | None = None
         if self.has_processors:
             users = [operator for operator in built.values() if isinstance(operator, ops.UserProcessor)]
@@ -112,11 +118,11 @@ class TaskBlueprint:
         """One operator by itself on the stores of a task: to be asked about them, not to be run."""
         typed = self._typed(stores, node.stores) | {name: stores[name] for name in node.internal_stores}
         operator = operator_for(node, self.defaults)
-        operator.init(self._context(partition, _Nowhere(), typed, Metrics(), ()))
+        operator.init(self._context(partition, _Nowhere(), typed, Metrics(), (), (node,)))
         return operator
 
     def _typed(self, stores: Mapping[str, ByteStore], names: Sequence[str]) -> dict[str, Any]:
-        specs = [self.graph.stores[name] for name in names]
+        specs = [self.spec(name) for name in names]
         return {spec.name: make_store(spec, stores[spec.name], self.defaults.serdes(spec)) for spec in specs}
 
     def _context(
@@ -126,6 +132,7 @@ class TaskBlueprint:
         stores: Mapping[str, Any],
         metrics: Metrics,
         places: Sequence[tuple[str, int]],
+        running: Sequence[nodes.Node],
         system_time_ms: int = 0,
     ) -> TaskContext:
         return TaskContext(
@@ -136,6 +143,7 @@ class TaskBlueprint:
             self.graph.stores.keys(),
             metrics,
             places,
+            {name: rows_of(self.sub, name, stores) for node in running for name in node.tables},
             system_time_ms,
         )
 

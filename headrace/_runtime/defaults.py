@@ -38,9 +38,15 @@ class Defaults:
             guard=_guard(config),
         )
 
+    def keys(self, given: Serde[Any] | None) -> Serde[Any]:
+        """The serde of keys, where a node names this one or none."""
+        return (given or self.key_serde).with_default(self.key_serde)
+
+    def values(self, given: Serde[Any] | None) -> Serde[Any]:
+        return (given or self.value_serde).with_default(self.value_serde)
+
     def serdes(self, node: nodes.Source | nodes.Sink | Store) -> tuple[Serde[Any], Serde[Any]]:
-        keys, values = self.key_serde, self.value_serde
-        return (node.key_serde or keys).with_default(keys), (node.value_serde or values).with_default(values)
+        return self.keys(node.key_serde), self.values(node.value_serde)
 
     def view(self, graph: Graph, name: str, parts: Sequence[ByteReader]) -> Any:
         """What a query sees of a store of which the tasks hold these parts."""

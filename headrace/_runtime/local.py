@@ -48,6 +48,7 @@ class LocalRuntime:
         sinks = [sink for blueprint in self._blueprints for sink in blueprint.sub.sinks if sink.internal]
         self._internal = {sink.topic for sink in sinks}
         self._relays = {sink.topic for sink in sinks if sink.relay}
+        self._handed_over = {topic for blueprint in self._blueprints for topic in blueprint.sub.handed_over}
         self._durable: dict[tuple[int, int, str], MemoryStore] = {}
         self._offsets: dict[tuple[str, int], int] = {}
         self._ranks: dict[tuple[str, int], int] = {}
@@ -76,7 +77,9 @@ class LocalRuntime:
         """What operators hold back, as committed; all of them, or the one that the name of it or its store says."""
         found = []
         for node in holding(self._graph, name):
-            stage = next(index for index, blueprint in enumerate(self._blueprints) if node in blueprint.sub.nodes)
+            stage = next(
+                index for index, blueprint in enumerate(self._blueprints) if node.name in blueprint.sub.by_name
+            )
             partitions = sorted(self._partitions(stage))
             found.append(pending(node, tuple(self._pending_in(stage, node, partition) for partition in partitions)))
         return found
@@ -125,7 +128,8 @@ class LocalRuntime:
     def _process(self, pending: _Pending, *, tick: bool) -> list[tuple[str, Message]]:
         outputs: list[tuple[str, Message]] = []
         for stage, blueprint in enumerate(self._blueprints):
-            arrived = {where: pending[where] for where in sorted(pending) if where[0] in blueprint.sub.source_topics}
+            topics = blueprint.sub.source_topics
+            arrived = {where: pending[where] for where in sorted(pending, key=self._turn) if where[0] in topics}
             ticking = self._partitions(stage) if tick and blueprint.ticks else set()
             for task_partition in sorted({partition for _, partition in arrived} | ticking):
                 inputs = {name: records for (name, p), records in arrived.items() if p == task_partition}
@@ -136,6 +140,10 @@ class LocalRuntime:
                     else:
                         outputs.append((sink_topic, written))
         return outputs
+
+    def _turn(self, place: tuple[str, int]) -> tuple[bool, tuple[str, int]]:
+        """What was handed over comes first."""
+        return place[0] not in self._handed_over, place
 
     def _partitions(self, stage: int) -> set[int]:
         """Those that a stage with state has had tasks for."""
@@ -164,7 +172,6 @@ class _LocalTask:
         self, blueprint: TaskBlueprint, partition: int, durable: dict[str, MemoryStore], runtime: LocalRuntime
     ) -> None:
         self._runtime = runtime
-        self._relayed_topics = blueprint.sub.relayed_topics
         self._durable = durable
         self._stores = {name: OverlayStore(store) for name, store in durable.items()}
         self._metrics = Metrics()
@@ -190,8 +197,7 @@ class _LocalTask:
         self, inputs: dict[str, list[tuple[Order, Message]]], *, tick: bool
     ) -> Iterator[tuple[str, Order, Message]]:
         self._task.context.system_time_ms = self._runtime.wall_clock_ms
-        chunks = [_chunk(topic, records, relay=topic in self._relayed_topics) for topic, records in inputs.items()]
-        for _ in self._task.process(chunks):
+        for _ in self._task.process([_chunk(topic, records) for topic, records in inputs.items()]):
             pass
         yield from self._taken()
         if tick:
@@ -214,7 +220,7 @@ class _LocalTask:
         return self._metrics.drain()
 
 
-def _chunk(topic: str, records: list[tuple[Order, Message]], *, relay: bool) -> Chunk:
+def _chunk(topic: str, records: list[tuple[Order, Message]]) -> Chunk:
     orders = Order(*(np.concatenate(columns) for columns in zip(*(order for order, _ in records), strict=True)))
     messages = [message for _, message in records]
     headers = [message.headers for message in messages]
@@ -224,4 +230,4 @@ def _chunk(topic: str, records: list[tuple[Order, Message]], *, relay: bool) -> 
         [message.timestamp_ms for message in messages],
         headers if any(headers) else None,
     )
-    return Chunk(topic, orders, np.array(columns.timestamps, np.int64), lambda: columns, relay=relay)
+    return Chunk(topic, orders, np.array(columns.timestamps, np.int64), lambda: columns)

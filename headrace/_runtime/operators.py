@@ -79,6 +79,21 @@ def _suppress(node: nodes.Suppress) -> Operator:
     return ops.TableSuppress(node.name, settings)
 
 
+def _stream_table_join(node: nodes.StreamTableJoin) -> Operator:
+    (table,) = node.tables
+    if node.grace_ms is None:
+        return ops.StreamTableJoin(node.name, table, node.joiner, left=node.left, versioned=node.versioned)
+    return ops.StreamTableGraceJoin(
+        node.name,
+        table,
+        node.joiner,
+        left=node.left,
+        grace_ms=node.grace_ms,
+        store=node.stores[0],
+        stream_times=nodes.STREAM_TIMES,
+    )
+
+
 def _own_store(node: nodes.Node) -> str | None:
     return node.stores[0] if node.stores else None
 
@@ -138,5 +153,60 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
         node.name, node.stores[0], node.adder, node.subtractor, send_old_values=node.send_old_values
     ),
     nodes.Process: lambda node, _: ops.UserProcessor(node.name, node.factory, node.stores, fixed_key=node.fixed_key),
+    nodes.TableJoin: lambda node, _: ops.TableJoin(
+        node.name,
+        node.tables[0],
+        node.joiner,
+        ops.JoinSide(node.is_left, node.optional, node.other_optional),
+        send_old_values=node.send_old_values,
+    ),
+    nodes.TableJoinMerge: lambda node, _: ops.TableJoinMerge(node.name, _own_store(node)),
+    nodes.StreamTableJoin: lambda node, _: _stream_table_join(node),
+    nodes.ForeignKeySubscribe: lambda node, defaults: ops.ForeignKeySubscribe(
+        node.name,
+        node.foreign_key,
+        defaults.keys(node.key_serde),
+        defaults.values(node.value_serde),
+        defaults.keys(node.foreign_serde),
+        left=node.left,
+    ),
+    nodes.ForeignKeyReceive: lambda node, defaults: ops.ForeignKeyReceive(
+        node.name, node.stores[0], defaults.keys(node.foreign_serde)
+    ),
+    nodes.ForeignKeyAnswer: lambda node, defaults: ops.ForeignKeyAnswer(
+        node.name,
+        node.tables[0],
+        defaults.keys(node.key_serde),
+        defaults.values(node.foreign_value_serde),
+        left=node.left,
+    ),
+    nodes.ForeignKeyChange: lambda node, defaults: ops.ForeignKeyChange(
+        node.name,
+        node.stores[0],
+        defaults.keys(node.key_serde),
+        defaults.keys(node.foreign_serde),
+        defaults.values(node.foreign_value_serde),
+        left=node.left,
+    ),
+    nodes.ForeignKeyResolve: lambda node, defaults: ops.ForeignKeyResolve(
+        node.name, node.joiner, defaults.values(node.value_serde), defaults.values(node.foreign_value_serde)
+    ),
+    nodes.StreamForeignKeySelect: lambda node, defaults: ops.StreamForeignKeySelect(
+        node.name,
+        node.foreign_key,
+        defaults.keys(node.key_serde),
+        defaults.values(node.value_serde),
+        left=node.left,
+    ),
+    nodes.StreamForeignKeyJoin: lambda node, defaults: ops.StreamForeignKeyJoin(
+        node.name,
+        node.tables[0],
+        node.joiner,
+        defaults.keys(node.key_serde),
+        defaults.values(node.value_serde),
+        left=node.left,
+        versioned=node.versioned,
+    ),
+    nodes.TableCopy: lambda node, _: ops.TableCopy(node.name, node.stores[0]),
     nodes.TableToStream: lambda node, _: ops.TableToStream(node.name),
 }

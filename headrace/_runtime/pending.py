@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from headrace._graph.graph import Graph
-from headrace._graph.nodes import Node, Suppress, WindowedAggregate
+from headrace._graph.nodes import Node, StreamTableJoin, Suppress, WindowedAggregate
 from headrace._runtime.assemble import TaskBlueprint
 from headrace._state.api import ByteReader, ByteStore
 from headrace.errors import StateError, known_names, nearest
@@ -31,8 +31,8 @@ def holding(graph: Graph, name: str | None) -> tuple[Node, ...]:
         "holds nothing back" if name in graph.stores or name in graph.by_name else "is neither a store nor an operator"
     )
     message = (
-        f"{name!r} {what}.{nearest(name, stores)} Results are held back by suppress(...) and by windows with "
-        f"EmitStrategy.on_window_close(). {known}"
+        f"{name!r} {what}.{nearest(name, stores)} Results are held back by suppress(...), by windows with "
+        f"EmitStrategy.on_window_close(), and by joins that wait. {known}"
     )
     raise StateError(message)
 
@@ -52,4 +52,9 @@ def pending_in_task(
 
 
 def _holds_back(node: Node) -> bool:
-    return isinstance(node, Suppress) or (isinstance(node, WindowedAggregate) and node.emit_on_close)
+    match node:
+        case WindowedAggregate():
+            return node.emit_on_close
+        case StreamTableJoin():
+            return node.grace_ms is not None
+    return isinstance(node, Suppress)

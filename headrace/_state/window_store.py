@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Generic, TypeVar, overload
 
 from headrace._state.api import ByteStore
-from headrace._state.clocks import RetentionClock
+from headrace._state.bykey import EntriesByKey
+from headrace._state.clocks import RetentionClock, ToldClock
 from headrace._state.composite import MAX_TIME, TIME_SIZE, time_at, unescaped
 from headrace._state.sequence import SEQUENCE_SIZE, Sequence
 from headrace._state.stores import TIMESTAMP_SIZE, Timestamped, timestamp_of, with_timestamp
@@ -37,6 +38,7 @@ class _Windows(TypedStore[K], Generic[K, S]):
     ) -> None:
         super().__init__(key_serde, value_serde, name)
         self.contents = contents
+        self.clock = clock
         self.window_size_ms = window_size_ms
         self._sequence = Sequence(contents) if retain_duplicates else None
         rest_size = SEQUENCE_SIZE if retain_duplicates else 0
@@ -171,6 +173,19 @@ class TimestampedWindowStore(_Windows[K, Timestamped[V]], Generic[K, V]):
     def entries(self) -> TimedEntries:
         """The entries in bytes, for operators that work on many at once."""
         return self._entries
+
+    @property
+    def told(self) -> bool:
+        """Whether it forgets what its owner says, by `forget`."""
+        return isinstance(self.clock, ToldClock)
+
+    def forget(self, spans: Iterable[tuple[bytes, int, int]], step_ms: int) -> None:
+        """Removes windows: of each key in bytes, those that start in a span of times, both ends inclusive.
+
+        All windows start at multiples of `step_ms`.
+        """
+        assert isinstance(self._entries, EntriesByKey)
+        self._entries.forget(spans, step_ms)
 
     def put(self, key: K, value: V | None, start_ms: int, timestamp_ms: int) -> None:
         """Stores the value of a window with its timestamp; a value of `None` removes the window."""

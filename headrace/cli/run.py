@@ -7,7 +7,7 @@ import time
 from types import FrameType
 from typing import Any, Self
 
-from headrace._runtime.spark.plan import partition_counts
+from headrace._graph.partitions import partition_counts
 from headrace.cli.background import Background
 from headrace.cli.console import console, counted
 from headrace.cli.display import Show, progress

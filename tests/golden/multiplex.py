@@ -11,7 +11,7 @@ from functools import partial
 
 import headrace as hr
 from headrace._graph.graph import Graph
-from headrace._graph.nodes import Process, Sink, Source
+from headrace._graph.nodes import Process, Sink, Source, TableJoinMerge
 from headrace.processor import RecordMetadata
 from headrace.topology import Topology
 from tests.golden.goldens import as_recorded
@@ -73,7 +73,11 @@ def _moved(node, prefix):
         "name": prefix + node.name,
         "parents": tuple(prefix + parent for parent in node.parents),
         "stores": tuple(prefix + store for store in node.stores),
+        "reads": tuple(prefix + store for store in node.reads),
+        "tables": tuple(prefix + table for table in node.tables),
     }
+    if isinstance(node, TableJoinMerge):
+        changes |= {"left": prefix + node.left, "right": prefix + node.right}
     if isinstance(node, Source):
         changes["topics"] = tuple(prefix + topic for topic in node.topics)
     if isinstance(node, Sink):

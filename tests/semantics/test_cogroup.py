@@ -331,7 +331,9 @@ def test_two_re_keyed_streams_with_different_partitions_meet_in_every_task(tmp_p
 
 
 def test_topics_that_are_not_dealt_alike_are_refused(tmp_path):
-    with pytest.raises(hr.TopicError, match=r"same number of partitions, but 'in' has 2, 'other' has 3\. Create them"):
+    with pytest.raises(
+        hr.TopicError, match=r"cogroup\(\) needs topics with the same number of .*'in' has 2, 'other' has 3\."
+    ):
         on_plan(built(lambda both: both.aggregate(str)), tmp_path, {"in": 2, "other": 3}, [])
 
 
@@ -339,5 +341,5 @@ def test_a_repartition_of_another_size_is_refused(tmp_path):
     builder = StreamsBuilder()
     dealt = builder.stream("in").repartition(partitions=5, name="five").group_by_key()
     dealt.cogroup(added).cogroup(builder.stream("other").group_by_key(), starred).aggregate(str)
-    with pytest.raises(hr.TopicError, match=r"but 'five-repartition' has 5, 'other' has 3\."):
+    with pytest.raises(hr.TopicError, match=r"'five-repartition' has 5, 'other' has 3\."):
         on_plan(builder.build(), tmp_path, {"in": 2, "other": 3}, [])

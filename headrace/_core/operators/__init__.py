@@ -1,5 +1,8 @@
 """All operators, one file each: the record path that defines what is right."""
 
+from headrace._core.operators.foreign_key_answer import ForeignKeyAnswer, ForeignKeyChange, ForeignKeyReceive
+from headrace._core.operators.foreign_key_resolve import ForeignKeyResolve
+from headrace._core.operators.foreign_key_subscribe import ForeignKeySubscribe
 from headrace._core.operators.null_key_filter import NullKeyFilter
 from headrace._core.operators.pass_through import PassThrough
 from headrace._core.operators.processor import UserProcessor
@@ -13,11 +16,16 @@ from headrace._core.operators.stream_branch import StreamBranch
 from headrace._core.operators.stream_count import StreamCount
 from headrace._core.operators.stream_filter import StreamFilter
 from headrace._core.operators.stream_flat_map import StreamFlatMap, StreamFlatMapValues
+from headrace._core.operators.stream_foreign_key_join import StreamForeignKeyJoin, StreamForeignKeySelect
 from headrace._core.operators.stream_map import StreamMap, StreamMapValues, StreamMapValuesWithKey, StreamSelectKey
 from headrace._core.operators.stream_reduce import StreamReduce
+from headrace._core.operators.stream_table_grace_join import StreamTableGraceJoin
+from headrace._core.operators.stream_table_join import StreamTableJoin
 from headrace._core.operators.table_aggregate import TableAggregate
+from headrace._core.operators.table_copy import TableCopy
 from headrace._core.operators.table_filter import TableFilter
 from headrace._core.operators.table_group_by import TableGroupBy
+from headrace._core.operators.table_join import JoinSide, TableJoin, TableJoinMerge
 from headrace._core.operators.table_map_values import TableMapValues
 from headrace._core.operators.table_reduce import TableReduce
 from headrace._core.operators.table_source import TableSource
@@ -28,6 +36,12 @@ from headrace._core.operators.versioned_table_source import VersionedTableSource
 from headrace._core.operators.windowed_operator import WindowSettings
 
 __all__ = [
+    "ForeignKeyAnswer",
+    "ForeignKeyChange",
+    "ForeignKeyReceive",
+    "ForeignKeyResolve",
+    "ForeignKeySubscribe",
+    "JoinSide",
     "NullKeyFilter",
     "PassThrough",
     "SessionWindowAggregate",
@@ -41,6 +55,8 @@ __all__ = [
     "StreamFlatMap",
     "StreamFlatMapValues",
     "StreamForEach",
+    "StreamForeignKeyJoin",
+    "StreamForeignKeySelect",
     "StreamMap",
     "StreamMapValues",
     "StreamMapValuesWithKey",
@@ -48,10 +64,15 @@ __all__ = [
     "StreamPrint",
     "StreamReduce",
     "StreamSelectKey",
+    "StreamTableGraceJoin",
+    "StreamTableJoin",
     "SuppressSettings",
     "TableAggregate",
+    "TableCopy",
     "TableFilter",
     "TableGroupBy",
+    "TableJoin",
+    "TableJoinMerge",
     "TableMapValues",
     "TableReduce",
     "TableSource",

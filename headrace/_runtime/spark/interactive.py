@@ -43,7 +43,8 @@ class StoreReader:
         """What nodes hold back, as the last committed batch left it."""
         told: dict[str, list[PendingTask]] = {node.name: [] for node in nodes}
         for stage in self._plan.chain:
-            held = [node for node in nodes if node in stage.blueprint.sub.nodes]
+            here = stage.blueprint.sub.by_name
+            held = [here[node.name] for node in nodes if node.name in here]
             for partition, durable in sorted(self._durable_tasks(stage).items() if held else ()):
                 with self._restored(stage, partition, durable) as state:
                     stores = {name: state.store(name) for name in stage.blueprint.stores}

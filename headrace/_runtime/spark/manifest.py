@@ -7,7 +7,6 @@ from pathlib import Path
 
 import msgspec
 
-from headrace._graph.graph import Graph
 from headrace._graph.stores import Store
 from headrace._runtime.defaults import Defaults
 from headrace._runtime.spark.plan import Plan
@@ -98,7 +97,7 @@ def save(config: StreamsConfig, manifest: Manifest) -> None:
     replacement.replace(path)
 
 
-def layout(graph: Graph, plan: Plan, config: StreamsConfig) -> tuple[SavedStage, ...]:
+def layout(plan: Plan, config: StreamsConfig) -> tuple[SavedStage, ...]:
     defaults = Defaults.of(config)
     return tuple(
         SavedStage(
@@ -106,8 +105,9 @@ def layout(graph: Graph, plan: Plan, config: StreamsConfig) -> tuple[SavedStage,
             stage.tasks,
             tuple(sorted(stage.blueprint.sub.internal_topics)),
             {
-                name: (*map(repr, defaults.serdes(graph.stores[name])), _kind(graph.stores[name]))
+                name: (*map(repr, defaults.serdes(store)), _kind(store))
                 for name in stage.blueprint.sub.stores
+                for store in [stage.blueprint.spec(name)]
             },
         )
         for stage in plan.chain

@@ -5,19 +5,16 @@ It is plain data, pickled once and read by every worker.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from headrace._graph.copartition import copartitioned
 from headrace._graph.graph import Graph
-from headrace._graph.nodes import Sink
-from headrace._graph.stages import stages
+from headrace._graph.partitions import partition_counts
 from headrace._runtime.assemble import TaskBlueprint, blueprints
 from headrace._runtime.spark.clock import Clock, system_clock
 from headrace._runtime.spark.routing import routes
 from headrace.config import StreamsConfig
-from headrace.errors import TopicError, known_names, nearest
 from headrace.serdes import SessionWindowed, Windowed
 
 
@@ -88,9 +85,9 @@ class Plan:
         return frozenset(sink.topic for stage in self.stages for sink in stage.blueprint.sub.sinks if sink.relay)
 
     @cached_property
-    def relayed_topics(self) -> frozenset[str]:
-        """Internal topics whose records come before others that descend from the same input record."""
-        return frozenset(topic for stage in self.stages for topic in stage.blueprint.sub.relayed_topics)
+    def handed_over(self) -> frozenset[str]:
+        """Internal topics whose records come before all else that follows from the same input record."""
+        return frozenset(topic for stage in self.stages for topic in stage.blueprint.sub.handed_over)
 
     @cached_property
     def key_suffixes(self) -> dict[str, int]:
@@ -127,61 +124,6 @@ class Plan:
     def routes(self) -> tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]:
         """For each stage, the grouping keys of its tasks and of frames that pass through."""
         return tuple(routes(stage.tasks, self.spark_partitions) for stage in self.stages)
-
-
-def partition_counts(graph: Graph, user_topics: Mapping[str, int]) -> tuple[dict[str, int], list[int]]:
-    """Partitions of every topic and tasks of every stage. An internal topic has as many as its writers have tasks.
-
-    Repartitions whose records meet those of other topics get as many as these. Output topics that do not exist yet get
-    as many partitions as the stage that writes them has tasks. All stages of one sub-topology have the same tasks.
-
-    Raises:
-        TopicError: if a topic does not exist, or topics whose records meet have different numbers of partitions.
-    """
-    for topic in graph.source_topics:
-        if topic not in user_topics:
-            message = (
-                f"The topology reads topic {topic!r}, which does not exist.{nearest(topic, user_topics)} "
-                f"Known topics: {known_names(user_topics)}. Create it with LocalTopics(...).create({topic!r}) or "
-                f"`headrace topics create {topic}`."
-            )
-            raise TopicError(message)
-    fixed = {topic: user_topics[topic] for topic in graph.source_topics}
-    fixed |= {sink.topic: sink.partitions for sink in graph.nodes if isinstance(sink, Sink) and sink.partitions}
-    counts, _ = _counts(graph, user_topics, {})
-    agreed = {topic: _common(group, counts, fixed) for group in copartitioned(graph) for topic in group}
-    return _counts(graph, user_topics, agreed)
-
-
-def _counts(
-    graph: Graph, user_topics: Mapping[str, int], agreed: Mapping[str, int]
-) -> tuple[dict[str, int], list[int]]:
-    counts = {topic: user_topics[topic] for topic in graph.source_topics}
-    tasks: list[int] = []
-    for sub in stages(graph):
-        number = max(counts[topic] for topic in sub.source_topics)
-        tasks.append(number)
-        for sink in sub.sinks:
-            if sink.topic in agreed:
-                counts[sink.topic] = agreed[sink.topic]
-            elif sink.internal:
-                counts[sink.topic] = max(counts.get(sink.topic, 0), sink.partitions or number)
-            else:
-                counts[sink.topic] = user_topics.get(sink.topic, max(counts.get(sink.topic, 0), number))
-    return counts, tasks
-
-
-def _common(group: Sequence[str], counts: Mapping[str, int], fixed: Mapping[str, int]) -> int:
-    """The partitions of topics whose records meet: as those have that cannot be changed, else the most of any."""
-    given = {topic: fixed[topic] for topic in group if topic in fixed}
-    if len(set(given.values())) > 1:
-        listed = ", ".join(f"{topic!r} has {number}" for topic, number in given.items())
-        message = (
-            "The records of some topics meet in one store by their keys, so these topics must have the same number of "
-            f"partitions, but {listed}. Create them alike, or deal one anew with stream.repartition()."
-        )
-        raise TopicError(message)
-    return max(given.values() or (counts[topic] for topic in group))
 
 
 def make_plan(

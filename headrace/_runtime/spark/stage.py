@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +94,7 @@ class StageProcessor(StatefulProcessor):
 def _sorted_out(plan: Plan, received: Iterable[Frame]) -> tuple[Tick, list[Chunk]]:
     """The tick of the batch, if there is one, and the records."""
     tick, chunks = Tick(0, ""), []
-    for frame in sorted(received, key=_made):
+    for frame in sorted(received, key=partial(_made, plan)):
         if frame.channel == TICK:
             tick = msgspec.json.decode(frame.payload, type=Tick)
         else:
@@ -109,18 +110,18 @@ def _as_row(frame: Frame) -> Row:
     return Row(**frame._asdict())
 
 
-def _made(frame: Frame) -> tuple[int, int, int, int]:
+def _made(plan: Plan, frame: Frame) -> tuple[bool, int, int, int, int]:
     """Decides between records that descend from the same input record: never by how the batch was cut."""
-    return frame.hop, frame.origin, frame.channel, frame.seq
+    later = frame.channel == TICK or plan.topics[frame.channel] not in plan.handed_over
+    return later, frame.hop, frame.origin, frame.channel, frame.seq
 
 
 def _chunk(plan: Plan, frame: Frame) -> Chunk:
-    payload, topic = frame.payload, plan.topics[frame.channel]
+    payload = frame.payload
     return Chunk(
-        topic,
+        plan.topics[frame.channel],
         *frames.decode_order(payload),
         lambda: frames.to_columns(frames.decode(payload)),
         lambda: frames.decode(payload),
         (frame.hop, frame.origin),
-        topic in plan.relayed_topics,
     )

@@ -1,0 +1,102 @@
+"""Joins of tables by foreign key, on the side of the foreign key: which rows refer to it, and their answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace._core.context import TaskContext
+from headrace._core.operator import AnyRecord, Operator
+from headrace._core.rows import Rows
+from headrace._state.composite import beyond, escaped
+from headrace.record import Record
+from headrace.serdes import Serde
+from headrace.subscription import Answer, Instruction, Subscription
+
+
+class ForeignKeyReceive(Operator):
+    """Keeps which rows refer to which foreign key: the value of each by both keys, in bytes."""
+
+    def __init__(self, name: str, store: str, foreign_serde: Serde[Any]) -> None:
+        super().__init__(name)
+        self._store_name = store
+        self._foreign_to_bytes = foreign_serde.serialize
+
+    def init(self, context: TaskContext) -> None:
+        super().init(context)
+        self._subscriptions = context.store(self._store_name)
+
+    def process(self, record: AnyRecord) -> None:
+        subscription: Subscription = record.value
+        foreign = self._foreign_to_bytes(record.key)
+        if foreign is not None:
+            self._subscriptions.put(escaped(foreign) + subscription.key, subscription.value)
+        if subscription.instruction is not Instruction.FORGET:
+            self.forward(record)
+
+
+class ForeignKeyAnswer(Operator):
+    """Answers a row that came or went, with the higher timestamp of the two rows."""
+
+    def __init__(
+        self, name: str, foreign_table: str, key_serde: Serde[Any], foreign_value_serde: Serde[Any], *, left: bool
+    ) -> None:
+        super().__init__(name)
+        self._foreign_table = foreign_table
+        self._read_key = key_serde.deserialize
+        self._foreign_value_to_bytes = foreign_value_serde.serialize
+        self._left = left
+
+    def init(self, context: TaskContext) -> None:
+        super().init(context)
+        self._rows: Rows = context.tables[self._foreign_table]
+
+    def process(self, record: AnyRecord) -> None:
+        subscription, timestamp_ms = record.value, record.timestamp_ms
+        assert timestamp_ms is not None
+        row = None if record.key is None else self._rows.get(record.key)
+        if row is not None:
+            timestamp_ms = max(timestamp_ms, row[1])
+        elif subscription.instruction is Instruction.ANSWER_IF_FOUND:
+            return
+        # In an inner join, a row without a partner has no result.
+        found = row is not None or self._left
+        answer = Answer(subscription.value if found else None, self._foreign_value_to_bytes(row[0]) if row else None)
+        self.forward(Record(self._read_key(subscription.key), answer, timestamp_ms, record.headers))
+
+
+class ForeignKeyChange(Operator):
+    """Answers all rows that refer to a foreign row as that changes, by their key bytes, with the change's timestamp."""
+
+    def __init__(
+        self,
+        name: str,
+        store: str,
+        key_serde: Serde[Any],
+        foreign_serde: Serde[Any],
+        foreign_value_serde: Serde[Any],
+        *,
+        left: bool,
+    ) -> None:
+        super().__init__(name)
+        self._store_name = store
+        self._read_key = key_serde.deserialize
+        self._foreign_to_bytes = foreign_serde.serialize
+        self._foreign_value_to_bytes = foreign_value_serde.serialize
+        self._left = left
+
+    def init(self, context: TaskContext) -> None:
+        super().init(context)
+        self._subscriptions = context.store(self._store_name).contents
+
+    def process(self, record: AnyRecord) -> None:
+        change = record.value
+        if not change.is_latest:
+            return
+        foreign = self._foreign_to_bytes(record.key)
+        assert foreign is not None
+        prefix = escaped(foreign)
+        new = self._foreign_value_to_bytes(change.new)
+        gone = new is None and not self._left
+        for place, value in self._subscriptions.range(prefix, beyond(prefix)):
+            answer = Answer(None if gone else value, new)
+            self.forward(Record(self._read_key(place[len(prefix) :]), answer, record.timestamp_ms, record.headers))

@@ -1,0 +1,89 @@
+"""How many partitions every topic has and how many tasks every stage; unequal topics that must meet are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from headrace._graph.graph import Copartition, Graph, SubTopology
+from headrace._graph.stages import stages
+from headrace.errors import TopicError, known_names, nearest
+
+
+def partition_counts(graph: Graph, user_topics: Mapping[str, int]) -> tuple[dict[str, int], list[int]]:
+    """Partitions of every topic and tasks of every stage.
+
+    An internal topic has as many partitions as the topics it is joined with, else as its writers have tasks. Output
+    topics that do not exist yet get as many as the stage that writes them has tasks.
+    """
+    for topic in graph.source_topics:
+        if topic not in user_topics:
+            message = (
+                f"The topology reads topic {topic!r}, which does not exist.{nearest(topic, user_topics)} "
+                f"Known topics: {known_names(user_topics)}. Create it with LocalTopics(...).create({topic!r}) or "
+                f"`headrace topics create {topic}`."
+            )
+            raise TopicError(message)
+    cut = stages(graph)
+    fixed = {topic: user_topics[topic] for topic in graph.source_topics} | _asked_for(cut)
+    _refuse_unequal(graph.copartitions, fixed)
+    counts = _settled(cut, fixed, _groups(graph.copartitions))
+    tasks = [_tasks(stage, counts) for stage in cut]
+    for stage, number in zip(cut, tasks, strict=True):
+        for sink in stage.sinks:
+            if not sink.internal:
+                counts[sink.topic] = user_topics.get(sink.topic, max(counts.get(sink.topic, 0), number))
+    return counts, tasks
+
+
+def _asked_for(cut: Iterable[SubTopology]) -> dict[str, int]:
+    return {sink.topic: sink.partitions for stage in cut for sink in stage.sinks if sink.partitions is not None}
+
+
+def _settled(cut: Iterable[SubTopology], fixed: Mapping[str, int], groups: Iterable[set[str]]) -> dict[str, int]:
+    """Counts of topics that are read; those that nobody asked for grow until all agree."""
+    counts = {topic: 1 for stage in cut for topic in stage.source_topics} | dict(fixed)
+    while True:
+        before = dict(counts)
+        for stage in cut:
+            for sink in stage.sinks:
+                if sink.internal and sink.topic not in fixed:
+                    counts[sink.topic] = max(counts[sink.topic], _tasks(stage, counts))
+        for group in groups:
+            known = [fixed[topic] for topic in group if topic in fixed]
+            most = known[0] if known else max(counts[topic] for topic in group)
+            counts |= dict.fromkeys((topic for topic in group if topic not in fixed), most)
+        if counts == before:
+            return counts
+
+
+def _tasks(stage: SubTopology, counts: Mapping[str, int]) -> int:
+    return max(counts[topic] for topic in stage.source_topics)
+
+
+def _groups(copartitions: Iterable[Copartition]) -> list[set[str]]:
+    """Topics that must agree, also by way of others."""
+    groups: list[set[str]] = []
+    for _, topics, other_topics in copartitions:
+        joined = {*topics, *other_topics}
+        touching = [group for group in groups if group & joined]
+        groups = [group for group in groups if not group & joined]
+        groups.append(joined.union(*touching))
+    return groups
+
+
+def _refuse_unequal(copartitions: Iterable[Copartition], fixed: Mapping[str, int]) -> None:
+    agreed: list[Copartition] = []
+    for copartition in copartitions:
+        agreed.append(copartition)
+        for group in _groups(agreed):
+            known = sorted(group & fixed.keys(), key=lambda topic: (topic not in copartition.topics, topic))
+            different = [topic for topic in known if fixed[topic] != fixed[known[0]]]
+            if different:
+                first, second = known[0], different[0]
+                message = (
+                    f"{copartition.operation}() needs topics with the same number of partitions, so that equal keys "
+                    f"meet in one task: {first!r} has {fixed[first]}, {second!r} has {fixed[second]}. Deal one anew "
+                    f"first, e.g. builder.stream({second!r}).repartition(partitions={fixed[first]}), with .to_table() "
+                    "behind it for a table; or give both topics as many partitions."
+                )
+                raise TopicError(message)
