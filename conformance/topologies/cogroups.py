@@ -48,6 +48,15 @@ def cogroup_of_one_stream(builder: hr.StreamsBuilder) -> None:
     stream.group_by_key().cogroup(f.concat).cogroup(by_head, _starred).aggregate(f.empty).to_stream().to("out")
 
 
+@topology("cogroup-of-texts")
+def cogroup_of_texts(builder: hr.StreamsBuilder) -> None:
+    """Texts of a stream, and the stream by another key: a late record's text is later than the record."""
+    stream: Any = builder.stream("in")
+    texts = stream.group_by_key().aggregate(f.empty, f.concat).to_stream().group_by_key()
+    by_head = stream.group_by(lambda _, value: f.head(value))
+    texts.cogroup(f.concat).cogroup(by_head, _starred).aggregate(f.empty).to_stream().to("out")
+
+
 @topology("cogroup-time-window")
 def cogroup_time_window(builder: hr.StreamsBuilder, **windows: int) -> None:
     _two(builder).windowed_by(time_windows(**windows)).aggregate(f.empty).to_stream().to("out")

@@ -64,5 +64,8 @@ VARIATIONS: dict[str, list[Variation]] = {
     ),
     "cogroup-three": several_inputs(_THREE, cached=True, count=6),
     "cogroup-and-aggregate": several_inputs(_THREE),
-    "cogroup-of-one-stream": one_input(Shape((Lane(keys=("p", "q", "r"), values=inputs.few_letters),))),
+    **dict.fromkeys(
+        ("cogroup-of-one-stream", "cogroup-of-texts"),
+        one_input(Shape((Lane(keys=("p", "q", "r"), values=inputs.few_letters),), length=16)),
+    ),
 }

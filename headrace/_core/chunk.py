@@ -31,7 +31,8 @@ class Columns(NamedTuple):
 class Chunk:
     """Consecutive records on one way into a task; order and timestamps are known before they are loaded.
 
-    `load` reads them, `load_batch` as Arrow. `origin` tells apart who wrote to the same topic.
+    `load` reads them, `load_batch` as Arrow. `origin` tells apart who wrote to the same topic. What is `handed_over` by
+    an earlier stage would not leave the task in Kafka Streams.
     """
 
     topic: str
@@ -40,6 +41,7 @@ class Chunk:
     load: Callable[[], Columns]
     load_batch: Callable[[], pa.RecordBatch] | None = None
     origin: tuple[int, int] = (0, 0)
+    handed_over: bool = False
 
     @property
     def rows(self) -> int:
@@ -81,14 +83,17 @@ def merged_batches(
 def _processing_order(chunks: Sequence[Chunk], order: Order) -> npt.NDArray[np.intp] | None:
     """The permutation that puts rows into processing order, `None` if they are in it.
 
-    Records that descend from the same input record and come different ways go by smallest head timestamp, as the
-    queues of a Kafka Streams task do; then in the order of their chunks.
+    Of records that descend from the same input record, those handed over go first, whatever their timestamps: Kafka
+    Streams takes them before anything it reads from a topic. Others that come different ways go by smallest head
+    timestamp, as the queues of its tasks do; then in the order of their chunks.
     """
     ways = {(chunk.topic, chunk.origin): number for number, chunk in enumerate(chunks)}
     if len(ways) == 1:
         return sorted_rows(order)
     way_of = np.repeat([ways[chunk.topic, chunk.origin] for chunk in chunks], [chunk.rows for chunk in chunks])
-    timestamps = np.concatenate([chunk.timestamps for chunk in chunks])
+    timestamps = np.concatenate(
+        [np.full(chunk.rows, -1) if chunk.handed_over else chunk.timestamps for chunk in chunks]
+    )
     return sorted_rows((*order, head_times((*order, way_of), timestamps)))
 
 

@@ -141,6 +141,20 @@ def test_table_of_a_cogroup_is_filtered_and_mapped_like_any_other():
         assert piped(driver, "in|a@1 other|b@2 other|del@3 other|del@4 in|c@5") == [("k", "A*B", 2), ("k", None, 3)]
 
 
+def test_rows_of_a_cogroup_are_looked_up_by_joins():
+    builder = StreamsBuilder()
+    texts = two(builder).aggregate(str)
+    builder.stream("stream").join(texts, lambda value, text: f"{value}={text}").to("looked-up")
+    texts.join(builder.table("table"), lambda text, row: f"{text}/{row}").to_stream().to("out")
+    with TopologyTestDriver(builder.build()) as driver:
+        assert piped(driver, "in|a@1 table|r@2 other|b@3 table|s@4 stream|v@0") == [
+            ("k", "a/r", 2),
+            ("k", "a*b/r", 3),
+            ("k", "a*b/s", 4),
+        ]
+        assert shown(driver.output_topic("looked-up").read_all()) == [("k", "v=a*b", 0)]
+
+
 def test_stream_cogrouped_under_two_keys_folds_its_own_key_first(runtime):
     builder = StreamsBuilder()
     stream = builder.stream("in")
@@ -268,10 +282,20 @@ TRACKING = {"allow_stream_time_key_tracking": True}
 def test_with_a_clock_for_each_key_the_shared_store_forgets_key_by_key():
     config = hr.StreamsConfig(application_id="t", **TRACKING)
     with TopologyTestDriver(built(windowed(TimeWindows.of(ms(10), grace=ms(10)))), config) as driver:
-        piped(driver, "in|k=a@1 in|j=b@86400000 other|j=c@86400000")
+        assert len(piped(driver, "in|k=a@1 in|j=b@86400000 other|j=c@86400000")) == 3
         assert piped(driver, "other|k=x@2 in|k=d@3") == [("[k@0/10]", "a*x", 2), ("[k@0/10]", "a*xd", 3)]
         times = [dict(driver.store(f"both-cogroup-agg-{n}-stream-time-table").all()) for n in (0, 1)]
         assert times == [{"j": 86_400_000, "k": 3}, {"j": 86_400_000, "k": 2}]
+
+
+@pytest.mark.parametrize("config", [{}, TRACKING], ids=["one clock", "a clock for each key"])
+def test_window_that_one_input_has_moved_past_is_forgotten_for_the_other(config):
+    """The store forgets by what all of them put: with a clock for each key, by what they put under that key."""
+    topology = built(windowed(TimeWindows.of(ms(10), grace=ms(10))))
+    with TopologyTestDriver(topology, hr.StreamsConfig(application_id="t", **config)) as driver:
+        piped(driver, "in|a@1 in|b@500")
+        assert piped(driver, "other|x@2 other|y@3") == [("[k@0/10]", "*x", 2), ("[k@0/10]", "*y", 3)]
+        assert [(str(window), text) for window, text in driver.store("windows").all()] == [("[k@500/510]", "b")]
 
 
 def test_key_is_idle_only_if_it_is_silent_in_every_input():

@@ -52,6 +52,18 @@ final class Cogroups {
             .aggregate(() -> ""));
     }
 
+    /** Texts of a stream, and the stream by another key: a late record's text is later than the record. */
+    static void cogroupOfTexts(Plan plan, Params params) {
+        KStream<String, String> stream = plan.stream("in");
+        plan.write(stream.groupByKey()
+            .aggregate(() -> "", Functions::concat)
+            .toStream()
+            .groupByKey()
+            .<String>cogroup(Functions::concat)
+            .cogroup(stream.groupBy((key, value) -> Functions.head(value)), Cogroups::starred)
+            .aggregate(() -> ""));
+    }
+
     static void cogroupTimeWindow(Plan plan, Params params) {
         plan.writeWindows(two(plan).windowedBy(Windows.timeWindows(params)).aggregate(() -> ""));
     }
