@@ -37,7 +37,8 @@ class TaskContext:
     """One per task. `order` places the records of the current batch; `position` is the current one's row in it.
 
     `topic` is where the task read it, a user's topic or an internal one. `places` are topic and partition by
-    `Order.source`. Times and `agenda` are for tasks with processors of the user's; the runner sets `system_time_ms`.
+    `Order.source`. `tables` are global tables as processors may read them. Times and `agenda` are for tasks with
+    processors of the user's; the runner sets `system_time_ms`.
     """
 
     task_id: str
@@ -48,6 +49,7 @@ class TaskContext:
     metrics: Metrics
     places: Sequence[tuple[str, int]]
     system_time_ms: int = 0
+    tables: Mapping[str, Any] = field(default_factory=dict)
     stream_time_ms: int = -1
     punctuating: bool = False
     position: int = 0

@@ -33,11 +33,15 @@ def idle_keys(name: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Node:
-    """A named vertex; `parents` are the names of the nodes whose records it receives."""
+    """A named vertex; `parents` are the names of the nodes whose records it receives.
+
+    `global_stores` are those of global tables that it reads: they do not tie it to other nodes, as `stores` do.
+    """
 
     name: str
     parents: tuple[str, ...] = ()
     stores: tuple[str, ...] = ()
+    global_stores: tuple[str, ...] = ()
 
     @property
     def internal_stores(self) -> tuple[str, ...]:
@@ -49,7 +53,8 @@ class Node:
 class Source(Node):
     """Reads topics. An internal one reads what a repartition sink of the same topology wrote.
 
-    Records that it refuses go to `dead_letters`, a child, if there is one.
+    Of a global one every task gets all records. Records that a source refuses go to `dead_letters`, a child, if there
+    is one.
     """
 
     topics: tuple[str, ...]
@@ -57,6 +62,7 @@ class Source(Node):
     value_serde: Serde[Any] | None
     timestamp_extractor: Extractor | None = None
     internal: bool = False
+    is_global: bool = False
     dead_letters: str | None = None
 
 
@@ -85,7 +91,9 @@ class Filter(Node):
 
 @dataclass(frozen=True, kw_only=True)
 class NullKeyFilter(Node):
-    """Drops records without a key in front of a repartition."""
+    """Drops records without a key in front of a repartition, unless a left join behind it wants them."""
+
+    keeps_null_keys: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -281,6 +289,15 @@ class TableReduce(TableNode):
 @dataclass(frozen=True, kw_only=True)
 class TableToStream(Node):
     """A table's changes as records."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamGlobalJoin(Node):
+    """Each record with the row of a global table that `key_selector` names; with `left` also without one."""
+
+    key_selector: Callable[[Any, Any], Any]
+    joiner: Callable[[Any, Any], Any]
+    left: bool
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 A sub-topology is one stage, unless its own output comes back to it through a repartition (a stream joined with a table
 made of that same stream). Then it is cut: nodes behind the repartition, and all that share a store with them, run in a
-later stage, and a relay hands them the records of earlier ones.
+later stage, and a relay hands them the records of earlier ones. A global table is part of every stage that reads it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from headrace._graph.global_tables import replicated
 from headrace._graph.graph import Graph, SubTopology
 from headrace._graph.nodes import Node, Sink, Source
 from headrace.errors import TopologyError
@@ -45,7 +46,8 @@ def stages(graph: Graph) -> tuple[SubTopology, ...]:
             for parent in node.parents
         )
         members.setdefault(place, []).append(replace(node, parents=parents))
-    return _ordered({place: SubTopology(place[0], tuple(nodes)) for place, nodes in members.items()})
+    cut = {place: SubTopology(place[0], tuple(nodes)) for place, nodes in members.items()}
+    return _ordered(replicated(graph, cut))
 
 
 def _relay(

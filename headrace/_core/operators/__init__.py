@@ -13,6 +13,7 @@ from headrace._core.operators.stream_branch import StreamBranch
 from headrace._core.operators.stream_count import StreamCount
 from headrace._core.operators.stream_filter import StreamFilter
 from headrace._core.operators.stream_flat_map import StreamFlatMap, StreamFlatMapValues
+from headrace._core.operators.stream_global_join import StreamGlobalJoin
 from headrace._core.operators.stream_map import StreamMap, StreamMapValues, StreamMapValuesWithKey, StreamSelectKey
 from headrace._core.operators.stream_reduce import StreamReduce
 from headrace._core.operators.table_aggregate import TableAggregate
@@ -41,6 +42,7 @@ __all__ = [
     "StreamFlatMap",
     "StreamFlatMapValues",
     "StreamForEach",
+    "StreamGlobalJoin",
     "StreamMap",
     "StreamMapValues",
     "StreamMapValuesWithKey",

@@ -58,6 +58,8 @@ class Plan:
 
     def latest_ms(self, topic: str, clock_ms: int | None) -> int | None:
         """The highest timestamp in a topic that is not refused; `None` if all are taken, or another is extracted."""
+        if topic in self.global_topics:
+            return None
         blueprint = self.reader_of[topic].blueprint
         guard = blueprint.defaults.guard
         return None if guard is None or clock_ms is None or topic in blueprint.extractors else clock_ms + guard.ahead_ms
@@ -100,7 +102,12 @@ class Plan:
     def source_topics(self) -> tuple[str, ...]:
         """User topics read, sorted."""
         read = {topic for stage in self.stages for topic in stage.blueprint.sub.source_topics}
-        return tuple(sorted(read - self.internal_topics))
+        return tuple(sorted((read | self.global_topics) - self.internal_topics))
+
+    @cached_property
+    def global_topics(self) -> frozenset[str]:
+        """User topics that go whole to every task of the stages that read them."""
+        return frozenset(topic for stage in self.stages for topic in stage.blueprint.sub.global_topics)
 
     @cached_property
     def places(self) -> tuple[tuple[str, int], ...]:
@@ -113,8 +120,14 @@ class Plan:
 
     @cached_property
     def reader_of(self) -> dict[str, Stage]:
-        """The stage that reads each topic."""
+        """The stage that reads each topic but global ones."""
         return {topic: stage for stage in self.stages for topic in stage.blueprint.sub.source_topics}
+
+    def readers_of(self, topic: str) -> tuple[Stage, ...]:
+        """The stages that read a topic: a global one may have several."""
+        if topic in self.global_topics:
+            return tuple(stage for stage in self.stages if topic in stage.blueprint.sub.global_topics)
+        return (self.reader_of[topic],)
 
     @cached_property
     def routes(self) -> tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]:
@@ -126,7 +139,7 @@ def partition_counts(graph: Graph, user_topics: Mapping[str, int]) -> tuple[dict
     """Partitions of every topic and tasks of every stage. An internal topic has as many as its writers have tasks.
 
     Output topics that do not exist yet get as many partitions as the stage that writes them has tasks. All stages of
-    one sub-topology have the same tasks.
+    one sub-topology have the same tasks. Global topics make no tasks; a stage that reads nothing else has one.
     """
     for topic in graph.source_topics:
         if topic not in user_topics:
@@ -139,7 +152,7 @@ def partition_counts(graph: Graph, user_topics: Mapping[str, int]) -> tuple[dict
     counts = {topic: user_topics[topic] for topic in graph.source_topics}
     tasks: list[int] = []
     for sub in stages(graph):
-        number = max(counts[topic] for topic in sub.source_topics)
+        number = max((counts[topic] for topic in sub.source_topics), default=1)
         tasks.append(number)
         for sink in sub.sinks:
             if sink.internal:
