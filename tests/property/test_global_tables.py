@@ -88,3 +88,32 @@ def test_driver_and_plan_write_the_same_records_when_the_table_comes_first(rows,
         }
     found = run(rows, records, cuts)
     assert {topic: sorted(row for rows in found[topic].values() for row in rows) for topic in expected} == expected
+
+
+class Holding(hr.Processor):
+    """Keeps the table in a field, which travels with the task from batch to batch."""
+
+    def init(self, context):
+        super().init(context)
+        self.rows = context.state_store("rows")
+
+    def process(self, record):
+        self.context.forward(record.with_value(self.rows.get(record.value)))
+
+
+def test_a_processor_that_holds_on_to_the_table_sees_it_grow(tmp_path):
+    builder = hr.StreamsBuilder()
+    builder.global_table("rows", store="rows")
+    builder.stream("in").process(Holding, stores=["rows"]).to("out")
+    topics = hr.LocalTopics(tmp_path / "topics")
+    topics.create("rows", partitions=3)
+    topics.create("in", partitions=2)
+    runner = PlanRunner(builder.build(), tmp_path)
+    for number in range(3):
+        topics.produce("in", [hr.Record("k", "a", number), hr.Record("k", "b", number)])
+        if number != 1:
+            topics.produce("rows", [hr.Record("ab"[number // 2], number, 10 + number)])
+        while runner.run_batch(2):
+            pass
+    written = [row[1] for rows in runner.output("out").values() for row in rows]
+    assert written == [b"[0,10]", None, b"[0,10]", None, b"[0,10]", b"[2,12]"]
