@@ -343,6 +343,19 @@ def test_a_table_that_nobody_joins_can_be_asked():
         assert driver.store("rows").get("a") == "A"
 
 
+def test_a_topology_made_further_by_hand_lets_processors_read_a_global_table_but_not_follow_it():
+    builder = StreamsBuilder()
+    builder.global_table("table", store="rows", name="table")
+    topology = builder.build().add_source("read", "in").add_processor("watch", Watch, parents="read")
+    topology.connect_processor_and_state_stores("watch", "rows").add_sink("write", "out", parents="watch")
+    with TopologyTestDriver(topology) as driver:
+        driver.input_topic("table").pipe("a", "A", 7)
+        driver.input_topic("in").pipe("k", "a", 3)
+        assert triples(driver.output_topic("out").read_all()) == [("k", ["a", ["A", 7]], 3)]
+    with pytest.raises(TopologyError, match="names 'table' of a global table as parent; its records end in the table"):
+        topology.add_sink("changes", "changes", parents="table")
+
+
 AS_A_GLOBAL_TABLE = "as a global table, and a topic can be read only once"
 
 
