@@ -30,7 +30,7 @@ def _with_dead_letters(graph: Graph, topic: str) -> Graph:
         raise ConfigError(message)
     nodes: list[Node] = []
     for node in graph.nodes:
-        if not isinstance(node, Source) or node.internal:
+        if not isinstance(node, Source) or node.internal or node.is_global:
             nodes.append(node)
             continue
         name = f"{node.name}-dead-letter-sink"

@@ -36,7 +36,7 @@ class Node:
     """A named vertex; `parents` are the names of the nodes whose records it receives.
 
     `tables` are the names of those whose rows it looks up; `stores` include theirs, and `reads` are those that it never
-    writes.
+    writes. `global_stores` are those of global tables that it reads: they do not tie it to other nodes, as `stores` do.
     """
 
     name: str
@@ -44,6 +44,7 @@ class Node:
     stores: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
+    global_stores: tuple[str, ...] = ()
 
     @property
     def internal_stores(self) -> tuple[str, ...]:
@@ -60,8 +61,9 @@ class Node:
 class Source(Node):
     """Reads topics. An internal one reads what a repartition sink of the same topology wrote.
 
-    Records that it refuses go to `dead_letters`, a child, if there is one. What an earlier stage of the same task has
-    handed over comes before all else that follows from the same input record.
+    Of a global one every task gets all records. Records that a source refuses go to `dead_letters`, a child, if there
+    is one. What an earlier stage of the same task has handed over comes before all else that follows from the same
+    input record.
     """
 
     topics: tuple[str, ...]
@@ -69,6 +71,7 @@ class Source(Node):
     value_serde: Serde[Any] | None
     timestamp_extractor: Extractor | None = None
     internal: bool = False
+    is_global: bool = False
     dead_letters: str | None = None
     handed_over: bool = False
 
@@ -301,6 +304,19 @@ class TableReduce(TableNode):
 @dataclass(frozen=True, kw_only=True)
 class TableToStream(Node):
     """A table's changes as records."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamGlobalJoin(Node):
+    """Each record with the row of a global table that `key_selector` names; with `left` also without one."""
+
+    key_selector: Callable[[Any, Any], Any]
+    joiner: Callable[[Any, Any], Any]
+    left: bool
+
+    @property
+    def takes_null_keys(self) -> bool:
+        return self.left
 
 
 @dataclass(frozen=True, kw_only=True)

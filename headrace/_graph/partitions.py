@@ -13,7 +13,8 @@ def partition_counts(graph: Graph, user_topics: Mapping[str, int]) -> tuple[dict
     """Partitions of every topic and tasks of every stage.
 
     An internal topic has as many partitions as the topics it is joined with, else as its writers have tasks. Output
-    topics that do not exist yet get as many as the stage that writes them has tasks.
+    topics that do not exist yet get as many as the stage that writes them has tasks. Global topics make no tasks; a
+    stage that reads nothing else has one.
     """
     for topic in graph.source_topics:
         if topic not in user_topics:
@@ -57,7 +58,7 @@ def _settled(cut: Iterable[SubTopology], fixed: Mapping[str, int], groups: Itera
 
 
 def _tasks(stage: SubTopology, counts: Mapping[str, int]) -> int:
-    return max(counts[topic] for topic in stage.source_topics)
+    return max((counts[topic] for topic in stage.source_topics), default=1)
 
 
 def _groups(copartitions: Iterable[Copartition]) -> list[set[str]]:

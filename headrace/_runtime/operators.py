@@ -100,7 +100,10 @@ def _own_store(node: nodes.Node) -> str | None:
 
 _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
     nodes.Source: lambda node, defaults: ops.Source(
-        node.name, *defaults.serdes(node), None if node.internal else defaults.guard, node.dead_letters
+        node.name,
+        *defaults.serdes(node),
+        None if node.internal or node.is_global else defaults.guard,
+        node.dead_letters,
     ),
     nodes.Sink: lambda node, defaults: ops.Sink(node.name, node.topic, *defaults.serdes(node)),
     nodes.Filter: lambda node, _: ops.StreamFilter(node.name, node.predicate, keep=node.keep),
@@ -152,7 +155,6 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
     nodes.TableReduce: lambda node, _: ops.TableReduce(
         node.name, node.stores[0], node.adder, node.subtractor, send_old_values=node.send_old_values
     ),
-    nodes.Process: lambda node, _: ops.UserProcessor(node.name, node.factory, node.stores, fixed_key=node.fixed_key),
     nodes.TableJoin: lambda node, _: ops.TableJoin(
         node.name,
         node.tables[0],
@@ -208,5 +210,11 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
         versioned=node.versioned,
     ),
     nodes.TableCopy: lambda node, _: ops.TableCopy(node.name, node.stores[0]),
+    nodes.StreamGlobalJoin: lambda node, _: ops.StreamGlobalJoin(
+        node.name, node.global_stores[0], node.key_selector, node.joiner, left=node.left
+    ),
+    nodes.Process: lambda node, _: ops.UserProcessor(
+        node.name, node.factory, node.stores, node.global_stores, fixed_key=node.fixed_key
+    ),
     nodes.TableToStream: lambda node, _: ops.TableToStream(node.name),
 }

@@ -49,9 +49,28 @@ def columnar_forms(sources: Mapping[str, ops.Source], stores: Stores) -> dict[st
         written: list[str] = []
         form = _children(source, Layout(source.key_serde, source.value_serde), stores, written)
         # Two ways to one topic interleave record by record, which batches cannot do.
-        if form is not None and source.children and len(set(written)) == len(written):
+        if (
+            form is not None
+            and source.children
+            and len(set(written)) == len(written)
+            and not _sees_itself(source, stores)
+        ):
             forms[topic] = form
     return forms
+
+
+def _sees_itself(source: Operator, stores: Stores) -> bool:
+    """Whether rows are looked up that the same records change: each would have to see those before it, and no more."""
+    behind = [source]
+    for operator in behind:
+        behind += operator.children
+    looked_up = [stores.tables[join.table_name] for join in behind if isinstance(join, ops.StreamTableJoin)]
+    changed = [
+        stores.kept[writer.store_name]
+        for writer in behind
+        if isinstance(writer, ops.TableSource | ops.StreamCount) and writer.store_name is not None
+    ]
+    return any(rows is store for rows in looked_up for store in changed)
 
 
 def _children(operator: Operator, layout: Layout, stores: Stores, written: list[str]) -> Form | None:
