@@ -7,11 +7,13 @@ from datetime import timedelta
 from typing import Any
 
 from headrace._graph.graph import Graph
-from headrace._graph.nodes import Node, Sink, Source, Suppress, WindowedAggregate, stream_time_table
-from headrace._graph.stores import KeyValue, Session, Store, SuppressBuffer, TimestampedWindow
+from headrace._graph.nodes import Node, Sink, Source, StreamJoin, Suppress, WindowedAggregate, stream_time_table
+from headrace._graph.stores import KeyValue, Session, Store, SuppressBuffer, TimestampedWindow, Unjoined, Window
 from headrace.config import StreamsConfig
 from headrace.errors import ConfigError
 from headrace.serdes import Bytes, Long, Serde, SessionWindowed, Windowed
+
+_FORGETTING = Window | TimestampedWindow | Session | SuppressBuffer | Unjoined
 
 
 def configured(graph: Graph, config: StreamsConfig) -> Graph:
@@ -42,10 +44,12 @@ def _with_key_times(graph: Graph, idle_ms: int | None) -> Graph:
     stores = dict(graph.stores)
     nodes: list[Node] = []
     for node in graph.nodes:
-        if isinstance(node, WindowedAggregate | Suppress):
+        if isinstance(node, WindowedAggregate | Suppress | StreamJoin):
             stores |= {name: _by_key(stores[name]) for name in node.stores}
-            times = stream_time_table(node.name)
-            key_serde = _inner(graph.stores[node.stores[0]].key_serde)
+            times = stream_time_table(node.join if isinstance(node, StreamJoin) else node.name)
+            key_serde = graph.stores[node.stores[0]].key_serde
+            if isinstance(node, Suppress):
+                key_serde = _inner(key_serde)
             stores[times] = KeyValue(name=times, key_serde=key_serde, value_serde=Long())
             nodes.append(replace(node, stores=(*node.stores, times), idle_ms=idle_ms))
         else:
@@ -54,7 +58,7 @@ def _with_key_times(graph: Graph, idle_ms: int | None) -> Graph:
 
 
 def _by_key(store: Store) -> Store:
-    return replace(store, by_key=True) if isinstance(store, TimestampedWindow | Session | SuppressBuffer) else store
+    return replace(store, by_key=True) if isinstance(store, _FORGETTING) else store
 
 
 def _inner(key_serde: Serde[Any] | None) -> Serde[Any] | None:

@@ -45,3 +45,9 @@ def add_repartition(
     )
     graph.add(Source(name=source_name, topics=(topic,), key_serde=key_serde, value_serde=value_serde, internal=True))
     return source_name
+
+
+def skip_repartition(graph: GraphBuilder) -> None:
+    """Uses up the names of a repartition that is not added as there is one already; Kafka Streams does too."""
+    for prefix in ("KSTREAM-SINK-", "KSTREAM-FILTER-", "KSTREAM-SOURCE-"):
+        graph.names.generate(prefix)

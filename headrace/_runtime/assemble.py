@@ -47,7 +47,7 @@ class TaskBlueprint:
     def ticks(self) -> bool:
         """Whether its tasks have something to do by the wall clock: they then run in every batch."""
         return self.has_processors or any(
-            isinstance(node, nodes.WindowedAggregate | nodes.Suppress) and node.idle_ms is not None
+            isinstance(node, nodes.WindowedAggregate | nodes.Suppress | nodes.StreamJoin) and node.idle_ms is not None
             for node in self.sub.nodes
         )
 

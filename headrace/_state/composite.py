@@ -22,6 +22,7 @@ EXPIRY: Final = b"\x07"
 BY_TIME: Final = b"\x08"
 BY_KEY_AND_TIME: Final = b"\x09"
 USAGE: Final = b"\x0a"
+NEXT: Final = b"\x0b"
 
 MAX_TIME: Final = (1 << 63) - 1
 TIME_SIZE: Final = 8

@@ -93,12 +93,12 @@ class _Windows(TypedStore[K], Generic[K, S]):
         """All windows, by serialized key, then start."""
         return self._of_keys(None, None, 0, MAX_TIME)
 
-    def _put(self, key: K, start_ms: int, raw: bytes | None) -> None:
+    def _put(self, key: bytes, start_ms: int, raw: bytes | None) -> None:
         sequence = self._sequence
         if sequence is None:
-            self._entries.put(self.key_bytes(key), start_ms, b"", raw)
+            self._entries.put(key, start_ms, b"", raw)
         elif raw is not None:
-            self._entries.put(self.key_bytes(key), start_ms, sequence.next(), raw)
+            self._entries.put(key, start_ms, sequence.next(), raw)
 
     def _shown(self, raw: bytes) -> S:
         raise NotImplementedError
@@ -145,7 +145,11 @@ class WindowStore(_Windows[K, V]):
 
     def put(self, key: K, value: V | None, start_ms: int) -> None:
         """Stores the value of a window; `None` removes it, or is ignored if duplicates are retained."""
-        self._put(key, start_ms, self.value_serde.serialize(value))
+        self._put(self.key_bytes(key), start_ms, self.value_serde.serialize(value))
+
+    def put_bytes(self, key: bytes, raw: bytes | None, start_ms: int) -> None:
+        """`put` for an operator that has the bytes of key and value."""
+        self._put(key, start_ms, raw)
 
     def _shown(self, raw: bytes) -> V:
         value: V = self._read_value(raw)
@@ -175,7 +179,7 @@ class TimestampedWindowStore(_Windows[K, Timestamped[V]], Generic[K, V]):
     def put(self, key: K, value: V | None, start_ms: int, timestamp_ms: int) -> None:
         """Stores the value of a window with its timestamp; a value of `None` removes the window."""
         raw = self.value_serde.serialize(value)
-        self._put(key, start_ms, None if raw is None else with_timestamp(raw, timestamp_ms))
+        self._put(self.key_bytes(key), start_ms, None if raw is None else with_timestamp(raw, timestamp_ms))
 
     def _shown(self, raw: bytes) -> Timestamped[V]:
         value: V = self._read_value(raw[TIMESTAMP_SIZE:])

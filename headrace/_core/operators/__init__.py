@@ -13,7 +13,10 @@ from headrace._core.operators.stream_branch import StreamBranch
 from headrace._core.operators.stream_count import StreamCount
 from headrace._core.operators.stream_filter import StreamFilter
 from headrace._core.operators.stream_flat_map import StreamFlatMap, StreamFlatMapValues
+from headrace._core.operators.stream_join import JoinSettings, StreamJoin
+from headrace._core.operators.stream_join_window import StreamJoinWindow
 from headrace._core.operators.stream_map import StreamMap, StreamMapValues, StreamMapValuesWithKey, StreamSelectKey
+from headrace._core.operators.stream_outer_join import StreamOuterJoin
 from headrace._core.operators.stream_reduce import StreamReduce
 from headrace._core.operators.table_aggregate import TableAggregate
 from headrace._core.operators.table_filter import TableFilter
@@ -28,6 +31,7 @@ from headrace._core.operators.versioned_table_source import VersionedTableSource
 from headrace._core.operators.windowed_operator import WindowSettings
 
 __all__ = [
+    "JoinSettings",
     "NullKeyFilter",
     "PassThrough",
     "SessionWindowAggregate",
@@ -41,9 +45,12 @@ __all__ = [
     "StreamFlatMap",
     "StreamFlatMapValues",
     "StreamForEach",
+    "StreamJoin",
+    "StreamJoinWindow",
     "StreamMap",
     "StreamMapValues",
     "StreamMapValuesWithKey",
+    "StreamOuterJoin",
     "StreamPeek",
     "StreamPrint",
     "StreamReduce",
