@@ -13,7 +13,6 @@ from headrace.errors import StateError
 
 STORE_TIME: Final = b"\x00"
 ENTRY: Final = b"\x01"
-SEQUENCE: Final = b"\x02"
 KEY_TIME: Final = b"\x03"
 SEGMENT_SIZE: Final = b"\x04"
 LATEST: Final = b"\x05"
@@ -44,6 +43,16 @@ def escaped(key: bytes) -> bytes:
 def unescaped(part: bytes) -> bytes:
     """The key that `escaped` was given."""
     return part[: -len(_END)].replace(b"\x00\xff", b"\x00")
+
+
+def leading_key(data: bytes) -> bytes:
+    r"""The key whose escaped form some bytes start with.
+
+    Example:
+        >>> leading_key(escaped(b"a\x00b") + b"more")
+        b'a\x00b'
+    """
+    return unescaped(data[: data.index(_END) + len(_END)])
 
 
 def beyond(part: bytes) -> bytes:

@@ -11,7 +11,7 @@ from headrace._state.clocks import KeyClock, RetentionClock
 from headrace._state.segmented import SegmentedEntries
 
 
-class TimedEntries(Protocol):
+class Entries(Protocol):
     """Values by key, time and a fixed number of further bytes; expired ones read as absent.
 
     Iterators are lazy and live, as `api` defines. What they yield first ends in the time and the further bytes.
@@ -22,6 +22,20 @@ class TimedEntries(Protocol):
     def put(self, key: bytes, time_ms: int, rest: bytes, raw: bytes | None) -> None:
         """Writes or, with `None`, deletes; ignored if it would be expired at once."""
         ...
+
+    def of_key(self, key: bytes, from_ms: int, to_ms: int) -> Iterator[tuple[bytes, bytes]]:
+        """Entries of one key by time, both ends inclusive."""
+        ...
+
+    def of_keys(
+        self, first: bytes | None, last: bytes | None, from_ms: int, to_ms: int
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """Entries by key, then time, all ends inclusive, `None` open; what they yield first starts with the key."""
+        ...
+
+
+class TimedEntries(Entries, Protocol):
+    """Entries of which one is there for each key, time and further bytes; many can be written at once."""
 
     def places(self, keys: Sequence[bytes], times_ms: Sequence[int]) -> list[bytes]:
         """Where entries without further bytes lie, for `put_many` and reads that know them to be alive."""
@@ -40,16 +54,6 @@ class TimedEntries(Protocol):
 
         All times ever put are multiples of `step_ms`.
         """
-        ...
-
-    def of_key(self, key: bytes, from_ms: int, to_ms: int) -> Iterator[tuple[bytes, bytes]]:
-        """Entries of one key by time, both ends inclusive."""
-        ...
-
-    def of_keys(
-        self, first: bytes | None, last: bytes | None, from_ms: int, to_ms: int
-    ) -> Iterator[tuple[bytes, bytes]]:
-        """Entries by key, then time, all ends inclusive, `None` open; what they yield first starts with the key."""
         ...
 
 

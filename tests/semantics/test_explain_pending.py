@@ -160,7 +160,7 @@ def test_closed_merged_and_deleted_windows_wait_no_longer():
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("counts", "'counts' holds nothing back. Results are held back by suppress(...) and by windows with "),
+        ("counts", "'counts' holds nothing back. Results are held back by suppress(...), by left and "),
         ("hold-store", "'hold-store' is neither a store nor an operator. Did you mean 'held-store'?"),
     ],
 )

@@ -66,7 +66,8 @@ class StreamJoin(Operator):
             return
         joined, forward, headers = self._joined, self.forward, record.headers
         last_ms = max(0, timestamp_ms + self._after_ms)
-        for other_ms, other in self._other.fetch(key, timestamp_ms - self._before_ms, last_ms):
+        found = self._other.fetch_duplicates(self._other.key_bytes(key), timestamp_ms - self._before_ms, last_ms)
+        for other_ms, other in found:
             forward(Record(key, joined(value, other), latest(timestamp_ms, other_ms), headers))
 
     def close_idle(self) -> None:

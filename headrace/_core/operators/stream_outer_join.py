@@ -91,7 +91,7 @@ class StreamOuterJoin(StreamJoin):
         assert timestamp_ms is not None
         joined, forward, remove, other_is_left = self._joined, self.forward, self._unjoined.remove, not self._is_left
         met = False
-        for other_ms, other in self._other.fetch(key, timestamp_ms - self._before_ms, last_ms):
+        for other_ms, other in self._other.fetch_duplicates(key_bytes, timestamp_ms - self._before_ms, last_ms):
             met = True
             remove(key_bytes, other_ms, is_left=other_is_left)
             forward(Record(key, joined(value, other), latest(timestamp_ms, other_ms), headers))
