@@ -174,7 +174,8 @@ class StreamJoin(Node):
 
     `join` is the name both sides share; `window` the store of this side's own records. The windows are as seen from
     this side. Records that wait for a partner are in `unjoined`, a store of both sides; `is_outer` tells whether
-    those of this side do. After `idle_ms` of silence of a key on the wall clock they are given up.
+    those of this side do, `other_is_outer` those of the other. After `idle_ms` of silence of a key on the wall clock
+    they are given up.
     """
 
     join: str
@@ -182,6 +183,7 @@ class StreamJoin(Node):
     joiner: Callable[[Any, Any], Any]
     is_left: bool
     is_outer: bool
+    other_is_outer: bool
     before_ms: int
     after_ms: int
     grace_ms: int

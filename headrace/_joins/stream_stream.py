@@ -63,6 +63,7 @@ def join_streams(left: KStream[Any, Any], right: KStream[Any, Any], join: Join) 
             joiner=join.joiner,
             is_left=side is sides[0],
             is_outer=side.is_outer,
+            other_is_outer=other.is_outer,
             before_ms=side.before_ms,
             after_ms=side.after_ms,
             grace_ms=within.grace_ms,

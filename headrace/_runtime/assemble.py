@@ -9,6 +9,7 @@ from typing import Any
 
 from headrace._core import operators as ops
 from headrace._core.columnar.compile import columnar_forms
+from headrace._core.columnar.join_forms import join_forms
 from headrace._core.context import Collector, TaskContext
 from headrace._core.metrics import Metrics
 from headrace._core.operator import Operator
@@ -101,12 +102,14 @@ class TaskBlueprint:
             assert isinstance(operator, Source)
             sources.update(dict.fromkeys(node.topics, operator))
         times = stores.get(PARTITION_TIMES)
-        forms = columnar_forms(sources, typed) if columnar and not self.has_processors else {}
+        in_columns = columnar and not self.has_processors
+        forms = columnar_forms(sources, typed) if in_columns else {}
+        joins = join_forms(sources, typed) if in_columns else {}
         processors: Callable[[], Processors] | None = None
         if self.has_processors:
             users = [operator for operator in built.values() if isinstance(operator, ops.UserProcessor)]
             processors = partial(Processors, context, users, stores[TASK], revive)
-        return Task(context, list(built.values()), sources, forms, self.extractors, times, processors)
+        return Task(context, list(built.values()), sources, forms, joins, self.extractors, times, processors)
 
     def operator_on(self, node: nodes.Node, partition: int, stores: Mapping[str, ByteStore]) -> Operator:
         """One operator by itself on the stores of a task: to be asked about them, not to be run."""

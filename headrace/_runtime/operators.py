@@ -72,6 +72,7 @@ def _stream_join(node: nodes.StreamJoin) -> Operator:
         joiner=node.joiner,
         is_left=node.is_left,
         is_outer=node.is_outer,
+        other_is_outer=node.other_is_outer,
         before_ms=node.before_ms,
         after_ms=node.after_ms,
         grace_ms=node.grace_ms,

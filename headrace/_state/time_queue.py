@@ -64,9 +64,13 @@ class TimeQueue:
         first, end = self._first_place(), self._prefix + time_bytes(last_ms + 1)
         if first is None or first >= end:
             return
-        for place, _ in self._contents.range(first, end):
+        # Not up to `end`: so that it is known, in the end, which is the first.
+        for place, _ in self._contents.range(first, self._end):
             self._floor, self._known = place, True
+            if place >= end:
+                return
             yield self._entry(place)
+        self._floor, self._known = self._end, True
 
     def first_from(self, time_ms: int, key: bytes = b"") -> tuple[int, bytes] | None:
         """The earliest entry that is not before a time and key."""

@@ -85,6 +85,8 @@ class UnjoinedStore(TypedStore[K], Generic[K]):
         self.contents = contents
         self._queues = tuple(TimeQueue(contents, BY_TIME + side) for side in _SIDES)
         self._queues_of: dict[bytes, tuple[TimeQueue, ...]] | None = {} if each_key else None
+        # Only who writes holds on to it: to a reader it can change at any moment.
+        self._held_count: int | None = None
 
     def add(self, key: bytes, value: Any, timestamp_ms: int, *, is_left: bool) -> None:
         """A record waits, under the bytes of its key."""
@@ -212,7 +214,8 @@ class UnjoinedStore(TypedStore[K], Generic[K]):
             self.contents.put(self._next_place(key), time_bytes(time_ms))
 
     def _count(self, more: int) -> None:
-        self.contents.put(USAGE, _COUNT.pack(self.waiting() + more))
+        count = self._held_count = (self.waiting() if self._held_count is None else self._held_count) + more
+        self.contents.put(USAGE, _COUNT.pack(count))
 
 
 def _sided(entries: Iterator[tuple[int, bytes]], is_left: int) -> Iterator[tuple[int, int, bytes]]:

@@ -37,8 +37,8 @@ class _Windows(TypedStore[K], Generic[K, S]):
         super().__init__(key_serde, value_serde, name)
         self.contents = contents
         self.window_size_ms = window_size_ms
-        self._listed = listed_entries(contents, clock, window_size_ms) if retain_duplicates else None
-        self._entries: Entries = self._listed or timed_entries(contents, clock)
+        self.listed = listed_entries(contents, clock, window_size_ms) if retain_duplicates else None
+        self._entries: Entries = self.listed or timed_entries(contents, clock)
 
     @overload
     def fetch(self, key: K, start_ms: int, /) -> S | None: ...
@@ -140,7 +140,7 @@ class WindowStore(_Windows[K, V]):
 
     def fetch_duplicates(self, key: bytes, from_ms: int, to_ms: int) -> list[tuple[int, V]]:
         """`fetch` of a store that retains duplicates, for an operator that has the bytes of the key."""
-        entries, read = self._listed, self._read_value
+        entries, read = self.listed, self._read_value
         assert entries is not None
         return [(start_ms, read(raw)) for start_ms, raw in entries.within(key, from_ms, to_ms)]
 

@@ -1,4 +1,5 @@
 import logging
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -251,8 +252,13 @@ def test_lists_of_duplicates_are_closed_when_they_have_grown_long(clock):
 def test_lists_of_duplicates_expire_a_few_per_put():
     contents = MemoryStore()
     store = window_store(retention_ms=30, contents=contents, retain_duplicates=True)
-    fill(store, *((f"k{n}", n, n % 10) for n in range(12)), *(("z", 0, start_ms) for start_ms in (70, 71, 72, 73)))
-    assert [leading_key(place[9:]) for place in places(contents)] == [b"z"]
+    fill(store, *((f"k{n}", n, n % 10) for n in range(100)), ("z", 0, 70))
+    left = []
+    for start_ms in range(71, 71 + 48):
+        store.put("z", 0, start_ms)
+        left.append(sum(leading_key(place[9:]) != b"z" for place in places(contents)))
+    assert (left[0], left[-1]) == (100, 0)
+    assert max(before - after for before, after in pairwise(left)) == 64
 
 
 def test_with_a_clock_per_key_lists_of_duplicates_expire_by_their_own_key():

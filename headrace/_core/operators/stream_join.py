@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from headrace._core.context import TaskContext
@@ -13,12 +13,14 @@ from headrace._state.bykey import forget
 from headrace._state.window_store import WindowStore
 from headrace.record import Record
 
+Partners = Sequence[tuple[int, Any]]  # timestamps and values
+
 
 class JoinSettings(NamedTuple):
     """One side of a join: names of its own store and of the other side's, and how far apart partners may be.
 
     `before_ms` and `after_ms` are as seen from this side. `unjoined` names the store of records without a partner, if
-    there is an outer side; `is_outer` tells whether it is this one.
+    there is an outer side; `is_outer` and `other_is_outer` tell which.
     """
 
     window: str
@@ -27,6 +29,7 @@ class JoinSettings(NamedTuple):
     joiner: Callable[[Any, Any], Any]
     is_left: bool
     is_outer: bool
+    other_is_outer: bool
     before_ms: int
     after_ms: int
     grace_ms: int
@@ -57,17 +60,25 @@ class StreamJoin(Operator):
                 self.idle = self._clock.idle  # one of the two sides closes for both
 
     def process(self, record: AnyRecord) -> None:
-        key, value, timestamp_ms = record.key, record.value, record.timestamp_ms
+        key, timestamp_ms = record.key, record.timestamp_ms
+        assert timestamp_ms is not None
+        if key is None or record.value is None:
+            self.meet(record, ())
+            return
+        other, from_ms, to_ms = self._other, timestamp_ms - self._before_ms, max(0, timestamp_ms + self._after_ms)
+        self.meet(record, other.fetch_duplicates(other.key_bytes(key), from_ms, to_ms))
+
+    def meet(self, record: AnyRecord, partners: Partners) -> None:
+        """Handles a record whose partners are known; one without a key or a value has none."""
+        key, value, timestamp_ms, headers = record.key, record.value, record.timestamp_ms, record.headers
         assert timestamp_ms is not None
         if self._clock is not None:
             self._clock.advance(key, timestamp_ms)
         if key is None or value is None:
             self._drop(record)
             return
-        joined, forward, headers = self._joined, self.forward, record.headers
-        last_ms = max(0, timestamp_ms + self._after_ms)
-        found = self._other.fetch_duplicates(self._other.key_bytes(key), timestamp_ms - self._before_ms, last_ms)
-        for other_ms, other in found:
+        joined, forward = self._joined, self.forward
+        for other_ms, other in partners:
             forward(Record(key, joined(value, other), latest(timestamp_ms, other_ms), headers))
 
     def close_idle(self) -> None:

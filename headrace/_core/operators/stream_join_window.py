@@ -14,11 +14,11 @@ class StreamJoinWindow(Operator):
 
     def __init__(self, name: str, store: str) -> None:
         super().__init__(name)
-        self._store_name = store
+        self.store_name = store
 
     def init(self, context: TaskContext) -> None:
         super().init(context)
-        self._store: WindowStore[Any, Any] = context.store(self._store_name)
+        self._store: WindowStore[Any, Any] = context.store(self.store_name)
 
     def process(self, record: AnyRecord) -> None:
         store, key, value = self._store, record.key, record.value

@@ -6,7 +6,7 @@ from typing import Any
 
 from headrace._core.context import TaskContext
 from headrace._core.operator import AnyRecord
-from headrace._core.operators.stream_join import JoinSettings, StreamJoin
+from headrace._core.operators.stream_join import JoinSettings, Partners, StreamJoin
 from headrace._core.timestamps import latest
 from headrace._state.unjoined_store import Unjoined, UnjoinedStore, Waits
 from headrace.pending import PendingTask
@@ -27,6 +27,7 @@ class StreamOuterJoin(StreamJoin):
         self._own_wait_ms = own_ms
         self._waits = Waits(others_ms, own_ms) if settings.is_left else Waits(own_ms, others_ms)
         self._is_left, self._is_outer = settings.is_left, settings.is_outer
+        self._other_is_outer = settings.other_is_outer
 
     def init(self, context: TaskContext) -> None:
         super().init(context)
@@ -36,8 +37,8 @@ class StreamOuterJoin(StreamJoin):
         self._advance = self._clock.advance
         self._unjoined: UnjoinedStore[Any] = context.store(self.settings.unjoined)
 
-    def process(self, record: AnyRecord) -> None:
-        key, value, timestamp_ms = record.key, record.value, record.timestamp_ms
+    def meet(self, record: AnyRecord, partners: Partners) -> None:
+        key, value, timestamp_ms, headers = record.key, record.value, record.timestamp_ms, record.headers
         assert timestamp_ms is not None
         time_ms = self._advance(key, timestamp_ms)
         if key is None or value is None:
@@ -48,11 +49,14 @@ class StreamOuterJoin(StreamJoin):
             return
         key_bytes = self._unjoined.key_bytes(key)
         if timestamp_ms == time_ms:
-            self._give_up(key_bytes, time_ms, record.headers)
-        last_ms = max(0, timestamp_ms + self._after_ms)
-        if self._meet(record, key_bytes, last_ms) or not self._is_outer:
+            self._give_up(key_bytes, time_ms, headers)
+        for other_ms, other in partners:
+            if self._other_is_outer:
+                self._unjoined.remove(key_bytes, other_ms, is_left=not self._is_left)
+            self.forward(Record(key, self._joined(value, other), latest(timestamp_ms, other_ms), headers))
+        if partners or not self._is_outer:
             return
-        if last_ms < time_ms:
+        if max(0, timestamp_ms + self._after_ms) < time_ms:
             self.forward(record.with_value(self._joined(value, None)))
         else:
             self._unjoined.add(key_bytes, value, timestamp_ms, is_left=self._is_left)
@@ -84,18 +88,6 @@ class StreamOuterJoin(StreamJoin):
             release_key=oldest.key if time.by_key else None,
             stream_time_ms=time.reached(oldest.key),
         )
-
-    def _meet(self, record: AnyRecord, key_bytes: bytes, last_ms: int) -> bool:
-        """Writes the results of a record and its partners, who then wait no longer; tells whether there were any."""
-        key, value, timestamp_ms, headers = record.key, record.value, record.timestamp_ms, record.headers
-        assert timestamp_ms is not None
-        joined, forward, remove, other_is_left = self._joined, self.forward, self._unjoined.remove, not self._is_left
-        met = False
-        for other_ms, other in self._other.fetch_duplicates(key_bytes, timestamp_ms - self._before_ms, last_ms):
-            met = True
-            remove(key_bytes, other_ms, is_left=other_is_left)
-            forward(Record(key, joined(value, other), latest(timestamp_ms, other_ms), headers))
-        return met
 
     def _give_up(self, key_bytes: bytes, time_ms: int, headers: Headers) -> None:
         next_ms = self._unjoined.next_ms(key_bytes)
