@@ -31,7 +31,8 @@ class Columns(NamedTuple):
 class Chunk:
     """Consecutive records on one way into a task; order and timestamps are known before they are loaded.
 
-    `load` reads them, `load_batch` as Arrow. `origin` tells apart who wrote to the same topic.
+    `load` reads them, `load_batch` as Arrow. `origin` tells apart who wrote to the same topic. What an earlier stage of
+    the same task has `handed_over` comes before all else that follows from the same input record.
     """
 
     topic: str
@@ -40,6 +41,7 @@ class Chunk:
     load: Callable[[], Columns]
     load_batch: Callable[[], pa.RecordBatch] | None = None
     origin: tuple[int, int] = (0, 0)
+    handed_over: bool = False
 
     @property
     def rows(self) -> int:
@@ -81,15 +83,18 @@ def merged_batches(
 def _processing_order(chunks: Sequence[Chunk], order: Order) -> npt.NDArray[np.intp] | None:
     """The permutation that puts rows into processing order, `None` if they are in it.
 
-    Records that descend from the same input record and come different ways go by smallest head timestamp, as the
-    queues of a Kafka Streams task do; then in the order of their chunks.
+    Of the records that descend from the same input record and come different ways, those handed over go first, in the
+    order of their chunks; the others by smallest head timestamp, as the queues of a Kafka Streams task do, then in the
+    order of their chunks.
     """
     ways = {(chunk.topic, chunk.origin): number for number, chunk in enumerate(chunks)}
     if len(ways) == 1:
         return sorted_rows(order)
-    way_of = np.repeat([ways[chunk.topic, chunk.origin] for chunk in chunks], [chunk.rows for chunk in chunks])
+    sizes = [chunk.rows for chunk in chunks]
+    way_of = np.repeat([ways[chunk.topic, chunk.origin] for chunk in chunks], sizes)
+    turn = np.where(np.repeat([chunk.handed_over for chunk in chunks], sizes), way_of, len(chunks))
     timestamps = np.concatenate([chunk.timestamps for chunk in chunks])
-    return sorted_rows((*order, head_times((*order, way_of), timestamps)))
+    return sorted_rows((*order, turn, head_times((*order, way_of), timestamps)))
 
 
 def _runs(chunk_of: np.ndarray, row_of: np.ndarray) -> Iterator[Run]:

@@ -48,7 +48,6 @@ class LocalRuntime:
         sinks = [sink for blueprint in self._blueprints for sink in blueprint.sub.sinks if sink.internal]
         self._internal = {sink.topic for sink in sinks}
         self._relays = {sink.topic for sink in sinks if sink.relay}
-        self._handed_over = {topic for blueprint in self._blueprints for topic in blueprint.sub.handed_over}
         self._durable: dict[tuple[int, int, str], MemoryStore] = {}
         self._offsets: dict[tuple[str, int], int] = {}
         self._ranks: dict[tuple[str, int], int] = {}
@@ -129,7 +128,7 @@ class LocalRuntime:
         outputs: list[tuple[str, Message]] = []
         for stage, blueprint in enumerate(self._blueprints):
             topics = blueprint.sub.source_topics
-            arrived = {where: pending[where] for where in sorted(pending, key=self._turn) if where[0] in topics}
+            arrived = {where: pending[where] for where in sorted(pending) if where[0] in topics}
             ticking = self._partitions(stage) if tick and blueprint.ticks else set()
             for task_partition in sorted({partition for _, partition in arrived} | ticking):
                 inputs = {name: records for (name, p), records in arrived.items() if p == task_partition}
@@ -140,10 +139,6 @@ class LocalRuntime:
                     else:
                         outputs.append((sink_topic, written))
         return outputs
-
-    def _turn(self, place: tuple[str, int]) -> tuple[bool, tuple[str, int]]:
-        """What was handed over comes first."""
-        return place[0] not in self._handed_over, place
 
     def _partitions(self, stage: int) -> set[int]:
         """Those that a stage with state has had tasks for."""
@@ -173,6 +168,7 @@ class _LocalTask:
     ) -> None:
         self._runtime = runtime
         self._durable = durable
+        self._handed_over = blueprint.sub.handed_over
         self._stores = {name: OverlayStore(store) for name, store in durable.items()}
         self._metrics = Metrics()
         self._written: list[tuple[str, int, Message]] = []
@@ -197,7 +193,8 @@ class _LocalTask:
         self, inputs: dict[str, list[tuple[Order, Message]]], *, tick: bool
     ) -> Iterator[tuple[str, Order, Message]]:
         self._task.context.system_time_ms = self._runtime.wall_clock_ms
-        for _ in self._task.process([_chunk(topic, records) for topic, records in inputs.items()]):
+        chunks = [_chunk(topic, records, handed_over=topic in self._handed_over) for topic, records in inputs.items()]
+        for _ in self._task.process(chunks):
             pass
         yield from self._taken()
         if tick:
@@ -220,7 +217,7 @@ class _LocalTask:
         return self._metrics.drain()
 
 
-def _chunk(topic: str, records: list[tuple[Order, Message]]) -> Chunk:
+def _chunk(topic: str, records: list[tuple[Order, Message]], *, handed_over: bool) -> Chunk:
     orders = Order(*(np.concatenate(columns) for columns in zip(*(order for order, _ in records), strict=True)))
     messages = [message for _, message in records]
     headers = [message.headers for message in messages]
@@ -230,4 +227,5 @@ def _chunk(topic: str, records: list[tuple[Order, Message]]) -> Chunk:
         [message.timestamp_ms for message in messages],
         headers if any(headers) else None,
     )
-    return Chunk(topic, orders, np.array(columns.timestamps, np.int64), lambda: columns)
+    timestamps = np.array(columns.timestamps, np.int64)
+    return Chunk(topic, orders, timestamps, lambda: columns, handed_over=handed_over)

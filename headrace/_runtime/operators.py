@@ -203,6 +203,8 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
         left=node.left,
         versioned=node.versioned,
     ),
-    nodes.TableCopy: lambda node, _: ops.TableCopy(node.name, node.stores[0]),
+    nodes.TableCopy: lambda node, _: ops.TableCopy(node.name),
+    nodes.HandOver: lambda node, _: ops.HandOver(node.name, node.number),
+    nodes.TakeOver: lambda node, _: ops.TakeOver(node.name, node.number),
     nodes.TableToStream: lambda node, _: ops.TableToStream(node.name),
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +93,7 @@ class StageProcessor(StatefulProcessor):
 def _sorted_out(plan: Plan, received: Iterable[Frame]) -> tuple[Tick, list[Chunk]]:
     """The tick of the batch, if there is one, and the records."""
     tick, chunks = Tick(0, ""), []
-    for frame in sorted(received, key=partial(_made, plan)):
+    for frame in sorted(received, key=_made):
         if frame.channel == TICK:
             tick = msgspec.json.decode(frame.payload, type=Tick)
         else:
@@ -110,18 +109,18 @@ def _as_row(frame: Frame) -> Row:
     return Row(**frame._asdict())
 
 
-def _made(plan: Plan, frame: Frame) -> tuple[bool, int, int, int, int]:
+def _made(frame: Frame) -> tuple[int, int, int, int]:
     """Decides between records that descend from the same input record: never by how the batch was cut."""
-    later = frame.channel == TICK or plan.topics[frame.channel] not in plan.handed_over
-    return later, frame.hop, frame.origin, frame.channel, frame.seq
+    return frame.hop, frame.origin, frame.channel, frame.seq
 
 
 def _chunk(plan: Plan, frame: Frame) -> Chunk:
-    payload = frame.payload
+    topic, payload = plan.topics[frame.channel], frame.payload
     return Chunk(
-        plan.topics[frame.channel],
+        topic,
         *frames.decode_order(payload),
         lambda: frames.to_columns(frames.decode(payload)),
         lambda: frames.decode(payload),
         (frame.hop, frame.origin),
+        handed_over=topic in plan.handed_over,
     )
