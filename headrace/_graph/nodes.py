@@ -403,6 +403,10 @@ class StreamForeignKeySelect(Node):
 
 
 @dataclass(frozen=True, kw_only=True)
+    @property
+    def takes_null_keys(self) -> bool:
+        return self.left
+
 class StreamForeignKeyJoin(Node):
     """Joins records with the row of their foreign key."""
 
