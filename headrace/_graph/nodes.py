@@ -375,12 +375,13 @@ class ForeignKeyAnswer(Node):
 
 @dataclass(frozen=True, kw_only=True)
 class ForeignKeyChange(Node):
-    """Answers all rows that refer to a foreign row that changes."""
+    """Answers all rows that refer to a foreign row that changes; `of_itself` if they are rows of the same table."""
 
     key_serde: Serde[Any] | None
     foreign_serde: Serde[Any] | None
     foreign_value_serde: Serde[Any] | None
     left: bool
+    of_itself: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -388,6 +389,7 @@ class ForeignKeyResolve(Node):
     """Makes results of answers."""
 
     joiner: Callable[[Any, Any], Any]
+    key_serde: Serde[Any] | None
     value_serde: Serde[Any] | None
     foreign_value_serde: Serde[Any] | None
 
@@ -401,12 +403,12 @@ class StreamForeignKeySelect(Node):
     value_serde: Serde[Any] | None
     left: bool
 
-
-@dataclass(frozen=True, kw_only=True)
     @property
     def takes_null_keys(self) -> bool:
         return self.left
 
+
+@dataclass(frozen=True, kw_only=True)
 class StreamForeignKeyJoin(Node):
     """Joins records with the row of their foreign key."""
 

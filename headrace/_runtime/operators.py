@@ -183,9 +183,14 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
         defaults.keys(node.foreign_serde),
         defaults.values(node.foreign_value_serde),
         left=node.left,
+        of_itself=node.of_itself,
     ),
     nodes.ForeignKeyResolve: lambda node, defaults: ops.ForeignKeyResolve(
-        node.name, node.joiner, defaults.values(node.value_serde), defaults.values(node.foreign_value_serde)
+        node.name,
+        node.joiner,
+        defaults.keys(node.key_serde),
+        defaults.values(node.value_serde),
+        defaults.values(node.foreign_value_serde),
     ),
     nodes.StreamForeignKeySelect: lambda node, defaults: ops.StreamForeignKeySelect(
         node.name,
