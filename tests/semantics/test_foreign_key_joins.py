@@ -9,6 +9,7 @@ import pytest
 import headrace as hr
 from headrace import Record, Stores, StreamsBuilder, TopologyError, serdes
 from headrace.testing import TopologyTestDriver
+from tests.support.runtimes import DriverRuntime
 from tests.support.steps import each_step, slashed
 
 MS = timedelta(milliseconds=1)
@@ -64,13 +65,13 @@ def test_tables_on_spark_join_as_in_the_driver(runtime, kind):
     assert [f"{record.key}={record.value}" for record in outputs["out"]] == expected
 
 
-def test_a_result_has_the_headers_of_the_record_that_caused_it(runtime):
+def test_a_result_has_the_headers_of_the_record_that_caused_it():
     steps = [
         ("right", "A", "a1", 1, (("of", b"right"),)),
         ("left", "p", "A:1", 2, (("of", b"left"),)),
         ("right", "A", "a2", 3, (("of", b"right again"),)),
     ]
-    outputs, _ = runtime.run(joined("join"), steps)
+    outputs, _ = DriverRuntime().run(joined("join"), steps)
     assert outputs["out"] == [
         Record("p", "A:1/a1", 2, (("of", b"left"),)),
         Record("p", "A:1/a2", 3, (("of", b"right again"),)),

@@ -13,6 +13,7 @@ import pytest
 import headrace as hr
 from headrace import PendingTask, Record, Stores, StreamsBuilder, Suppressed, Window, Windowed, serdes
 from headrace.testing import TopologyTestDriver
+from tests.support.runtimes import DriverRuntime
 from tests.support.steps import each_step, slashed
 
 MS = timedelta(milliseconds=1)
@@ -26,12 +27,12 @@ def test_a_record_meets_the_row_that_it_has_just_put(runtime):
     assert outputs["out"] == [Record("k", "a/a", 1), Record("k", "b/b", 2), Record("j", "c/c", 3)]
 
 
-def test_a_record_meets_the_count_of_those_before_it(runtime):
+def test_a_record_meets_the_count_of_those_before_it():
     builder = StreamsBuilder()
     stream = builder.stream("in")
     counts = stream.select_key(lambda key, value: key).group_by_key().count()
     stream.left_join(counts, slashed).to("out")
-    outputs, _ = runtime.run(builder.build(), [("in", "k", "a", 1), ("in", "k", "b", 2), ("in", "k", "c", 3)])
+    outputs, _ = DriverRuntime().run(builder.build(), [("in", "k", "a", 1), ("in", "k", "b", 2), ("in", "k", "c", 3)])
     assert outputs["out"] == [Record("k", "a/None", 1), Record("k", "b/1", 2), Record("k", "c/2", 3)]
 
 
@@ -61,11 +62,11 @@ def test_a_row_is_there_before_a_result_with_an_earlier_timestamp_meets_it(runti
     assert outputs["out"] == [Record("k", "2/c", 5)]
 
 
-def test_changes_of_a_table_meet_their_row(runtime):
+def test_changes_of_a_table_meet_their_row():
     builder = StreamsBuilder()
     table = builder.table("in")
     table.to_stream().map(lambda key, value: (key, value)).join(table, slashed).to("out")
-    outputs, _ = runtime.run(builder.build(), [("in", "k", "a", 1), ("in", "j", "b", 2), ("in", "k", "c", 3)])
+    outputs, _ = DriverRuntime().run(builder.build(), [("in", "k", "a", 1), ("in", "j", "b", 2), ("in", "k", "c", 3)])
     assert outputs["out"] == [Record("k", "a/a", 1), Record("j", "b/b", 2), Record("k", "c/c", 3)]
 
 

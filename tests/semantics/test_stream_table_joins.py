@@ -9,6 +9,7 @@ import pytest
 import headrace as hr
 from headrace import Pending, PendingTask, Record, Stores, StreamsBuilder, TopologyError, serdes
 from headrace.testing import TopologyTestDriver
+from tests.support.runtimes import DriverRuntime
 from tests.support.steps import each_step, slashed
 
 MS = timedelta(milliseconds=1)
@@ -327,8 +328,8 @@ def test_what_cannot_be_joined_is_refused_with_a_reason(call, said):
     assert said in str(refused.value)
 
 
-def test_a_failing_joiner_is_told_with_its_operator_and_record(runtime):
+def test_a_failing_joiner_is_told_with_its_operator_and_record():
     builder = StreamsBuilder()
     builder.stream("in").join(builder.table("table"), lambda value, row: value // row, name="ratio").to("out")
     with pytest.raises(hr.ProcessingError, match=r"ratio failed on record in-0@0 \(key 'k', timestamp 2\)"):
-        runtime.run(builder.build(), [("table", "k", 0, 1), ("in", "k", 1, 2)])
+        DriverRuntime().run(builder.build(), [("table", "k", 0, 1), ("in", "k", 1, 2)])

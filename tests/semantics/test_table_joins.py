@@ -9,6 +9,7 @@ import pytest
 import headrace as hr
 from headrace import Record, Stores, StreamsBuilder, Suppressed, TopologyError, serdes
 from headrace.testing import TopologyTestDriver
+from tests.support.runtimes import DriverRuntime
 from tests.support.steps import each_step, slashed
 
 MS = timedelta(milliseconds=1)
@@ -93,10 +94,10 @@ def test_tables_on_spark_join_as_in_the_driver(runtime, kind):
     assert [f"{record.key}={record.value}" for record in outputs["out"]] == expected
 
 
-def test_a_result_has_the_headers_of_the_record_that_caused_it(runtime):
+def test_a_result_has_the_headers_of_the_record_that_caused_it():
     topology = joined("join")
     steps = [("left", "k", "l", 1, (("of", b"left"),)), ("right", "k", "r", 2, (("of", b"right"),))]
-    outputs, _ = runtime.run(topology, steps)
+    outputs, _ = DriverRuntime().run(topology, steps)
     assert outputs["out"] == [Record("k", "l/r", 2, (("of", b"right"),))]
 
 
