@@ -4,6 +4,7 @@ from headrace import serdes
 from headrace.branched import BranchedKStream
 from headrace.builder import StreamsBuilder
 from headrace.change import Change
+from headrace.cogrouped import CogroupedKStream, SessionWindowedCogroupedKStream, TimeWindowedCogroupedKStream
 from headrace.config import StreamsConfig
 from headrace.emit import EmitStrategy
 from headrace.errors import (
@@ -53,6 +54,7 @@ __all__ = [
     "BufferConfig",
     "Cancellable",
     "Change",
+    "CogroupedKStream",
     "ConfigError",
     "ConsumerRecord",
     "EmitStrategy",
@@ -73,6 +75,7 @@ __all__ = [
     "Record",
     "RecordMetadata",
     "SerdeError",
+    "SessionWindowedCogroupedKStream",
     "SessionWindowedKStream",
     "SessionWindows",
     "SlidingWindows",
@@ -83,6 +86,7 @@ __all__ = [
     "StreamsConfig",
     "StreamsError",
     "Suppressed",
+    "TimeWindowedCogroupedKStream",
     "TimeWindowedKStream",
     "TimeWindows",
     "To",

@@ -9,8 +9,6 @@ from conformance import functions as f
 from conformance.registry import ms, topology
 from conformance.topologies.tables import versioned_table
 
-_GLOBAL = "global tables"
-
 
 @topology("stream-table-join")
 def inner(builder: hr.StreamsBuilder) -> None:
@@ -63,19 +61,19 @@ def grace_left(builder: hr.StreamsBuilder, *, history: int, grace: int) -> None:
     _stream(builder).left_join(versioned_table(builder, "table", history), f.joined, grace=ms(grace)).to("out")
 
 
-@topology("global-table-join", requires=_GLOBAL)
+@topology("global-table-join")
 def global_inner(builder: hr.StreamsBuilder) -> None:
     table = builder.global_table("table")
     _stream(builder).join(table, f.joined, key_selector=lambda _, value: f.head(value)).to("out")
 
 
-@topology("global-table-left-join", requires=_GLOBAL)
+@topology("global-table-left-join")
 def global_left(builder: hr.StreamsBuilder) -> None:
     table = builder.global_table("table")
     _stream(builder).left_join(table, f.joined, key_selector=lambda _, value: f.head(value)).to("out")
 
 
-@topology("global-table-join-by-key", requires=_GLOBAL)
+@topology("global-table-join-by-key")
 def global_by_key(builder: hr.StreamsBuilder) -> None:
     _stream(builder).join(builder.global_table("table"), f.joined, key_selector=lambda key, _: key).to("out")
 

@@ -10,7 +10,6 @@ from conformance.registry import topology
 from conformance.topologies.tables import versioned_table
 
 
-
 @topology("table-table-join")
 def inner(builder: hr.StreamsBuilder, *, stored: bool = False) -> None:
     left, right = _tables(builder)

@@ -31,8 +31,8 @@ class Columns(NamedTuple):
 class Chunk:
     """Consecutive records on one way into a task; order and timestamps are known before they are loaded.
 
-    `load` reads them, `load_batch` as Arrow. `origin` tells apart who wrote to the same topic. What an earlier stage of
-    the same task has `handed_over` comes before all else that follows from the same input record.
+    `load` reads them, `load_batch` as Arrow. `origin` tells apart who wrote to the same topic. What is `handed_over` by
+    an earlier stage would not leave the task in Kafka Streams.
     """
 
     topic: str
@@ -83,18 +83,18 @@ def merged_batches(
 def _processing_order(chunks: Sequence[Chunk], order: Order) -> npt.NDArray[np.intp] | None:
     """The permutation that puts rows into processing order, `None` if they are in it.
 
-    Of the records that descend from the same input record and come different ways, those handed over go first, in the
-    order of their chunks; the others by smallest head timestamp, as the queues of a Kafka Streams task do, then in the
-    order of their chunks.
+    Of records that descend from the same input record, those handed over go first, whatever their timestamps: Kafka
+    Streams takes them before anything it reads from a topic. Others that come different ways go by smallest head
+    timestamp, as the queues of its tasks do; then in the order of their chunks.
     """
     ways = {(chunk.topic, chunk.origin): number for number, chunk in enumerate(chunks)}
     if len(ways) == 1:
         return sorted_rows(order)
-    sizes = [chunk.rows for chunk in chunks]
-    way_of = np.repeat([ways[chunk.topic, chunk.origin] for chunk in chunks], sizes)
-    turn = np.where(np.repeat([chunk.handed_over for chunk in chunks], sizes), way_of, len(chunks))
-    timestamps = np.concatenate([chunk.timestamps for chunk in chunks])
-    return sorted_rows((*order, turn, head_times((*order, way_of), timestamps)))
+    way_of = np.repeat([ways[chunk.topic, chunk.origin] for chunk in chunks], [chunk.rows for chunk in chunks])
+    timestamps = np.concatenate(
+        [np.full(chunk.rows, -1) if chunk.handed_over else chunk.timestamps for chunk in chunks]
+    )
+    return sorted_rows((*order, head_times((*order, way_of), timestamps)))
 
 
 def _runs(chunk_of: np.ndarray, row_of: np.ndarray) -> Iterator[Run]:

@@ -37,8 +37,8 @@ class TaskContext:
     """One per task. `order` places the records of the current batch; `position` is the current one's row in it.
 
     `topic` is where the task read it, a user's topic or an internal one. `places` are topic and partition by
-    `Order.source`. `tables` are the rows of those that operators look up, by name. Times and `agenda` are for tasks
-    with processors of the user's; the runner sets `system_time_ms`.
+    `Order.source`. `tables` are the rows of those that operators look up, by name, `global_tables` what processors
+    may read, by store. Times and `agenda` are for tasks with processors; the runner sets `system_time_ms`.
     """
 
     task_id: str
@@ -50,6 +50,7 @@ class TaskContext:
     places: Sequence[tuple[str, int]]
     tables: Mapping[str, Any] = field(default_factory=dict)
     system_time_ms: int = 0
+    global_tables: Mapping[str, Any] = field(default_factory=dict)
     stream_time_ms: int = -1
     punctuating: bool = False
     position: int = 0

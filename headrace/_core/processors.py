@@ -63,7 +63,8 @@ class Processors:
         contexts = {f"context {name}": operator.given for name, operator in self._operators.items()}
         kinds = {f"class {name}": operator.kind for name, operator in self._operators.items()}
         stores = {f"store {name}": store for name, store in self._context.stores.items()}
-        return {"agenda": self._agenda, **contexts, **kinds, **stores}
+        tables = {f"table {name}": rows for name, rows in self._context.global_tables.items()}
+        return {"agenda": self._agenda, **contexts, **kinds, **stores, **tables}
 
     @property
     def life(self) -> Life:

@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
 
-import pyarrow as pa
-
-from headrace._core.chunk import Chunk, Columns, merged, merged_batches
+from headrace._core.chunk import Chunk, Columns, merged_batches
 from headrace._core.columnar.batch import of_records
 from headrace._core.columnar.compile import Form
 from headrace._core.columnar.failing import RowError
 from headrace._core.context import TaskContext
-from headrace._core.extraction import extracted
+from headrace._core.decoding import Decoder, Stretch
 from headrace._core.failure import idle_error, processing_error
+from headrace._core.global_tables import GlobalTables
 from headrace._core.operator import Operator
 from headrace._core.operators.source import Source
 from headrace._core.order import Order
 from headrace._core.processors import Processors
-from headrace._state.api import ByteStore
 from headrace.processor import PunctuationType
 from headrace.record import Record
-from headrace.timestamps import Extractor
 
 _HAND_OUT_ROWS = 20_000
-
-_Decoded = tuple[Sequence[Any], Sequence[Any], Columns]
 
 
 class Task:
@@ -34,10 +28,9 @@ class Task:
     Args:
         context: what the operators share.
         operators: all operators of the sub-topology, connected.
-        sources: the source of each topic.
+        decoder: knows the source of each topic of which the task has a partition.
         forms: the batch form of what follows a topic's source, where there is one.
-        extractors: for topics whose event time is not the record's own timestamp.
-        partition_times: where the time each input partition has reached is kept, for the extractors.
+        tables: takes in the topics that the task has whole.
         processors: those of the user's among the operators, if there are any.
     """
 
@@ -45,17 +38,15 @@ class Task:
         self,
         context: TaskContext,
         operators: Sequence[Operator],
-        sources: Mapping[str, Source],
+        decoder: Decoder,
         forms: Mapping[str, Form],
-        extractors: Mapping[str, Extractor],
-        partition_times: ByteStore | None,
+        tables: GlobalTables,
         processors: Callable[[], Processors] | None = None,
     ) -> None:
         self.context = context
-        self._sources = sources
+        self._decoder = decoder
         self._forms = forms
-        self._extractors = extractors
-        self._partition_times = partition_times
+        self._tables = tables
         self._operators = operators
         for operator in operators:
             operator.init(context)
@@ -64,9 +55,11 @@ class Task:
     def process(self, chunks: Sequence[Chunk]) -> Iterator[None]:
         """Processes all records of a batch; stops now and then, for what was written so far to be taken away.
 
-        The order of the records is then in the context, where `position` counts through it.
+        Global tables take in theirs first, so that the others meet all of them. The order of the records is then in
+        the context, where `position` counts through it.
         """
-        chunks = [self._with_extracted_times(chunk) for chunk in chunks if chunk.rows]
+        arrived = self._tables.apply([chunk for chunk in chunks if chunk.rows])
+        chunks = [self._decoder.with_extracted_times(chunk) for chunk in arrived]
         if not chunks:
             return
         yield from self._process(chunks)
@@ -107,38 +100,28 @@ class Task:
         if form is not None:
             yield from self._process_columns(form, chunks)
             return
-        self.context.order, runs = merged(chunks)
-        loaded: dict[int, _Decoded] = {}
-        first = handed_out = 0
-        for index, start, stop in runs:
-            chunk = chunks[index]
-            source = self._sources[chunk.topic]
-            if index not in loaded:
-                loaded[index] = self._decoded(source, chunk)
-                self.context.metrics.add(source.name, "records_in", chunk.rows)
-            self.context.topic = chunk.topic
-            self._forward(source, loaded[index], start, stop, first)
-            first += stop - start
-            if stop == chunk.rows:
-                del loaded[index]
-            if first - handed_out >= _HAND_OUT_ROWS:
-                handed_out = first
+        handed_out = 0
+        for stretch in self._decoder.in_order(chunks):
+            self._forward(stretch)
+            done = stretch.first + stretch.stop - stretch.start
+            if done - handed_out >= _HAND_OUT_ROWS:
+                handed_out = done
                 yield
 
     def _form_for(self, chunks: Sequence[Chunk]) -> Form | None:
         """The batch form, if all input comes the one way that has it: batches of two ways cannot interleave."""
         topic = chunks[0].topic
-        if topic in self._extractors or any(chunk.topic != topic or not chunk.load_batch for chunk in chunks):
+        if topic in self._decoder.extractors or any(chunk.topic != topic or not chunk.load_batch for chunk in chunks):
             return None
-        latest_ms = self._sources[topic].latest_ms
+        latest_ms = self._decoder.sources[topic].latest_ms
         if any(int(chunk.timestamps.max()) > latest_ms for chunk in chunks):
             return None  # the record path refuses records one by one
         return self._forms.get(topic)
 
     def _process_columns(self, form: Form, chunks: Sequence[Chunk]) -> Iterator[None]:
         self.context.topic = chunks[0].topic
-        source = self._sources[self.context.topic]
-        self.context.order, batches = merged_batches(chunks, lambda chunk: self._valid_batch(source, chunk))
+        source = self._decoder.sources[self.context.topic]
+        self.context.order, batches = merged_batches(chunks, self._decoder.valid_batch)
         first = 0
         for records in batches:
             self.context.metrics.add(source.name, "records_in", records.num_rows)
@@ -152,22 +135,8 @@ class Task:
             first += records.num_rows
             yield
 
-    def _valid_batch(self, source: Source, chunk: Chunk) -> pa.RecordBatch:
-        assert chunk.load_batch is not None
-        records = chunk.load_batch()
-        if not source.accepts(records):
-            self._raise_undecodable(source, chunk, chunk.load())
-        return records
-
-    def _forward(
-        self,
-        source: Source,
-        records: _Decoded,
-        start: int,
-        stop: int,
-        first: int,
-    ) -> None:
-        keys, values, columns = records
+    def _forward(self, stretch: Stretch) -> None:
+        source, (keys, values, columns), start, stop, first = stretch
         context, forward, processors = self.context, source.forward, self.processors
         timestamps, headers = columns.timestamps, columns.headers
         latest_ms = source.latest_ms
@@ -188,39 +157,6 @@ class Task:
                 ) from error
             if processors is not None:
                 processors.punctuate(PunctuationType.STREAM_TIME)
-
-    def _decoded(self, source: Source, chunk: Chunk) -> _Decoded:
-        columns = chunk.load()
-        try:
-            keys, values = source.decode(columns.keys, columns.values)
-        except Exception:
-            self._raise_undecodable(source, chunk, columns)
-            raise
-        return keys, values, columns
-
-    def _raise_undecodable(self, source: Source, chunk: Chunk, columns: Columns) -> None:
-        for row, (key, value) in enumerate(zip(columns.keys, columns.values, strict=True)):
-            try:
-                source.decode([key], [value])
-            except Exception as error:
-                raise processing_error(
-                    error,
-                    self.context.task_id,
-                    self.context.metadata_at(chunk.order, row),
-                    key=key,
-                    timestamp_ms=columns.timestamps[row],
-                    operator=source.name,
-                ) from error
-
-    def _with_extracted_times(self, chunk: Chunk) -> Chunk:
-        extractor = self._extractors.get(chunk.topic)
-        if extractor is None:
-            return chunk
-        source = self._sources[chunk.topic]
-        keys, values, columns = self._decoded(source, chunk)
-        place = self.context.places[int(chunk.order.source[0])]
-        assert self._partition_times is not None
-        return extracted(chunk, columns, keys, values, place, extractor, self._partition_times, source, self.context)
 
 
 def _refuse(source: Source, columns: Columns, row: int) -> None:

@@ -30,7 +30,7 @@ def _with_dead_letters(graph: Graph, topic: str) -> Graph:
         raise ConfigError(message)
     nodes: list[Node] = []
     for node in graph.nodes:
-        if not isinstance(node, Source) or node.internal:
+        if not isinstance(node, Source) or node.internal or node.is_global:
             nodes.append(node)
             continue
         name = f"{node.name}-dead-letter-sink"
@@ -56,7 +56,8 @@ def _with_key_times(graph: Graph, idle_ms: int | None) -> Graph:
 
 def _by_key(store: Store, node: WindowedAggregate | Suppress) -> Store:
     if isinstance(store, TimestampedWindow) and isinstance(node, WindowedAggregate):
-        return replace(store, by_key=True, told=isinstance(node.windows, TimeWindows))
+        # One of several owners cannot tell what none of them needs any more.
+        return replace(store, by_key=True, told=isinstance(node.windows, TimeWindows) and not node.sharing)
     return replace(store, by_key=True) if isinstance(store, TimestampedWindow | Session | SuppressBuffer) else store
 
 

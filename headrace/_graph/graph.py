@@ -41,8 +41,18 @@ class SubTopology:
 
     @cached_property
     def source_topics(self) -> tuple[str, ...]:
-        """All topics read, user topics and internal ones, without repetition, in order of declaration."""
-        return tuple(dict.fromkeys(topic for source in self.sources for topic in source.topics))
+        """Topics of which each task reads its partition, user topics and internal ones, in order of declaration."""
+        return _topics(source for source in self.sources if not source.is_global)
+
+    @cached_property
+    def global_topics(self) -> tuple[str, ...]:
+        """Topics that each task reads whole."""
+        return _topics(source for source in self.sources if source.is_global)
+
+    @property
+    def is_global(self) -> bool:
+        """Whether it is a global table, which other tasks have in them: it has none of its own."""
+        return bool(self.global_topics) and not self.source_topics
 
     @cached_property
     def internal_topics(self) -> frozenset[str]:
@@ -67,7 +77,7 @@ class SubTopology:
 
 
 class Copartition(NamedTuple):
-    """A join whose two sides are read from topics that must have as many partitions, the one as the other."""
+    """A join or cogroup whose sides are read from topics that must have as many partitions, the one as the other."""
 
     operation: str
     topics: tuple[str, ...]
@@ -110,6 +120,15 @@ class Graph:
             SubTopology(number, tuple(sorted(members[home], key=lambda node: position[node.name])))
             for number, home in enumerate(sorted(members))
         )
+
+    @cached_property
+    def global_tables(self) -> dict[str, SubTopology]:
+        """Global tables by the name of their store."""
+        return {store: sub for sub in self.sub_topologies if sub.is_global for store in sub.stores}
+
+    @cached_property
+    def global_topics(self) -> frozenset[str]:
+        return frozenset(topic for table in self.global_tables.values() for topic in table.global_topics)
 
     @cached_property
     def source_topics(self) -> tuple[str, ...]:
@@ -204,9 +223,11 @@ class GraphBuilder:
         return store
 
     def connect(self, name: str, stores: Iterable[str]) -> None:
-        """Lets a node use more stores."""
-        node = self.node(name)
-        self.replace(replace(node, stores=tuple(dict.fromkeys((*node.stores, *stores)))))
+        """Lets a node use more stores; those of global tables it may read."""
+        node, tables = self.node(name), self.build().global_tables
+        used = dict.fromkeys((*node.stores, *node.global_stores, *stores))
+        own = tuple(store for store in used if store not in tables)
+        self.replace(replace(node, stores=own, global_stores=tuple(store for store in used if store in tables)))
 
     def copartition(self, operation: str, node: str, other: str) -> None:
         """Has the topics that two nodes read from partitioned alike."""
@@ -225,9 +246,15 @@ class GraphBuilder:
         """The source that already reads exactly these topics; topics shared with another source are refused."""
         for node in self.sources():
             if set(node.topics) & set(topics):
+                shared = sorted(set(node.topics) & set(topics))
+                if node.is_global:
+                    message = (
+                        f"Topic {shared[0]!r} is already read by source {node.name!r} as a global table, and a topic "
+                        "can be read only once. Use that table, or write its records to another topic as well."
+                    )
+                    raise TopologyError(message)
                 if node.topics == topics:
                     return node
-                shared = sorted(set(node.topics) & set(topics))
                 message = (
                     f"Topic {shared[0]!r} is already read by source {node.name!r} together with other topics "
                     f"({known_names(node.topics)}). Read each topic once and reuse the stream."
@@ -235,8 +262,13 @@ class GraphBuilder:
                 raise TopologyError(message)
         return None
 
-    def writers_of(self, topics: tuple[str, ...]) -> tuple[str, ...]:
-        """The names of the sinks that write these topics."""
+    def before(self, node: Node) -> tuple[str, ...]:
+        """The names of the nodes whose records a node receives; those of a repartition come from its sinks."""
+        if isinstance(node, Source) and node.internal:
+            return self._writers_of(node.topics)
+        return node.parents
+
+    def _writers_of(self, topics: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(node.name for node in self._nodes.values() if isinstance(node, Sink) and node.topic in topics)
 
     def build(self) -> Graph:

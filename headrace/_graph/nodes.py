@@ -36,7 +36,7 @@ class Node:
     """A named vertex; `parents` are the names of the nodes whose records it receives.
 
     `tables` are the names of those whose rows it looks up; `stores` include theirs, and `reads` are those that it never
-    writes.
+    writes. `global_stores` are those of global tables that it reads: they do not tie it to other nodes, as `stores` do.
     """
 
     name: str
@@ -44,6 +44,7 @@ class Node:
     stores: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
+    global_stores: tuple[str, ...] = ()
 
     @property
     def internal_stores(self) -> tuple[str, ...]:
@@ -60,8 +61,9 @@ class Node:
 class Source(Node):
     """Reads topics. An internal one reads what a repartition sink of the same topology wrote.
 
-    Records that it refuses go to `dead_letters`, a child, if there is one. What an earlier stage of the same task has
-    handed over comes before all else that follows from the same input record.
+    Of a global one every task gets all records. Records that a source refuses go to `dead_letters`, a child, if there
+    is one. What an earlier stage of the same task has handed over comes before all else that follows from the same
+    input record.
     """
 
     topics: tuple[str, ...]
@@ -69,6 +71,7 @@ class Source(Node):
     value_serde: Serde[Any] | None
     timestamp_extractor: Extractor | None = None
     internal: bool = False
+    is_global: bool = False
     dead_letters: str | None = None
     handed_over: bool = False
 
@@ -208,7 +211,8 @@ class WindowedAggregate(TableNode):
     """Folds the records of a key into an aggregate per window; `merger` is for sessions, `counts` if that is all.
 
     `emit_on_close` holds results back until their window closes. Records too late for a window go to `late_sink`, a
-    child, if there is one. After `idle_ms` of silence of a key on the wall clock, its windows close.
+    child, if there is one. After `idle_ms` of silence of a key on the wall clock, its windows close; the key must be
+    silent also to those that share its store, the other aggregations of a cogroup.
     """
 
     windows: Windows
@@ -218,12 +222,18 @@ class WindowedAggregate(TableNode):
     counts: bool = False
     emit_on_close: bool = False
     late_sink: str | None = None
+    sharing: tuple[str, ...] = ()
     idle_ms: int | None = None
 
     @property
     def internal_stores(self) -> tuple[str, ...]:
         held = (open_windows(self.name),) if self.emit_on_close else ()
         return (STREAM_TIMES, *held, *((idle_keys(self.name),) if self.idle_ms is not None else ()))
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableMerge(TableNode):
+    """The changes of several aggregations on one store, as one table: its rows are in the store they share."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -294,6 +304,19 @@ class TableReduce(TableNode):
 @dataclass(frozen=True, kw_only=True)
 class TableToStream(Node):
     """A table's changes as records."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamGlobalJoin(Node):
+    """Each record with the row of a global table that `key_selector` names; with `left` also without one."""
+
+    key_selector: Callable[[Any, Any], Any]
+    joiner: Callable[[Any, Any], Any]
+    left: bool
+
+    @property
+    def takes_null_keys(self) -> bool:
+        return self.left
 
 
 @dataclass(frozen=True, kw_only=True)

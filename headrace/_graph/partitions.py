@@ -1,4 +1,4 @@
-"""How many partitions every topic has and how many tasks every stage, and the refusal of joins of unequal topics."""
+"""How many partitions every topic has and how many tasks every stage; unequal topics that must meet are refused."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ def partition_counts(graph: Graph, user_topics: Mapping[str, int]) -> tuple[dict
     """Partitions of every topic and tasks of every stage.
 
     An internal topic has as many partitions as the topics it is joined with, else as its writers have tasks. Output
-    topics that do not exist yet get as many as the stage that writes them has tasks.
+    topics that do not exist yet get as many as the stage that writes them has tasks. Global topics make no tasks; a
+    stage that reads nothing else has one.
     """
     for topic in graph.source_topics:
         if topic not in user_topics:
@@ -60,7 +61,7 @@ def _settled(cut: Iterable[SubTopology], known: Mapping[str, int], groups: Itera
 
 
 def _tasks(stage: SubTopology, counts: Mapping[str, int]) -> int:
-    return max(counts[topic] for topic in stage.source_topics)
+    return max((counts[topic] for topic in stage.source_topics), default=1)
 
 
 def _groups(copartitions: Iterable[Copartition]) -> list[set[str]]:
@@ -99,6 +100,6 @@ def _cure(first: str, second: str, fixed: Mapping[str, int], asked: Mapping[str,
             "leave out partitions=, and it has as many as what it is joined with."
         )
     return (
-        f"Deal one anew before the join, e.g. builder.stream({second!r}).repartition(partitions={fixed[first]}), with "
+        f"Deal one anew first, e.g. builder.stream({second!r}).repartition(partitions={fixed[first]}), with "
         ".to_table() behind it for a table; or give both topics as many partitions."
     )

@@ -22,4 +22,4 @@ def worked_out_from(table: Node) -> tuple[str, ...]:
         return table.parents
     if table.stores:
         return ()
-    return (table.left, table.right) if isinstance(table, TableJoinMerge) else table.parents
+    return (table.left, table.right) if isinstance(table, TableJoinMerge) else table.parents[:1]

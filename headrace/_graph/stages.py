@@ -2,7 +2,8 @@
 
 A sub-topology is one stage, unless its own output comes back to it through a repartition (a stream joined with a table
 made of that same stream). Then it is cut by levels: nodes behind the repartition run in a later stage, a relay hands
-them the records of earlier ones, and a table of an earlier stage that they look up is kept there once more.
+them the records of earlier ones, and a table of an earlier stage that they look up is kept there once more. A global
+table is part of every stage that reads it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from headrace._graph.global_tables import replicated
 from headrace._graph.graph import Graph, SubTopology
 from headrace._graph.levels import levels
 from headrace._graph.nodes import HandOver, Node, Sink, Source, TableCopy, TableJoinMerge, TakeOver
@@ -41,7 +43,7 @@ def stages(graph: Graph) -> tuple[SubTopology, ...]:
     cyclic = _cyclic(graph, home)
     found = levels(graph) if cyclic else {}
     cut = _Cut(graph, {name: (number, found[name] if number in cyclic else 0) for name, number in home.items()})
-    return _ordered(cut.stages())
+    return _ordered(replicated(graph, cut.stages()))
 
 
 class _Cut:

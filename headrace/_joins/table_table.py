@@ -23,7 +23,7 @@ def join_tables(left: KTable[Any, Any], right: KTable[Any, Any], join: Join) -> 
     merge = graph.names.node(name, "KTABLE-MERGE-")
     this = graph.names.node(name and f"{name}-join-this", "KTABLE-JOINTHIS-")
     other = graph.names.node(name and f"{name}-join-other", "KTABLE-JOINOTHER-")
-    sides = (
+    sides: tuple[tuple[str, Any, Any, dict[str, Any]], ...] = (
         (this, left, right, {"is_left": True, "optional": join.right, "other_optional": join.left}),
         (other, right, left, {"is_left": False, "optional": join.left, "other_optional": join.right}),
     )

@@ -10,6 +10,8 @@ from typing import Any
 from headrace._core import operators as ops
 from headrace._core.columnar.compile import Stores, columnar_forms
 from headrace._core.context import Collector, TaskContext
+from headrace._core.decoding import Decoder
+from headrace._core.global_tables import GlobalTables
 from headrace._core.metrics import Metrics
 from headrace._core.operator import Operator
 from headrace._core.operators.source import Source
@@ -22,7 +24,7 @@ from headrace._graph.stores import Store
 from headrace._runtime.defaults import Defaults
 from headrace._runtime.operators import operator_for
 from headrace._runtime.rows import rows_of
-from headrace._runtime.stores import make_store
+from headrace._runtime.stores import make_global_rows, make_store
 from headrace._state.api import ByteStore
 from headrace.config import StreamsConfig
 from headrace.timestamps import Extractor, fail_on_invalid_timestamp
@@ -33,12 +35,16 @@ TASK = "$task"
 
 @dataclass(frozen=True)
 class TaskBlueprint:
-    """Everything needed to make the tasks of one sub-topology, on any machine."""
+    """Everything needed to make the tasks of one sub-topology, on any machine.
+
+    `counted_tables` are the global topics of which it is the first reader: its first task counts their records.
+    """
 
     graph: Graph
     sub: SubTopology
     defaults: Defaults
     application_id: str
+    counted_tables: frozenset[str]
 
     @property
     def has_processors(self) -> bool:
@@ -58,7 +64,8 @@ class TaskBlueprint:
         """Extractors that are more than the record's own timestamp, by topic."""
         found: dict[str, Extractor] = {}
         for source in self.sub.sources:
-            extractor = source.timestamp_extractor or self.defaults.extractor
+            default = fail_on_invalid_timestamp if source.is_global else self.defaults.extractor
+            extractor = source.timestamp_extractor or default
             if not source.internal and extractor is not fail_on_invalid_timestamp:
                 found.update(dict.fromkeys(source.topics, extractor))
         return found
@@ -98,21 +105,21 @@ class TaskBlueprint:
         """
         typed = self._typed(stores, self.sub.stores) | {name: stores[name] for name in self.internal_stores}
         context = self._context(partition, collector, typed, metrics, places, self.sub.nodes, system_time_ms)
+        context.global_tables = self._tables_of_processors(stores)
         built = {node.name: operator_for(node, self.defaults) for node in self.sub.nodes}
         for name, operator in built.items():
             operator.connect([built[child] for child in self.sub.children[name]])
-        sources: dict[str, Source] = {}
-        for node in self.sub.sources:
-            operator = built[node.name]
-            assert isinstance(operator, Source)
-            sources.update(dict.fromkeys(node.topics, operator))
         times = stores.get(PARTITION_TIMES)
+        sources, global_sources = (self._sources(built, is_global=is_global) for is_global in (False, True))
+        counted = self.counted_tables if partition == 0 else frozenset[str]()
+        tables = GlobalTables(context, Decoder(context, global_sources, self.extractors, times), counted)
         forms = columnar_forms(sources, Stores(typed, context.tables)) if columnar and not self.has_processors else {}
         processors: Callable[[], Processors] | None = None
         if self.has_processors:
             users = [operator for operator in built.values() if isinstance(operator, ops.UserProcessor)]
             processors = partial(Processors, context, users, stores[TASK], revive)
-        return Task(context, list(built.values()), sources, forms, self.extractors, times, processors)
+        decoder = Decoder(context, sources, self.extractors, times)
+        return Task(context, list(built.values()), decoder, forms, tables, processors)
 
     def operator_on(self, name: str, partition: int, stores: Mapping[str, ByteStore]) -> Operator:
         """One operator by itself on the stores of a task: to be asked about them, not to be run."""
@@ -121,6 +128,20 @@ class TaskBlueprint:
         operator = operator_for(node, self.defaults)
         operator.init(self._context(partition, _Nowhere(), typed, Metrics(), (), (node,)))
         return operator
+
+    def _sources(self, built: Mapping[str, Operator], *, is_global: bool) -> dict[str, Source]:
+        """The sources by their topics: of topics that each task has whole, or of the others."""
+        found: dict[str, Source] = {}
+        for node in self.sub.sources:
+            operator = built[node.name]
+            assert isinstance(operator, Source)
+            if node.is_global == is_global:
+                found.update(dict.fromkeys(node.topics, operator))
+        return found
+
+    def _tables_of_processors(self, stores: Mapping[str, ByteStore]) -> dict[str, Any]:
+        specs = [self.graph.stores[name] for node in self.sub.of_type(nodes.Process) for name in node.global_stores]
+        return {spec.name: make_global_rows(spec, stores[spec.name], self.defaults.serdes(spec)) for spec in specs}
 
     def _typed(self, stores: Mapping[str, ByteStore], names: Sequence[str]) -> dict[str, Any]:
         specs = [self.spec(name) for name in names]
@@ -162,4 +183,9 @@ class _Nowhere:
 def blueprints(graph: Graph, config: StreamsConfig) -> tuple[TaskBlueprint, ...]:
     """One per sub-topology, each after all that feed it."""
     defaults = Defaults.of(config)
-    return tuple(TaskBlueprint(graph, sub, defaults, config.application_id) for sub in stages(graph))
+    made: list[TaskBlueprint] = []
+    read: set[str] = set()
+    for sub in stages(graph):
+        made.append(TaskBlueprint(graph, sub, defaults, config.application_id, frozenset(sub.global_topics) - read))
+        read.update(sub.global_topics)
+    return tuple(made)

@@ -60,7 +60,10 @@ def _key_times(node: nodes.Node) -> str | None:
 
 
 def _idle(node: nodes.WindowedAggregate | nodes.Suppress) -> IdleSettings | None:
-    return None if node.idle_ms is None else IdleSettings(node.idle_ms, nodes.idle_keys(node.name))
+    if node.idle_ms is None:
+        return None
+    beside = node.sharing if isinstance(node, nodes.WindowedAggregate) else ()
+    return IdleSettings(node.idle_ms, nodes.idle_keys(node.name), tuple(map(nodes.idle_keys, beside)))
 
 
 def _suppress(node: nodes.Suppress) -> Operator:
@@ -97,7 +100,10 @@ def _own_store(node: nodes.Node) -> str | None:
 
 _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
     nodes.Source: lambda node, defaults: ops.Source(
-        node.name, *defaults.serdes(node), None if node.internal else defaults.guard, node.dead_letters
+        node.name,
+        *defaults.serdes(node),
+        None if node.internal or node.is_global else defaults.guard,
+        node.dead_letters,
     ),
     nodes.Sink: lambda node, defaults: ops.Sink(node.name, node.topic, *defaults.serdes(node)),
     nodes.Filter: lambda node, _: ops.StreamFilter(node.name, node.predicate, keep=node.keep),
@@ -120,6 +126,7 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
     nodes.StreamReduce: lambda node, _: ops.StreamReduce(
         node.name, node.stores[0], node.reducer, send_old_values=node.send_old_values
     ),
+    nodes.TableMerge: lambda node, _: ops.PassThrough(node.name),
     nodes.WindowedAggregate: lambda node, _: _windowed_aggregate(node),
     nodes.TableSource: lambda node, _: _table_source(node),
     nodes.TableFilter: lambda node, _: ops.TableFilter(
@@ -148,7 +155,6 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
     nodes.TableReduce: lambda node, _: ops.TableReduce(
         node.name, node.stores[0], node.adder, node.subtractor, send_old_values=node.send_old_values
     ),
-    nodes.Process: lambda node, _: ops.UserProcessor(node.name, node.factory, node.stores, fixed_key=node.fixed_key),
     nodes.TableJoin: lambda node, _: ops.TableJoin(
         node.name,
         node.tables[0],
@@ -211,5 +217,11 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
     nodes.TableCopy: lambda node, _: ops.TableCopy(node.name),
     nodes.HandOver: lambda node, _: ops.HandOver(node.name, node.number),
     nodes.TakeOver: lambda node, _: ops.TakeOver(node.name, node.number),
+    nodes.StreamGlobalJoin: lambda node, _: ops.StreamGlobalJoin(
+        node.name, node.global_stores[0], node.key_selector, node.joiner, left=node.left
+    ),
+    nodes.Process: lambda node, _: ops.UserProcessor(
+        node.name, node.factory, node.stores, node.global_stores, fixed_key=node.fixed_key
+    ),
     nodes.TableToStream: lambda node, _: ops.TableToStream(node.name),
 }

@@ -30,6 +30,8 @@ def rows_of(sub: SubTopology, table: str, stores: Mapping[str, Any]) -> Any:
             return rows.DerivedRows(before(node.parents[0]), _kept(node))
         case nodes.TableMapValues():
             return rows.DerivedRows(before(node.parents[0]), node.mapper)
+        case nodes.TableMerge():
+            return before(node.parents[0])
         case nodes.TableJoinMerge():
             return rows.JoinedRows(
                 before(node.left),

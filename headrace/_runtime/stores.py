@@ -10,6 +10,7 @@ from headrace._graph.graph import Graph
 from headrace._state.api import ByteReader, ByteStore
 from headrace._state.clocks import KeyClock, RetentionClock, StoreClock, ToldClock
 from headrace._state.combined import CombinedReader
+from headrace._state.global_rows import GlobalRows
 from headrace._state.readonly import ReadOnlyKeyValueStore, ReadOnlyTimestampedStore
 from headrace._state.readonly_records import ReadOnlyRecordBuffer
 from headrace._state.readonly_session import ReadOnlySessionStore
@@ -49,6 +50,11 @@ def known_store(graph: Graph, name: str) -> stores.Store:
 def make_store(spec: stores.Store, contents: ByteStore, serdes: _Serdes) -> Any:
     """The typed store of one task, on its bytes."""
     return _KINDS[type(spec)].make(spec, contents, serdes)
+
+
+def make_global_rows(spec: stores.Store, contents: ByteStore, serdes: _Serdes) -> GlobalRows[Any, Any]:
+    """A global table as the processors of one task see it."""
+    return GlobalRows(contents, *serdes, name=spec.name)
 
 
 def make_view(spec: stores.Store, parts: Sequence[ByteReader], serdes: _Serdes) -> Any:

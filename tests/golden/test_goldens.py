@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from conformance.catalogue import REQUIRES, TOPOLOGIES
 from tests.golden.deviations import BEGIN_ANEW, expected
 from tests.golden.goldens import goldens, ids
+from tests.golden.multiplex import Worlds
 from tests.golden.replays import on_driver, on_plan, on_spark, on_spark_with_a_clock, settings
 
 STAGES_PER_QUERY = 12
@@ -63,7 +62,7 @@ def queries():
             if asks_for_old_events(golden):
                 old_events.append(golden)
             elif golden.error is None and not golden.counts_names:
-                variations.setdefault(json.dumps(golden.params, sort_keys=True), []).append(golden)
+                variations.setdefault(Worlds._kind(golden), []).append(golden)
         first += list(variations.values())[:1]
         others += list(variations.values())[1:]
     hands = dealt(first)

@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any, assert_type
 
-from headrace import FixedKeyProcessor, KGroupedStream, KStream, KTable, Processor, Record, StreamsBuilder
+from headrace import (
+    CogroupedKStream,
+    FixedKeyProcessor,
+    KGroupedStream,
+    KStream,
+    KTable,
+    Processor,
+    Record,
+    SessionWindows,
+    StreamsBuilder,
+    TimeWindows,
+    Windowed,
+)
 
 
 def length(key: str, value: str) -> int:
@@ -19,6 +32,14 @@ def total(key: str, value: int, aggregate: float) -> float:
     return aggregate + value
 
 
+def total_length(key: str, value: str, aggregate: float) -> float:
+    return aggregate + len(value)
+
+
+def summed(key: str, left: float, right: float) -> float:
+    return left + right
+
+
 words: KStream[str, str] = StreamsBuilder().stream("in")
 lengths = words.map_values_with_key(length)
 assert_type(lengths, KStream[str, int])
@@ -29,6 +50,13 @@ assert_type(words.group_by_key().count(), KTable[str, int])
 assert_type(lengths.group_by_key().aggregate(float, total), KTable[str, float])
 assert_type(words.group_by_key().count().to_stream(), KStream[str, int])
 assert_type(words.split().branch(lambda key, value: True).no_default(), dict[str, KStream[str, str]])
+
+both = lengths.group_by_key().cogroup(total).cogroup(words.group_by_key(), total_length)
+assert_type(both, CogroupedKStream[str, float])
+assert_type(both.aggregate(float), KTable[str, float])
+minutes, sessions = TimeWindows.of(timedelta(minutes=1)), SessionWindows.of(timedelta(minutes=1))
+assert_type(both.windowed_by(minutes).aggregate(float), KTable[Windowed[str], float])
+assert_type(both.windowed_by(sessions).aggregate(float, summed), KTable[Windowed[str], float])
 
 
 class Passing(Processor):

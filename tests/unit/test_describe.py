@@ -423,3 +423,128 @@ def test_count_of_a_grouped_table_is_described_as_kafka_streams_does():
     builder = StreamsBuilder()
     builder.table("in").group_by(lambda key, value: (value, key)).count().to_stream().to("out")
     assert builder.build().describe() == TABLE_COUNT
+
+
+GLOBAL_JOINS = """\
+Topologies:
+   Sub-topology: 0
+    Source: KSTREAM-SOURCE-0000000000 (topics: [stream])
+      --> KSTREAM-LEFTJOIN-0000000006, joiner
+    Processor: KSTREAM-LEFTJOIN-0000000006 (stores: [])
+      --> KSTREAM-SINK-0000000007
+      <-- KSTREAM-SOURCE-0000000000
+    Processor: joiner (stores: [])
+      --> KSTREAM-SINK-0000000005
+      <-- KSTREAM-SOURCE-0000000000
+    Sink: KSTREAM-SINK-0000000005 (topic: out)
+      <-- joiner
+    Sink: KSTREAM-SINK-0000000007 (topic: out2)
+      <-- KSTREAM-LEFTJOIN-0000000006
+
+  Sub-topology: 1 for global store (will not generate tasks)
+    Source: KSTREAM-SOURCE-0000000002 (topics: [table])
+      --> KTABLE-SOURCE-0000000003
+    Processor: KTABLE-SOURCE-0000000003 (stores: [table-STATE-STORE-0000000001])
+      --> none
+      <-- KSTREAM-SOURCE-0000000002
+  Sub-topology: 2
+    Source: KSTREAM-SOURCE-0000000008 (topics: [other])
+      --> KSTREAM-LEFTJOIN-0000000009
+    Processor: KSTREAM-LEFTJOIN-0000000009 (stores: [])
+      --> KSTREAM-SINK-0000000010
+      <-- KSTREAM-SOURCE-0000000008
+    Sink: KSTREAM-SINK-0000000010 (topic: out3)
+      <-- KSTREAM-LEFTJOIN-0000000009
+
+"""
+
+
+def test_joins_with_a_global_table_are_described_as_kafka_streams_does():
+    builder = StreamsBuilder()
+    stream = builder.stream("stream")
+    table = builder.global_table("table")
+    stream.join(table, max, name="joiner").to("out")
+    stream.left_join(table, max).to("out2")
+    builder.stream("other").left_join(table, max).to("out3")
+    assert builder.build().describe() == GLOBAL_JOINS
+
+
+GLOBAL_TABLES_FIRST = """\
+Topologies:
+   Sub-topology: 0 for global store (will not generate tasks)
+    Source: mine-source (topics: [table])
+      --> mine
+    Processor: mine (stores: [table-STATE-STORE-0000000000])
+      --> none
+      <-- mine-source
+  Sub-topology: 1 for global store (will not generate tasks)
+    Source: KSTREAM-SOURCE-0000000003 (topics: [table2])
+      --> KTABLE-SOURCE-0000000004
+    Processor: KTABLE-SOURCE-0000000004 (stores: [p2])
+      --> none
+      <-- KSTREAM-SOURCE-0000000003
+  Sub-topology: 2
+    Source: KSTREAM-SOURCE-0000000005 (topics: [stream])
+      --> KSTREAM-KEY-SELECT-0000000006
+    Processor: KSTREAM-KEY-SELECT-0000000006 (stores: [])
+      --> KSTREAM-LEFTJOIN-0000000007
+      <-- KSTREAM-SOURCE-0000000005
+    Processor: KSTREAM-LEFTJOIN-0000000007 (stores: [])
+      --> KSTREAM-LEFTJOIN-0000000008
+      <-- KSTREAM-KEY-SELECT-0000000006
+    Processor: KSTREAM-LEFTJOIN-0000000008 (stores: [])
+      --> KSTREAM-FILTER-0000000012
+      <-- KSTREAM-LEFTJOIN-0000000007
+    Processor: KSTREAM-FILTER-0000000012 (stores: [])
+      --> KSTREAM-SINK-0000000011
+      <-- KSTREAM-LEFTJOIN-0000000008
+    Sink: KSTREAM-SINK-0000000011 (topic: KSTREAM-AGGREGATE-STATE-STORE-0000000009-repartition)
+      <-- KSTREAM-FILTER-0000000012
+
+  Sub-topology: 3
+    Source: KSTREAM-SOURCE-0000000013 (topics: [KSTREAM-AGGREGATE-STATE-STORE-0000000009-repartition])
+      --> KSTREAM-AGGREGATE-0000000010
+    Processor: KSTREAM-AGGREGATE-0000000010 (stores: [KSTREAM-AGGREGATE-STATE-STORE-0000000009])
+      --> KTABLE-TOSTREAM-0000000014
+      <-- KSTREAM-SOURCE-0000000013
+    Processor: KTABLE-TOSTREAM-0000000014 (stores: [])
+      --> KSTREAM-SINK-0000000015
+      <-- KSTREAM-AGGREGATE-0000000010
+    Sink: KSTREAM-SINK-0000000015 (topic: out)
+      <-- KTABLE-TOSTREAM-0000000014
+
+"""
+
+
+def test_named_global_tables_before_a_count_are_described_as_kafka_streams_does():
+    builder = StreamsBuilder()
+    mine, second = builder.global_table("table", name="mine"), builder.global_table("table2", store="p2")
+    marked = builder.stream("stream").select_key(lambda key, value: value)
+    marked.join(mine, max).left_join(second, max).group_by_key().count().to_stream().to("out")
+    assert builder.build().describe() == GLOBAL_TABLES_FIRST
+
+
+def test_mermaid_ties_a_join_to_its_global_table():
+    builder = StreamsBuilder()
+    table = builder.global_table("pages", store="rows", name="table")
+    builder.stream("in", name="read").join(table, max, name="join")
+    assert builder.build().to_mermaid() == (
+        "flowchart TD\n"
+        '    subgraph sub0["Sub-topology 0: global table"]\n'
+        '        n0["table-source"]\n'
+        '        n1["table<br/>TableSource"]\n'
+        '        s0[("rows")]\n'
+        "    end\n"
+        '    subgraph sub1["Sub-topology 1"]\n'
+        '        n2["read<br/>Source"]\n'
+        '        n3["join<br/>StreamGlobalJoin"]\n'
+        "    end\n"
+        '    t0(["pages"])\n'
+        '    t1(["in"])\n'
+        "    n0 --> n1\n"
+        "    t0 --> n0\n"
+        "    n1 -.- s0\n"
+        "    n2 --> n3\n"
+        "    t1 --> n2\n"
+        "    n3 -.- s0\n"
+    )

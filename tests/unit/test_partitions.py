@@ -37,7 +37,7 @@ NEEDS = " needs topics with the same number of partitions, so that equal keys me
 
 def test_a_join_of_unequal_topics_is_refused_with_both_counts_and_the_cure():
     assert refused(lambda builder: builder.stream("s").left_join(builder.table("t"), pair).to("out"), s=4, t=3) == (
-        f"left_join(){NEEDS}'s' has 4, 't' has 3. Deal one anew before the join, e.g. "
+        f"left_join(){NEEDS}'s' has 4, 't' has 3. Deal one anew first, e.g. "
         "builder.stream('t').repartition(partitions=4), with .to_table() behind it for a table; or give both topics as "
         "many partitions."
     )

@@ -48,28 +48,29 @@ def columnar_forms(sources: Mapping[str, ops.Source], stores: Stores) -> dict[st
     for topic, source in sources.items():
         written: list[str] = []
         form = _children(source, Layout(source.key_serde, source.value_serde), stores, written)
-        if form is None or not source.children:
-            continue
         # Two ways to one topic interleave record by record, which batches cannot do.
-        if len(set(written)) == len(written) and not _looks_up_what_it_puts(source, stores):
+        if (
+            form is not None
+            and source.children
+            and len(set(written)) == len(written)
+            and not _sees_itself(source, stores)
+        ):
             forms[topic] = form
     return forms
 
 
-def _looks_up_what_it_puts(source: ops.Source, stores: Stores) -> bool:
-    """Whether records join rows that records of the same batch change: each must see those before it, and no later."""
-    put: set[str | None] = set()
-    looked_up: set[str] = set()
-    waiting: list[Operator] = [source]
-    while waiting:
-        operator = waiting.pop()
-        waiting += operator.children
-        match operator:
-            case ops.TableSource() | ops.StreamCount() | ops.TableAggregate():
-                put.add(operator.store_name)
-            case ops.StreamTableJoin():
-                looked_up.add(stores.tables[operator.table_name].name)
-    return not put.isdisjoint(looked_up)
+def _sees_itself(source: Operator, stores: Stores) -> bool:
+    """Whether rows are looked up that the same records change: each would have to see those before it, and no more."""
+    behind = [source]
+    for operator in behind:
+        behind += operator.children
+    looked_up = [stores.tables[join.table_name] for join in behind if isinstance(join, ops.StreamTableJoin)]
+    changed = [
+        stores.kept[writer.store_name]
+        for writer in behind
+        if isinstance(writer, ops.TableSource | ops.StreamCount | ops.TableAggregate) and writer.store_name is not None
+    ]
+    return any(rows is store for rows in looked_up for store in changed)
 
 
 def _children(operator: Operator, layout: Layout, stores: Stores, written: list[str]) -> Form | None:

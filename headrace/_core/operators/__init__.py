@@ -18,6 +18,7 @@ from headrace._core.operators.stream_count import StreamCount
 from headrace._core.operators.stream_filter import StreamFilter
 from headrace._core.operators.stream_flat_map import StreamFlatMap, StreamFlatMapValues
 from headrace._core.operators.stream_foreign_key_join import StreamForeignKeyJoin, StreamForeignKeySelect
+from headrace._core.operators.stream_global_join import StreamGlobalJoin
 from headrace._core.operators.stream_map import StreamMap, StreamMapValues, StreamMapValuesWithKey, StreamSelectKey
 from headrace._core.operators.stream_reduce import StreamReduce
 from headrace._core.operators.stream_table_grace_join import StreamTableGraceJoin
@@ -59,6 +60,7 @@ __all__ = [
     "StreamForEach",
     "StreamForeignKeyJoin",
     "StreamForeignKeySelect",
+    "StreamGlobalJoin",
     "StreamMap",
     "StreamMapValues",
     "StreamMapValuesWithKey",

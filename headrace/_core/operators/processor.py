@@ -16,9 +16,12 @@ from headrace.record import Record
 class UserProcessor(Operator):
     """Gives records and punctuations to a processor, and what it forwards to the children it names."""
 
-    def __init__(self, name: str, factory: ProcessorFactory, stores: Sequence[str], *, fixed_key: bool) -> None:
+    def __init__(
+        self, name: str, factory: ProcessorFactory, stores: Sequence[str], tables: Sequence[str], *, fixed_key: bool
+    ) -> None:
         super().__init__(name)
         self.store_names = tuple(stores)
+        self.table_names = tuple(tables)
         self.processor: AnyProcessor
         self._factory = factory
         self._fixed_key = fixed_key

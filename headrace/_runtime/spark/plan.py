@@ -57,6 +57,8 @@ class Plan:
 
     def latest_ms(self, topic: str, clock_ms: int | None) -> int | None:
         """The highest timestamp in a topic that is not refused; `None` if all are taken, or another is extracted."""
+        if topic in self.global_topics:
+            return None
         blueprint = self.reader_of[topic].blueprint
         guard = blueprint.defaults.guard
         return None if guard is None or clock_ms is None or topic in blueprint.extractors else clock_ms + guard.ahead_ms
@@ -104,7 +106,12 @@ class Plan:
     def source_topics(self) -> tuple[str, ...]:
         """User topics read, sorted."""
         read = {topic for stage in self.stages for topic in stage.blueprint.sub.source_topics}
-        return tuple(sorted(read - self.internal_topics))
+        return tuple(sorted((read | self.global_topics) - self.internal_topics))
+
+    @cached_property
+    def global_topics(self) -> frozenset[str]:
+        """User topics that go whole to every task of the stages that read them."""
+        return frozenset(topic for stage in self.stages for topic in stage.blueprint.sub.global_topics)
 
     @cached_property
     def places(self) -> tuple[tuple[str, int], ...]:
@@ -117,8 +124,14 @@ class Plan:
 
     @cached_property
     def reader_of(self) -> dict[str, Stage]:
-        """The stage that reads each topic."""
+        """The stage that reads each topic but global ones."""
         return {topic: stage for stage in self.stages for topic in stage.blueprint.sub.source_topics}
+
+    def readers_of(self, topic: str) -> tuple[Stage, ...]:
+        """The stages that read a topic: a global one may have several."""
+        if topic in self.global_topics:
+            return tuple(stage for stage in self.stages if topic in stage.blueprint.sub.global_topics)
+        return (self.reader_of[topic],)
 
     @cached_property
     def routes(self) -> tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]:
