@@ -60,6 +60,8 @@ class TaskContext:
     order: Order = field(default_factory=Order.of_nothing)
     agenda: Agenda = field(init=False)
     _shared: dict[str, Any] = field(default_factory=dict)
+    _noted: dict[str, dict[Any, Any]] = field(default_factory=dict, init=False)
+    _noted_at: tuple[int, ...] = field(default=(), init=False)
 
     def store(self, name: str) -> Any:
         return self.stores[name]
@@ -70,6 +72,18 @@ class TaskContext:
             self._shared[name] = make()
         found: S = self._shared[name]
         return found
+
+    def noted(self, name: str) -> dict[Any, Any]:
+        """What was noted under a name since the first record that follows from the current input record.
+
+        All that follows from an input record is processed in one batch, so that notes need not be kept.
+        """
+        order, position = self.order, self.position
+        at = (int(order.time_ms[position]), int(order.source[position]), int(order.offset[position]))
+        if at != self._noted_at:
+            self._noted_at = at
+            self._noted = {}
+        return self._noted.setdefault(name, {})
 
     @property
     def record_metadata(self) -> RecordMetadata:

@@ -435,12 +435,13 @@ class ForeignKeyAnswer(Node):
 
 @dataclass(frozen=True, kw_only=True)
 class ForeignKeyChange(Node):
-    """Answers all rows that refer to a foreign row that changes."""
+    """Answers all rows that refer to a foreign row that changes; `of_itself` if they are rows of the same table."""
 
     key_serde: Serde[Any] | None
     foreign_serde: Serde[Any] | None
     foreign_value_serde: Serde[Any] | None
     left: bool
+    of_itself: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -448,6 +449,7 @@ class ForeignKeyResolve(Node):
     """Makes results of answers."""
 
     joiner: Callable[[Any, Any], Any]
+    key_serde: Serde[Any] | None
     value_serde: Serde[Any] | None
     foreign_value_serde: Serde[Any] | None
 
@@ -460,6 +462,10 @@ class StreamForeignKeySelect(Node):
     key_serde: Serde[Any] | None
     value_serde: Serde[Any] | None
     left: bool
+
+    @property
+    def takes_null_keys(self) -> bool:
+        return self.left
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -476,3 +482,17 @@ class StreamForeignKeyJoin(Node):
 @dataclass(frozen=True, kw_only=True)
 class TableCopy(Node):
     """Keeps the rows of a table once more, for a later stage."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HandOver(Node):
+    """Where the records of a node go into a relay to a later stage, which it shares with others."""
+
+    number: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class TakeOver(Node):
+    """Where they come out of it."""
+
+    number: int

@@ -73,7 +73,7 @@ class TaskBlueprint:
 
     def spec(self, name: str) -> Store:
         """The description of a store of this sub-topology."""
-        return self.graph.stores.get(name) or next(copy for copy in self.sub.copies if copy.name == name)
+        return self.graph.stores.get(name) or next(copy for copy in self.sub.copies.values() if copy.name == name)
 
     @property
     def stores(self) -> tuple[str, ...]:
@@ -124,8 +124,9 @@ class TaskBlueprint:
         decoder = Decoder(context, sources, self.extractors, times)
         return Task(context, list(built.values()), decoder, forms, tables, joins, processors)
 
-    def operator_on(self, node: nodes.Node, partition: int, stores: Mapping[str, ByteStore]) -> Operator:
+    def operator_on(self, name: str, partition: int, stores: Mapping[str, ByteStore]) -> Operator:
         """One operator by itself on the stores of a task: to be asked about them, not to be run."""
+        node = self.sub.by_name[name]
         typed = self._typed(stores, node.stores) | {name: stores[name] for name in node.internal_stores}
         operator = operator_for(node, self.defaults)
         operator.init(self._context(partition, _Nowhere(), typed, Metrics(), (), (node,)))

@@ -209,9 +209,14 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
         defaults.keys(node.foreign_serde),
         defaults.values(node.foreign_value_serde),
         left=node.left,
+        of_itself=node.of_itself,
     ),
     nodes.ForeignKeyResolve: lambda node, defaults: ops.ForeignKeyResolve(
-        node.name, node.joiner, defaults.values(node.value_serde), defaults.values(node.foreign_value_serde)
+        node.name,
+        node.joiner,
+        defaults.keys(node.key_serde),
+        defaults.values(node.value_serde),
+        defaults.values(node.foreign_value_serde),
     ),
     nodes.StreamForeignKeySelect: lambda node, defaults: ops.StreamForeignKeySelect(
         node.name,
@@ -229,7 +234,9 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
         left=node.left,
         versioned=node.versioned,
     ),
-    nodes.TableCopy: lambda node, _: ops.TableCopy(node.name, node.stores[0]),
+    nodes.TableCopy: lambda node, _: ops.TableCopy(node.name),
+    nodes.HandOver: lambda node, _: ops.HandOver(node.name, node.number),
+    nodes.TakeOver: lambda node, _: ops.TakeOver(node.name, node.number),
     nodes.StreamGlobalJoin: lambda node, _: ops.StreamGlobalJoin(
         node.name, node.global_stores[0], node.key_selector, node.joiner, left=node.left
     ),

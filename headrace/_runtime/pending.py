@@ -45,7 +45,7 @@ def pending_in_task(
     blueprint: TaskBlueprint, node: Node, partition: int, stores: Mapping[str, ByteReader]
 ) -> PendingTask:
     """What a node holds back in the task of one partition, which has these stores."""
-    operator = blueprint.operator_on(node, partition, cast("Mapping[str, ByteStore]", stores))
+    operator = blueprint.operator_on(node.name, partition, cast("Mapping[str, ByteStore]", stores))
     told = operator.pending()
     assert told is not None
     return told

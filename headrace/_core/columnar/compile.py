@@ -68,7 +68,7 @@ def _sees_itself(source: Operator, stores: Stores) -> bool:
     changed = [
         stores.kept[writer.store_name]
         for writer in behind
-        if isinstance(writer, ops.TableSource | ops.StreamCount) and writer.store_name is not None
+        if isinstance(writer, ops.TableSource | ops.StreamCount | ops.TableAggregate) and writer.store_name is not None
     ]
     return any(rows is store for rows in looked_up for store in changed)
 

@@ -6,6 +6,7 @@ from headrace._core.operators.foreign_key_subscribe import ForeignKeySubscribe
 from headrace._core.operators.null_key_filter import NullKeyFilter
 from headrace._core.operators.pass_through import PassThrough
 from headrace._core.operators.processor import UserProcessor
+from headrace._core.operators.relay import HandOver, TakeOver
 from headrace._core.operators.session_window_aggregate import SessionWindowAggregate
 from headrace._core.operators.sink import Sink
 from headrace._core.operators.sliding_window_aggregate import SlidingWindowAggregate
@@ -45,6 +46,7 @@ __all__ = [
     "ForeignKeyReceive",
     "ForeignKeyResolve",
     "ForeignKeySubscribe",
+    "HandOver",
     "JoinSettings",
     "JoinSide",
     "NullKeyFilter",
@@ -87,6 +89,7 @@ __all__ = [
     "TableSource",
     "TableSuppress",
     "TableToStream",
+    "TakeOver",
     "TimeWindowAggregate",
     "TimeWindowCount",
     "TimestampGuard",
