@@ -85,8 +85,9 @@ class UnjoinedStore(TypedStore[K], Generic[K]):
         self.contents = contents
         self._queues = tuple(TimeQueue(contents, BY_TIME + side) for side in _SIDES)
         self._queues_of: dict[bytes, tuple[TimeQueue, ...]] | None = {} if each_key else None
-        # Only who writes holds on to it: to a reader it can change at any moment.
+        # Only who writes may hold on to these: to a reader they can change at any moment.
         self._held_count: int | None = None
+        self._held_next: int | None = None
 
     def add(self, key: bytes, value: Any, timestamp_ms: int, *, is_left: bool) -> None:
         """A record waits, under the bytes of its key."""
@@ -112,6 +113,8 @@ class UnjoinedStore(TypedStore[K], Generic[K]):
 
     def next_ms(self, key: bytes) -> int | None:
         """Before time is beyond this timestamp and the wait, nothing is given up; `None` when nothing waits."""
+        if self._held_next is not None:
+            return self._held_next
         raw = self.contents.get(self._next_place(key))
         return None if raw is None else time_at(raw, 0)
 
@@ -208,6 +211,8 @@ class UnjoinedStore(TypedStore[K], Generic[K]):
         return NEXT if self._queues_of is None else NEXT + key
 
     def _put_next(self, key: bytes, time_ms: int | None) -> None:
+        if self._queues_of is None:
+            self._held_next = time_ms
         if time_ms is None:
             self.contents.delete(self._next_place(key))
         else:
