@@ -3,6 +3,7 @@
 from headrace.serdes.base import Serde
 from headrace.serdes.change import Change
 from headrace.serdes.json_ import Json
+from headrace.serdes.list_ import List
 from headrace.serdes.primitives import Bool, Bytes, Double, Float, Int, Long, Short, String, Uuid
 from headrace.serdes.windowed import SessionWindowed, Windowed
 
@@ -14,6 +15,7 @@ __all__ = [
     "Float",
     "Int",
     "Json",
+    "List",
     "Long",
     "Serde",
     "SessionWindowed",
