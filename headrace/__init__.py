@@ -9,6 +9,7 @@ from headrace.emit import EmitStrategy
 from headrace.errors import (
     ConfigError,
     ProcessingError,
+    RegistryError,
     SerdeError,
     StateError,
     StreamsError,
@@ -72,6 +73,7 @@ __all__ = [
     "PunctuationType",
     "Record",
     "RecordMetadata",
+    "RegistryError",
     "SerdeError",
     "SessionWindowedKStream",
     "SessionWindows",

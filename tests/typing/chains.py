@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, assert_type
 
-from headrace import FixedKeyProcessor, KGroupedStream, KStream, KTable, Processor, Record, StreamsBuilder
+from headrace import FixedKeyProcessor, KGroupedStream, KStream, KTable, Processor, Record, StreamsBuilder, serdes
 
 
 def length(key: str, value: str) -> int:
@@ -18,6 +19,20 @@ def swapped(key: str, value: int) -> tuple[int, str]:
 def total(key: str, value: int, aggregate: float) -> float:
     return aggregate + value
 
+
+@dataclass
+class Sale:
+    cents: int
+
+
+registry = serdes.Registry("mock://types")
+assert_type(serdes.Json(Sale), serdes.Json[Sale])
+assert_type(serdes.Avro("long"), serdes.Avro[Any])
+assert_type(serdes.Avro({"type": "map", "values": "long"}, Sale, registry=registry), serdes.Avro[Sale])
+assert_type(serdes.JsonSchema(Sale, registry=registry), serdes.JsonSchema[Sale])
+assert_type(serdes.JsonSchema({"type": "object"}, Sale, registry=registry), serdes.JsonSchema[Sale])
+assert_type(serdes.JsonSchema({"type": "object"}, registry=registry), serdes.JsonSchema[Any])
+assert_type(serdes.Protobuf(Sale), serdes.Protobuf[Sale])
 
 words: KStream[str, str] = StreamsBuilder().stream("in")
 lengths = words.map_values_with_key(length)
