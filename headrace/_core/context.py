@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from headrace._core.columnar.batch import Batch
 from headrace._core.metrics import Metrics
 from headrace._core.order import CLOCK, Order
 from headrace._core.punctuation import Agenda
 from headrace.processor import RecordMetadata
+
+S = TypeVar("S")
 
 _NOWHERE = RecordMetadata(None, -1, -1)
 
@@ -59,6 +61,7 @@ class TaskContext:
     agenda: Agenda = field(init=False)
     _noted: dict[str, dict[Any, Any]] = field(default_factory=dict, init=False)
     _noted_at: tuple[int, ...] = field(default=(), init=False)
+    _shared: dict[str, Any] = field(default_factory=dict)
 
     def store(self, name: str) -> Any:
         return self.stores[name]
@@ -74,6 +77,13 @@ class TaskContext:
             self._noted_at = at
             self._noted = {}
         return self._noted.setdefault(name, {})
+
+    def shared(self, name: str, make: Callable[[], S]) -> S:
+        """What several operators of the task have in common, made by the first that asks."""
+        if name not in self._shared:
+            self._shared[name] = make()
+        found: S = self._shared[name]
+        return found
 
     @property
     def record_metadata(self) -> RecordMetadata:

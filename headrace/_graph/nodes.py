@@ -180,6 +180,43 @@ class PassThrough(Node):
 
 
 @dataclass(frozen=True, kw_only=True)
+class JoinWindow(Node):
+    """Keeps the records of one side of a join for the other to find, each after it has met those that were there."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamJoin(Node):
+    """Joins the records of one side with those that are kept of the other: the first of its stores.
+
+    `join` is the name both sides share; `window` the store of this side's own records. The windows are as seen from
+    this side. Records that wait for a partner are in `unjoined`, a store of both sides; `is_outer` tells whether
+    those of this side do, `other_is_outer` those of the other. After `idle_ms` of silence of a key on the wall clock
+    they are given up.
+    """
+
+    join: str
+    window: str
+    joiner: Callable[[Any, Any], Any]
+    is_left: bool
+    is_outer: bool
+    other_is_outer: bool
+    before_ms: int
+    after_ms: int
+    grace_ms: int
+    unjoined: str | None = None
+    idle_ms: int | None = None
+
+    @property
+    def internal_stores(self) -> tuple[str, ...]:
+        times = (STREAM_TIMES,) if self.unjoined is not None else ()
+        return (*times, *((idle_keys(self.join),) if self.idle_ms is not None else ()))
+
+    @property
+    def takes_null_keys(self) -> bool:
+        return self.is_outer
+
+
+@dataclass(frozen=True, kw_only=True)
 class TableNode(Node):
     """A node that forwards changes; with the row's old value only if something downstream needs it."""
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from headrace._core import operators as ops
 from headrace._core.columnar.compile import Stores, columnar_forms
+from headrace._core.columnar.join_forms import join_forms
 from headrace._core.context import Collector, TaskContext
 from headrace._core.decoding import Decoder
 from headrace._core.global_tables import GlobalTables
@@ -55,7 +56,7 @@ class TaskBlueprint:
     def ticks(self) -> bool:
         """Whether its tasks have something to do by the wall clock: they then run in every batch."""
         return self.has_processors or any(
-            isinstance(node, nodes.WindowedAggregate | nodes.Suppress) and node.idle_ms is not None
+            isinstance(node, nodes.WindowedAggregate | nodes.Suppress | nodes.StreamJoin) and node.idle_ms is not None
             for node in self.sub.nodes
         )
 
@@ -113,13 +114,15 @@ class TaskBlueprint:
         sources, global_sources = (self._sources(built, is_global=is_global) for is_global in (False, True))
         counted = self.counted_tables if partition == 0 else frozenset[str]()
         tables = GlobalTables(context, Decoder(context, global_sources, self.extractors, times), counted)
-        forms = columnar_forms(sources, Stores(typed, context.tables)) if columnar and not self.has_processors else {}
+        in_columns = columnar and not self.has_processors
+        forms = columnar_forms(sources, Stores(typed, context.tables)) if in_columns else {}
+        joins = join_forms(sources, typed) if in_columns else {}
         processors: Callable[[], Processors] | None = None
         if self.has_processors:
             users = [operator for operator in built.values() if isinstance(operator, ops.UserProcessor)]
             processors = partial(Processors, context, users, stores[TASK], revive)
         decoder = Decoder(context, sources, self.extractors, times)
-        return Task(context, list(built.values()), decoder, forms, tables, processors)
+        return Task(context, list(built.values()), decoder, forms, tables, joins, processors)
 
     def operator_on(self, name: str, partition: int, stores: Mapping[str, ByteStore]) -> Operator:
         """One operator by itself on the stores of a task: to be asked about them, not to be run."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 import headrace as hr
@@ -548,3 +550,118 @@ def test_mermaid_ties_a_join_to_its_global_table():
         "    t1 --> n2\n"
         "    n3 -.- s0\n"
     )
+
+
+LEFT_JOIN = """\
+Topologies:
+   Sub-topology: 0
+    Source: KSTREAM-SOURCE-0000000000 (topics: [left])
+      --> KSTREAM-WINDOWED-0000000002
+    Source: KSTREAM-SOURCE-0000000001 (topics: [right])
+      --> KSTREAM-WINDOWED-0000000003
+    Processor: KSTREAM-WINDOWED-0000000002 (stores: [KSTREAM-JOINTHIS-0000000004-store])
+      --> KSTREAM-JOINTHIS-0000000004
+      <-- KSTREAM-SOURCE-0000000000
+    Processor: KSTREAM-WINDOWED-0000000003 (stores: [KSTREAM-OUTEROTHER-0000000005-store])
+      --> KSTREAM-OUTEROTHER-0000000005
+      <-- KSTREAM-SOURCE-0000000001
+    Processor: KSTREAM-JOINTHIS-0000000004 (stores: [KSTREAM-OUTEROTHER-0000000005-store, KSTREAM-OUTERSHARED-0000000004-store])
+      --> KSTREAM-MERGE-0000000006
+      <-- KSTREAM-WINDOWED-0000000002
+    Processor: KSTREAM-OUTEROTHER-0000000005 (stores: [KSTREAM-JOINTHIS-0000000004-store, KSTREAM-OUTERSHARED-0000000004-store])
+      --> KSTREAM-MERGE-0000000006
+      <-- KSTREAM-WINDOWED-0000000003
+    Processor: KSTREAM-MERGE-0000000006 (stores: [])
+      --> KSTREAM-SINK-0000000007
+      <-- KSTREAM-JOINTHIS-0000000004, KSTREAM-OUTEROTHER-0000000005
+    Sink: KSTREAM-SINK-0000000007 (topic: out)
+      <-- KSTREAM-MERGE-0000000006
+
+"""  # noqa: E501
+
+WITHIN = hr.JoinWindows.of(timedelta(milliseconds=10), grace=timedelta(milliseconds=5))
+
+
+def test_left_join_of_streams_is_described_as_kafka_streams_does():
+    builder = StreamsBuilder()
+    builder.stream("left").left_join(builder.stream("right"), max, within=WITHIN).to("out")
+    assert builder.build().describe() == LEFT_JOIN
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "nodes", "stores"),
+    [
+        (
+            "join",
+            {},
+            "KSTREAM-JOINTHIS-0000000004 KSTREAM-JOINOTHER-0000000005",
+            "KSTREAM-JOINTHIS-0000000004-store KSTREAM-JOINOTHER-0000000005-store",
+        ),
+        (
+            "outer_join",
+            {},
+            "KSTREAM-OUTERTHIS-0000000004 KSTREAM-OUTEROTHER-0000000005",
+            "KSTREAM-OUTERTHIS-0000000004-store KSTREAM-OUTEROTHER-0000000005-store "
+            "KSTREAM-OUTERSHARED-0000000004-store",
+        ),
+        (
+            "join",
+            {"name": "n"},
+            "n-this-join n-other-join",
+            "KSTREAM-JOINTHIS-0000000004-store KSTREAM-JOINOTHER-0000000005-store",
+        ),
+        (
+            "left_join",
+            {"name": "n"},
+            "n-this-join n-outer-other-join",
+            "KSTREAM-JOINTHIS-0000000004-store KSTREAM-OUTEROTHER-0000000005-store "
+            "KSTREAM-OUTERSHARED-0000000004-store",
+        ),
+        (
+            "outer_join",
+            {"name": "n", "store": "s"},
+            "n-outer-this-join n-outer-other-join",
+            "s-outer-this-join-store s-outer-other-join-store s-outer-shared-join-store",
+        ),
+        (
+            "left_join",
+            {"name": "n", "store": "s"},
+            "n-this-join n-outer-other-join",
+            "s-this-join-store s-outer-other-join-store s-left-shared-join-store",
+        ),
+        ("join", {"name": "n", "store": "s"}, "n-this-join n-other-join", "s-this-join-store s-other-join-store"),
+    ],
+)
+def test_nodes_and_stores_of_stream_joins_have_kafka_streams_names(method, options, nodes, stores):
+    builder = StreamsBuilder()
+    getattr(builder.stream("left"), method)(builder.stream("right"), max, within=WITHIN, **options).peek(print)
+    graph = builder.build()._graph
+    named = "name" in options
+    windowed = ["n-this-windowed", "n-other-windowed"] if named else [f"KSTREAM-WINDOWED-000000000{n}" for n in (2, 3)]
+    merge = "n-merge" if named else "KSTREAM-MERGE-0000000006"
+    expected = [*windowed, *nodes.split(), merge, "KSTREAM-PEEK-0000000007"]
+    assert [node.name for node in graph.nodes][2:] == expected
+    assert list(graph.stores) == stores.split()
+
+
+@pytest.mark.parametrize(
+    ("options", "topics", "joins"),
+    [
+        (
+            {},
+            ["KSTREAM-KEY-SELECT-0000000001-repartition"],
+            ["KSTREAM-JOINTHIS-0000000010", "KSTREAM-MERGE-0000000012"],
+        ),
+        ({"name": "n"}, ["n-left-repartition", "n-right-repartition"], ["n-this-join", "n-merge"]),
+    ],
+)
+def test_stream_with_changed_keys_joined_with_itself_is_repartitioned_once_unless_the_join_is_named(
+    options, topics, joins
+):
+    builder = StreamsBuilder()
+    stream = builder.stream("in").select_key(lambda key, value: value)
+    stream.join(stream, max, within=WITHIN, **options).peek(print)
+    graph = builder.build()._graph
+    assert [node.topic for node in graph.nodes if isinstance(node, hr._graph.nodes.Sink)] == topics
+    assert set(joins) < set(graph.by_name)
+    assert "KSTREAM-PEEK-0000000013" in graph.by_name

@@ -19,7 +19,10 @@ from headrace._core.operators.stream_filter import StreamFilter
 from headrace._core.operators.stream_flat_map import StreamFlatMap, StreamFlatMapValues
 from headrace._core.operators.stream_foreign_key_join import StreamForeignKeyJoin, StreamForeignKeySelect
 from headrace._core.operators.stream_global_join import StreamGlobalJoin
+from headrace._core.operators.stream_join import JoinSettings, StreamJoin
+from headrace._core.operators.stream_join_window import StreamJoinWindow
 from headrace._core.operators.stream_map import StreamMap, StreamMapValues, StreamMapValuesWithKey, StreamSelectKey
+from headrace._core.operators.stream_outer_join import StreamOuterJoin
 from headrace._core.operators.stream_reduce import StreamReduce
 from headrace._core.operators.stream_table_grace_join import StreamTableGraceJoin
 from headrace._core.operators.stream_table_join import StreamTableJoin
@@ -44,6 +47,7 @@ __all__ = [
     "ForeignKeyResolve",
     "ForeignKeySubscribe",
     "HandOver",
+    "JoinSettings",
     "JoinSide",
     "NullKeyFilter",
     "PassThrough",
@@ -61,9 +65,12 @@ __all__ = [
     "StreamForeignKeyJoin",
     "StreamForeignKeySelect",
     "StreamGlobalJoin",
+    "StreamJoin",
+    "StreamJoinWindow",
     "StreamMap",
     "StreamMapValues",
     "StreamMapValuesWithKey",
+    "StreamOuterJoin",
     "StreamPeek",
     "StreamPrint",
     "StreamReduce",
