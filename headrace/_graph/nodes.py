@@ -435,13 +435,17 @@ class ForeignKeyAnswer(Node):
 
 @dataclass(frozen=True, kw_only=True)
 class ForeignKeyChange(Node):
-    """Answers all rows that refer to a foreign row that changes; `of_itself` if they are rows of the same table."""
+    """Answers all rows that refer to a foreign row that changes.
+
+    `with_itself` if both are rows of the same table, `with_part` if the foreign ones are some of its rows.
+    """
 
     key_serde: Serde[Any] | None
     foreign_serde: Serde[Any] | None
     foreign_value_serde: Serde[Any] | None
     left: bool
-    of_itself: bool
+    with_itself: bool
+    with_part: bool
 
 
 @dataclass(frozen=True, kw_only=True)

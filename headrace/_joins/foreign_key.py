@@ -15,6 +15,8 @@ from headrace._graph.nodes import (
     ForeignKeySubscribe,
     Sink,
     Source,
+    TableFilter,
+    TableMapValues,
     TableSource,
 )
 from headrace._graph.old_values import materialized, send_old_values
@@ -81,7 +83,8 @@ def join_by_foreign_key(left: KTable[Any, Any], right: KTable[Any, Any], join: J
         stores=(store,),
         key_serde=left._key_serde,
         left=join.left,
-        of_itself=left._node == right._node,
+        with_itself=left._node == right._node,
+        with_part=_whole(graph, left._node) == _whole(graph, right._node),
         **foreign_serdes,
     )
     graph.add(change)
@@ -114,6 +117,13 @@ def _result(left: KTable[Any, Any], join: Join, names: _Names, resolve: str) -> 
     if store is not None:
         materialized(graph, node)
     return left._table(name, value_serde)
+
+
+def _whole(graph: GraphBuilder, table: str) -> str:
+    """The table that this one has rows of, perhaps not all and with other values: every change is one of both."""
+    node = graph.node(table)
+    derived = isinstance(node, TableFilter | TableMapValues) and not node.stores
+    return _whole(graph, node.parents[0]) if derived else table
 
 
 def _through_topic(

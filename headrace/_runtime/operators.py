@@ -209,7 +209,8 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
         defaults.keys(node.foreign_serde),
         defaults.values(node.foreign_value_serde),
         left=node.left,
-        of_itself=node.of_itself,
+        with_itself=node.with_itself,
+        with_part=node.with_part,
     ),
     nodes.ForeignKeyResolve: lambda node, defaults: ops.ForeignKeyResolve(
         node.name,

@@ -125,6 +125,30 @@ def test_a_table_joins_itself_also_rows_that_refer_to_themselves(runtime, kind, 
     assert found == [text for row in EMPLOYEES for text in row[column]]
 
 
+@pytest.mark.parametrize(
+    ("kind", "left_the_part", "moved"),
+    [
+        ("join", ["a=None@1"], ["a=None@4", "b=None@4", "a=b:5/a:4@4"]),
+        ("left_join", ["a=a:1/None@1"], ["b=a:4/None@4", "a=b:5/a:4@4"]),
+    ],
+)
+def test_a_row_that_refers_to_itself_leaves_the_result_with_the_part_it_leaves(kind, left_the_part, moved):
+    """Only even rows are referred to. Kafka Streams keeps the old result of the inner join (see deviations.md)."""
+    builder = StreamsBuilder()
+    table = builder.table("in")
+    even = table.filter(lambda key, value: int(value[-1]) % 2 == 0)
+    getattr(table, kind)(even, slashed, foreign_key=refers_to).to_stream().to("out")
+    rows = [("a", "a:0"), ("a", "a:1"), ("a", "a:2"), ("b", "a:4"), ("a", "b:5")]
+    steps = [("in", *row, at) for at, row in enumerate(rows)]
+    assert each_step(builder.build(), steps) == [
+        ["a=a:0/a:0@0"],
+        left_the_part,
+        ["a=a:2/a:2@2"],
+        ["b=a:4/a:2@3"],
+        moved,
+    ]
+
+
 def test_a_result_is_joined_with_its_left_table_again():
     builder = StreamsBuilder()
     left = builder.table("left")

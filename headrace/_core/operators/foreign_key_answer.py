@@ -71,7 +71,8 @@ class ForeignKeyAnswer(Operator):
 class ForeignKeyChange(Operator):
     """Answers all rows that refer to a foreign row as that changes, by their key bytes, with the change's timestamp.
 
-    In a join of a table with itself, a row that refers to itself is not answered here: it changes too.
+    A row that refers to itself, in a join of a table `with_itself` or `with_part` of itself, changes too, and is
+    answered for that; here only if it left that part, which an inner join has no other answer for.
     """
 
     def __init__(
@@ -83,7 +84,8 @@ class ForeignKeyChange(Operator):
         foreign_value_serde: Serde[Any],
         *,
         left: bool,
-        of_itself: bool,
+        with_itself: bool,
+        with_part: bool,
     ) -> None:
         super().__init__(name)
         self._store_name = store
@@ -91,7 +93,8 @@ class ForeignKeyChange(Operator):
         self._foreign_to_bytes = foreign_serde.serialize
         self._foreign_value_to_bytes = foreign_value_serde.serialize
         self._left = left
-        self._of_itself = of_itself
+        self._with_itself = with_itself
+        self._with_part = with_part
 
     def init(self, context: TaskContext) -> None:
         super().init(context)
@@ -106,9 +109,10 @@ class ForeignKeyChange(Operator):
         prefix = escaped(foreign)
         new = self._foreign_value_to_bytes(change.new)
         gone = new is None and not self._left
+        itself = foreign if self._with_itself or (self._with_part and not gone) else None
         numbers = self.context.noted(self._store_name)
         for place, value in self._subscriptions.range(prefix, beyond(prefix)):
             key = place[len(prefix) :]
-            if not (self._of_itself and key == foreign):
+            if key != itself:
                 answer = Answer(None if gone else value, new, numbers.get(place, 0))
                 self.forward(Record(self._read_key(key), answer, record.timestamp_ms, record.headers))
