@@ -180,6 +180,60 @@ MUTATIONS = (
                     processors.advance(timestamps[row])
 """,
     ),
+    Mutation(
+        "both ends of join windows are included",
+        "_core/operators/stream_join.py",
+        "max(0, timestamp_ms + self._after_ms)\n        self.meet",
+        "max(0, timestamp_ms + self._after_ms - 1)\n        self.meet",
+    ),
+    Mutation(
+        "a joiner has the left value first, whichever side triggers",
+        "_core/operators/stream_join.py",
+        "return lambda right, left: joiner(left, right)",
+        "return joiner",
+    ),
+    Mutation(
+        "records of one key and time all join, in the order they came",
+        "_state/listed.py",
+        "found.sort(key=_time)",
+        "found = list(dict(found).items())",
+    ),
+    Mutation(
+        "records without a partner are given up when time is beyond windows and grace, not at their end",
+        "_state/unjoined_store.py",
+        "queue.until(time_ms - wait_ms - 1)",
+        "queue.until(time_ms - wait_ms)",
+    ),
+    Mutation(
+        "a look for what is given up goes on until both sides have to wait",
+        "_state/unjoined_store.py",
+        "return min((found[0] for found in behind if found is not None), default=stop_ms)",
+        "return stop_ms",
+    ),
+    Mutation(
+        "what found a partner waits no longer",
+        "_core/operators/stream_outer_join.py",
+        "if self._other_is_outer:",
+        "if False:",
+    ),
+    Mutation(
+        "only records at the head of time have those without a partner given up",
+        "_core/operators/stream_outer_join.py",
+        "if timestamp_ms == time_ms:",
+        "if True:",
+    ),
+    Mutation(
+        "a record too old for its windows does not wait for a partner, whatever the grace",
+        "_core/operators/stream_outer_join.py",
+        "if max(0, timestamp_ms + self._after_ms) < time_ms:",
+        "if max(0, timestamp_ms + self._own_wait_ms) < time_ms:",
+    ),
+    Mutation(
+        "records of an outer side without a key come out alone",
+        "_core/operators/stream_outer_join.py",
+        "if value is not None and self._is_outer:",
+        "if False:",
+    ),
 )
 
 

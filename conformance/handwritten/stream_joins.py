@@ -25,6 +25,15 @@ SCENARIOS: dict[str, list[Scenario]] = {
         Scenario("same key and time twice", steps("left|a@5 left|a@5 right|x@5 right|x@5 left|b@5"), _NO_GRACE),
         Scenario("null keys and values", steps("left|_=a@5 right|_@6 right|x@7 left|_@8 left|b@9"), _NO_GRACE),
         Scenario("headers", [*with_headers("left|a@5"), *steps("right|x@6"), *with_headers("left|b@7")], _NO_GRACE),
+        Scenario(
+            "windows that end before time 0 reach it",
+            steps("right|x@0 right|y@1 left|a@3 left|b@11"),
+            {"difference": 10, "after": -5, "grace": 0},
+        ),
+        Scenario(
+            "without windows and grace nothing is kept", steps("left|a@5 right|x@5"), {"difference": 0, "grace": 0}
+        ),
+        Scenario("without windows", steps("left|a@5 right|x@5 right|y@6"), {"difference": 0, "grace": 1}),
     ],
     "stream-stream-left-join": [
         Scenario(
@@ -64,6 +73,11 @@ SCENARIOS: dict[str, list[Scenario]] = {
         Scenario(
             "equal times, right side first",
             steps("right|z=z@0 right|a=a@0 left|a0=a0@0 left|b=b@0 left|x=x@50"),
+            _NO_GRACE,
+        ),
+        Scenario(
+            "quirk 2 a look ends behind the first of each side",
+            steps("left|a=a@0 left|b=b@5 right|c=c@6 left|d=d@9 right|x=x@11 right|y=y@17 right|z=z@20"),
             _NO_GRACE,
         ),
         Scenario("null keys on both sides", steps("left|_=a@5 right|_=x@6 left|_@7 right|_=_@8"), _NO_GRACE),

@@ -181,7 +181,7 @@ class PassThrough(Node):
 
 @dataclass(frozen=True, kw_only=True)
 class JoinWindow(Node):
-    """Keeps the records of one side of a join for the other to find, each after it has met those that were there."""
+    """Keeps the records of one side of a join for the other to find."""
 
 
 @dataclass(frozen=True, kw_only=True)

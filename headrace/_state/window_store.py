@@ -134,11 +134,7 @@ class WindowStore(_Windows[K, V]):
 
     def put(self, key: K, value: V | None, start_ms: int) -> None:
         """Stores the value of a window; `None` removes it, or is ignored if duplicates are retained."""
-        self._entries.put(self.key_bytes(key), start_ms, b"", self.value_serde.serialize(value))
-
-    def put_bytes(self, key: bytes, raw: bytes | None, start_ms: int) -> None:
-        """`put` for an operator that has the bytes of key and value."""
-        self._entries.put(key, start_ms, b"", raw)
+        self._entries.put(self.key_bytes(key), start_ms, b"", self._value_to_bytes(value))
 
     def fetch_duplicates(self, key: bytes, from_ms: int, to_ms: int) -> list[tuple[int, V]]:
         """`fetch` of a store that retains duplicates, for an operator that has the bytes of the key."""

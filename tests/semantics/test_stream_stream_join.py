@@ -15,6 +15,7 @@ import headrace as hr
 from headrace import JoinWindows, PendingTask, Record, StreamsBuilder, TopologyError, serdes
 from headrace._joins.options import Join
 from headrace.testing import TopologyTestDriver
+from tests.support.runtimes import SparkRuntime
 
 MS = timedelta(milliseconds=1)
 METHODS = {"inner": "join", "left": "left_join", "outer": "outer_join"}
@@ -499,3 +500,24 @@ def test_two_joins_need_two_names():
         left.join(right, pair, within=within(1), name="j")
     with pytest.raises(TopologyError, match="already a store named 's-this-join-store'"):
         [left.join(right, pair, within=within(1), store="s") for _ in "ab"]
+
+
+@pytest.mark.spark
+def test_on_spark_what_waits_outlives_a_restart_and_can_be_asked(spark, tmp_path):
+    runtime = SparkRuntime(spark, tmp_path, partitions=2)
+    joined = topology("outer", within(10), name="j", store="s")
+    runtime.produce(joined, [parsed(word) for word in ("L:a=l@100", "L:b=l@1", "R:c=r@2", "R:b=r@5")])
+    first = hr.Streams(joined, runtime.config(**TRACKING), spark=spark)
+    first.process_available()
+    assert sorted(map(str, runtime.outputs(joined)["out"])) == [str(Record("b", "l/r", 5))]
+    [told] = first.explain_pending()
+    assert (told.operator, told.waiting, told.oldest.oldest, told.oldest.release_ms) == ("j", 2, "c", 13)
+    waiting = [(row.key, row.timestamp_ms, row.is_left) for row in first.store("s-outer-shared-join-store").all()]
+    assert waiting == [("c", 2, False), ("a", 100, True)]
+    assert dict(first.store("j-stream-time-table").all()) == {"a": 100, "b": 5, "c": 2}
+    runtime.produce(joined, [parsed(word) for word in ("L:c=l@13", "R:a=r@110")])
+    second = hr.Streams(joined, runtime.config(**TRACKING), spark=spark)
+    second.process_available()
+    expected = [Record("a", "l/r", 110), Record("b", "l/r", 5), Record("c", "_/r", 2)]
+    assert sorted(map(str, runtime.outputs(joined)["out"])) == sorted(map(str, expected))
+    assert second.explain_pending()[0].waiting == 1

@@ -5,10 +5,11 @@ from datetime import timedelta
 import pytest
 
 from headrace import Change, Record, Stores, Window, Windowed, serdes
-from headrace._graph.stores import SuppressBuffer
+from headrace._graph.stores import SuppressBuffer, Unjoined
 from headrace._runtime.stores import make_store, make_view
 from headrace._state.memory import MemoryStore
 from headrace.cli.entries import listing
+from headrace.serdes.sides import Sides
 
 SECOND = timedelta(seconds=1)
 SERDES = (serdes.String(), serdes.Json())
@@ -91,3 +92,21 @@ def test_rows_held_back_are_shown_with_the_time_by_which_they_wait():
     assert printed(None) == (columns, rows)
     assert printed("b") == (columns, rows[1:])
     assert printed("none of them") == (columns, [])
+
+
+def test_records_without_a_partner_are_shown_with_their_side():
+    sides = serdes.String(), Sides(serdes.Json(), serdes.Json())
+    contents = MemoryStore()
+    store = make_store(Unjoined(name="s"), contents, sides)
+    store.add(b"b", 2, 3000, is_left=True)
+    store.add(b"a", {"n": 1}, 3000, is_left=False)
+    view = make_view(Unjoined(name="s"), [contents], sides)
+
+    def printed(key):
+        shown, entries, row = listing(view, key)
+        return shown, [row(*entry) for entry in entries]
+
+    columns = ("key", "value", "timestamp (UTC)", "side")
+    rows = [("a", '{"n": 1}', clock(3), "right"), ("b", "2", clock(3), "left")]
+    assert printed(None) == (columns, rows)
+    assert printed("b") == (columns, rows[1:])

@@ -10,7 +10,7 @@ from headrace._state.window_store import WindowStore
 
 
 class StreamJoinWindow(Operator):
-    """Keeps each record after it has met those of the other side, so that in a self-join none meets itself twice."""
+    """Keeps each record that can find a partner, as it came: a joiner may change it."""
 
     def __init__(self, name: str, store: str) -> None:
         super().__init__(name)
@@ -18,14 +18,11 @@ class StreamJoinWindow(Operator):
 
     def init(self, context: TaskContext) -> None:
         super().init(context)
-        self._store: WindowStore[Any, Any] = context.store(self.store_name)
+        store: WindowStore[Any, Any] = context.store(self.store_name)
+        self._put = store.put
 
     def process(self, record: AnyRecord) -> None:
-        store, key, value = self._store, record.key, record.value
-        if key is None or value is None:
-            self.forward(record)
-            return
-        assert record.timestamp_ms is not None
-        raw = store.value_serde.serialize(value)  # as it came: a joiner may change it
+        if record.key is not None and record.value is not None:
+            assert record.timestamp_ms is not None
+            self._put(record.key, record.value, record.timestamp_ms)
         self.forward(record)
-        store.put_bytes(store.key_bytes(key), raw, record.timestamp_ms)
