@@ -11,6 +11,7 @@ from headrace._core import operators as ops
 from headrace._core.columnar.compile import Stores, columnar_forms
 from headrace._core.context import Collector, TaskContext
 from headrace._core.decoding import Decoder
+from headrace._core.error_policy import ErrorPolicy
 from headrace._core.global_tables import GlobalTables
 from headrace._core.metrics import Metrics
 from headrace._core.operator import Operator
@@ -107,13 +108,17 @@ class TaskBlueprint:
         context = self._context(partition, collector, typed, metrics, places, self.sub.nodes, system_time_ms)
         context.global_tables = self._tables_of_processors(stores)
         built = {node.name: operator_for(node, self.defaults) for node in self.sub.nodes}
+        context.errors.guard(built.values())
         for name, operator in built.items():
             operator.connect([built[child] for child in self.sub.children[name]])
         times = stores.get(PARTITION_TIMES)
         sources, global_sources = (self._sources(built, is_global=is_global) for is_global in (False, True))
         counted = self.counted_tables if partition == 0 else frozenset[str]()
         tables = GlobalTables(context, Decoder(context, global_sources, self.extractors, times), counted)
-        forms = columnar_forms(sources, Stores(typed, context.tables)) if columnar and not self.has_processors else {}
+        forms = {}
+        if columnar and not self.has_processors:
+            user_functions = not self.defaults.error_handlers.skip_results
+            forms = columnar_forms(sources, Stores(typed, context.tables), user_functions=user_functions)
         processors: Callable[[], Processors] | None = None
         if self.has_processors:
             users = [operator for operator in built.values() if isinstance(operator, ops.UserProcessor)]
@@ -156,7 +161,7 @@ class TaskBlueprint:
         running: Sequence[nodes.Node],
         system_time_ms: int = 0,
     ) -> TaskContext:
-        return TaskContext(
+        context = TaskContext(
             f"{self.sub.number}_{partition}",
             self.application_id,
             collector,
@@ -167,6 +172,8 @@ class TaskBlueprint:
             {name: rows_of(self.sub, name, stores) for node in running for name in node.tables},
             system_time_ms,
         )
+        context.errors = ErrorPolicy(context, self.defaults.error_handlers)
+        return context
 
 
 class _Nowhere:
