@@ -143,8 +143,5 @@ def _one_by_one(source: Source, columns: Columns) -> Decoded:
 
 
 def _negative(timestamp_ms: int) -> Poison:
-    message = (
-        f"the timestamp {timestamp_ms} is negative. Take such records out with deserialization_exception_handler="
-        "'continue' or 'dead_letter', or give the source a timestamp_extractor."
-    )
+    message = f"the timestamp {timestamp_ms} is negative, and the source has no timestamp_extractor to give it another"
     return Poison("negative timestamp", StreamsError(message))

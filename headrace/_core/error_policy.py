@@ -79,6 +79,9 @@ class ErrorPolicy:
         """For the current record, which cannot be taken from its topic."""
         source = self._context.source_record
         told = self._told(operator, source, source.key, error)
+        if self._handlers.deserialization == "fail":
+            hint = "deserialization_exception_handler='continue' or 'dead_letter' takes such records out."
+            told = ProcessingError(f"{told}\n{hint}")
         self._decide("deserialization", self._described("deserialization", operator, reason, error), told)
 
     def punctuation(self, node: str, clock: str, error: Exception) -> None:
