@@ -90,7 +90,12 @@ class Decoder:
                 loaded[index] = self._decoded(source, chunk)
                 self._context.metrics.add(source.name, "records_in", chunk.rows)
             self._context.topic = chunk.topic
-            yield from self._without_poison(Stretch(source, loaded[index], start, stop, first))
+            self._context.columns, self._context.row_shift = loaded[index].columns, start - first
+            stretch = Stretch(source, loaded[index], start, stop, first)
+            if loaded[index].poison:
+                yield from self._without_poison(stretch)
+            else:
+                yield stretch
             first += stop - start
             if stop == chunk.rows:
                 del loaded[index]
@@ -102,18 +107,16 @@ class Decoder:
         return records if self.sources[chunk.topic].accepts(records) else None
 
     def _without_poison(self, stretch: Stretch) -> Iterator[Stretch]:
-        source, records, start, stop, first = stretch
-        context = self._context
-        context.columns, context.row_shift = records.columns, start - first
-        for row in range(start, stop) if records.poison else ():
-            if row not in records.poison:
-                continue
-            if start < row:
-                yield Stretch(source, records, start, row, start - context.row_shift)
-            context.position, start = row - context.row_shift, row + 1
-            context.errors.undecodable(source.name, *records.poison[row])
+        source, records, start, stop, _ = stretch
+        context, shift = self._context, self._context.row_shift
+        for row in range(start, stop):
+            if row in records.poison:
+                if start < row:
+                    yield Stretch(source, records, start, row, start - shift)
+                context.position, start = row - shift, row + 1
+                context.errors.undecodable(source.name, *records.poison[row])
         if start < stop:
-            yield Stretch(source, records, start, stop, start - context.row_shift)
+            yield Stretch(source, records, start, stop, start - shift)
 
     def _decoded(self, source: Source, chunk: Chunk) -> Decoded:
         columns = chunk.load()

@@ -45,4 +45,9 @@ def _unpicklable(plan: Plan) -> str:
                 cloudpickle.dumps(node)
             except Exception:
                 return f"Operator {node.name!r}"
+        for kind, handler in stage.blueprint.defaults.error_handlers._asdict().items():
+            try:
+                cloudpickle.dumps(handler)
+            except Exception:
+                return f"{kind}_exception_handler"
     return "The topology"
