@@ -132,3 +132,23 @@ def test_others_are_as_without_the_records_that_fail(build, records, cuts, sever
     alone, _ = planned(build, [missing], [], without=True)
     assert found == alone
     assert dead == places_of(records, fails)
+
+
+def test_record_of_a_global_table_that_fails_in_all_tasks_is_one_dead_letter(tmp_path):
+    builder = hr.StreamsBuilder()
+    names = builder.global_table("names", store="names")
+    stream = builder.stream("in", value_serde=serdes.String())
+    joined = stream.join(names, lambda value, name: f"{value} {name}", key_selector=lambda key, value: key)
+    joined.group_by_key().count(store="counts").to_stream().to("out")
+    topics = hr.LocalTopics(tmp_path / "topics")
+    for topic in ("names", "in"):
+        topics.create(topic, partitions=2)
+    append(tmp_path / "topics", "names", [(b"k", b'"x"', 5, 0), (b"k", b"{", 6, 0), (b"l", b'"y"', 7, 1)])
+    append(tmp_path / "topics", "in", [(b"k", b"a", 1, 0), (b"l", POISON, 2, 0), (b"l", b"b", 3, 1)])
+    settings = {"deserialization_exception_handler": "dead_letter", "dead_letter_topic": "dead"}
+    runner = PlanRunner(builder.build(), tmp_path, config=hr.StreamsConfig(application_id="t", **settings))
+    while runner.run_batch(1_000):
+        pass
+    assert sorted(row[0] for rows in runner.output("out").values() for row in rows) == [b"k", b"l"]
+    letters = topics.read("dead", serdes.Bytes(), serdes.Bytes())
+    assert sorted((letter.key, letter.value) for letter in letters) == [(b"k", b"{"), (b"l", POISON)]

@@ -586,6 +586,24 @@ def test_rows_of_a_global_table_that_cannot_be_decoded_are_handled_once():
         assert (letter.value, headers_of(letter)["topic"], headers_of(letter)["offset"]) == (b"{", "names", "1")
 
 
+def test_join_that_fails_for_a_record_that_waited_loses_that_one_alone():
+    builder = hr.StreamsBuilder()
+    kept = hr.Stores.versioned_key_value("rows", history=1000 * MS)
+    rows = builder.table("rows", store=kept)
+    joined = builder.stream("in").join(rows, lambda value, row: [checked(value), row], grace=10 * MS, name="joins")
+    joined.to("out")
+    with driver_of(builder.build(), handling("processing", "continue")) as driver:
+        driver.input_topic("rows").pipe("k", "row", 0)
+        for at, value in enumerate(["a", "bad", "b", "c"], start=1):
+            driver.input_topic("in").pipe("k", value, at)
+        driver.input_topic("in").pipe("k", "d", 13)
+        driver.input_topic("in").pipe("k", "e", 14)
+        assert out_of(driver) == [("k", ["a", "row"], 1), ("k", ["b", "row"], 3), ("k", ["c", "row"], 4)]
+        assert driver.metrics()["joins"] == {"dropped": {"processing error": 1}}
+        (pending,) = driver.explain_pending()
+        assert pending.waiting == 2
+
+
 def test_dead_letter_topic_must_be_one_of_its_own_internal_topics_included():
     builder = hr.StreamsBuilder()
     builder.stream("in").repartition("again").to("out")

@@ -298,6 +298,7 @@ def test_dead_letters_are_told_and_counted(tmp_path):
     assert "[headrace.error.offset=2]" in headrace("topics", "consume", "dead")[0]
 
 
+@pytest.mark.slow
 def test_failing_function_is_told_and_the_mended_file_goes_on_with_exact_output(tmp_path):
     Path("app.py").write_text(APP)
     headrace("topics", "create", "numbers", "--partitions", "1")
