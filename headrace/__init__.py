@@ -7,6 +7,7 @@ from headrace.change import Change
 from headrace.cogrouped import CogroupedKStream, SessionWindowedCogroupedKStream, TimeWindowedCogroupedKStream
 from headrace.config import StreamsConfig
 from headrace.emit import EmitStrategy
+from headrace.error_handlers import ErrorHandlerContext
 from headrace.errors import (
     ConfigError,
     ProcessingError,
@@ -59,6 +60,7 @@ __all__ = [
     "ConfigError",
     "ConsumerRecord",
     "EmitStrategy",
+    "ErrorHandlerContext",
     "FixedKeyProcessor",
     "GlobalKTable",
     "JoinWindows",

@@ -31,7 +31,7 @@ class TopicError(StreamsError):
 
 
 class StateError(StreamsError):
-    """Stored state is missing, damaged, or belongs to something else."""
+    """Stored state is missing, damaged, too large, or belongs to something else. No error handler passes over it."""
 
 
 class ProcessingError(StreamsError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, takewhile
 from typing import NamedTuple
 
 import numpy as np
@@ -69,15 +70,28 @@ def merged(chunks: Sequence[Chunk]) -> tuple[Order, Iterator[Run]]:
 
 
 def merged_batches(
-    chunks: Sequence[Chunk], load: Callable[[Chunk], pa.RecordBatch]
+    chunks: Sequence[Chunk], load: Callable[[Chunk], pa.RecordBatch | None]
 ) -> tuple[Order, Iterator[pa.RecordBatch]]:
-    """The same as Arrow batches: chunk by chunk where they follow each other, else all of them sorted."""
+    """The same as Arrow batches: chunk by chunk where they follow each other, else all of them sorted.
+
+    Batches end before the first chunk of which `load` gives none; if all must be sorted, there are then none at all.
+    """
     order = concatenated([chunk.order for chunk in chunks])
     rows = _processing_order(chunks, order)
+    loaded = takewhile(lambda batch: batch is not None, map(load, chunks))
     if rows is None:
-        return order, map(load, chunks)
-    table = pa.concat_tables([pa.Table.from_batches([load(chunk)]) for chunk in chunks], promote_options="default")
+        return order, loaded
+    tables = [pa.Table.from_batches([batch]) for batch in loaded]
+    if len(tables) < len(chunks):
+        return order, iter(())
+    table = pa.concat_tables(tables, promote_options="default")
     return order.take(rows), iter(table.take(pa.array(rows)).combine_chunks().to_batches())
+
+
+def after(chunks: Sequence[Chunk], rows: int) -> list[Chunk]:
+    """The chunks behind those that have the first so many rows."""
+    ends = accumulate(chunk.rows for chunk in chunks)
+    return [chunk for chunk, end in zip(chunks, ends, strict=True) if end > rows]
 
 
 def _processing_order(chunks: Sequence[Chunk], order: Order) -> npt.NDArray[np.intp] | None:

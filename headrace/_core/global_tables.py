@@ -15,7 +15,8 @@ from headrace.record import Record
 class GlobalTables:
     """Takes the records of global topics into the tables, topic by topic.
 
-    They move no time of the task and wake no processor. Every task takes them in, so only one counts them.
+    They move no time of the task and wake no processor. Every task takes them in, so only one counts them, and tells of
+    errors.
 
     Args:
         context: that of the task.
@@ -39,17 +40,17 @@ class GlobalTables:
     def _apply(self, topic: str, chunks: Sequence[Chunk]) -> None:
         context, counting = self._context, self._context.metrics
         if topic not in self._counted:
-            context.metrics = Metrics()
+            context.metrics, context.errors.muted = Metrics(), True
         try:
             timed = [self._decoder.with_extracted_times(chunk) for chunk in chunks]
             for stretch in self._decoder.in_order(timed):
                 self._take(stretch)
         finally:
-            context.metrics = counting
+            context.metrics, context.errors.muted = counting, False
 
     def _take(self, stretch: Stretch) -> None:
         context, forward = self._context, stretch.source.forward
-        keys, values, columns = stretch.records
+        keys, values, columns, _ = stretch.records
         for row in range(stretch.start, stretch.stop):
             context.position = stretch.first + row - stretch.start
             try:

@@ -7,17 +7,17 @@ from contextlib import contextmanager
 
 import pyarrow as pa
 
-from headrace._core.chunk import Chunk, Columns, merged_batches
+from headrace._core.chunk import Chunk, after, merged_batches
 from headrace._core.columnar.batch import of_records
 from headrace._core.columnar.compile import Form
 from headrace._core.columnar.failing import RowError
 from headrace._core.columnar.stream_join import StreamJoinForm
 from headrace._core.context import TaskContext
 from headrace._core.decoding import Decoder, Stretch
+from headrace._core.error_policy import stopping
 from headrace._core.failure import idle_error, processing_error
 from headrace._core.global_tables import GlobalTables
 from headrace._core.operator import Operator
-from headrace._core.operators.source import Source
 from headrace._core.order import Order
 from headrace._core.processors import Processors
 from headrace.errors import SerdeError
@@ -68,13 +68,15 @@ class Task:
         Global tables take in theirs first, so that the others meet all of them. The order of the records is then in
         the context, where `position` counts through it.
         """
-        arrived = self._tables.apply([chunk for chunk in chunks if chunk.rows])
-        chunks = [self._decoder.with_extracted_times(chunk) for chunk in arrived]
-        if not chunks:
-            return
-        yield from self._process(chunks)
-        if self.processors is not None:
-            self.processors.save()
+        self.context.order = Order.of_nothing()
+        with stopping():
+            arrived = self._tables.apply([chunk for chunk in chunks if chunk.rows])
+            timed = [self._decoder.with_extracted_times(chunk) for chunk in arrived]
+            if not timed:
+                return
+            yield from self._process(timed)
+            if self.processors is not None:
+                self.processors.save()
 
     def punctuate(self) -> None:
         """Runs what is due by the wall clock, then closes idle keys. What was written before must have been taken away.
@@ -82,11 +84,12 @@ class Task:
         What a punctuation forwards of a key counts as seen.
         """
         self.context.order, self.context.position = Order.of_clock(self.context.system_time_ms), 0
-        if self.processors is not None:
-            self.processors.punctuate(PunctuationType.WALL_CLOCK_TIME)
-        for operator in self._operators:
-            if operator.idle is not None:
-                self._close_idle(operator)
+        with stopping():
+            if self.processors is not None:
+                self.processors.punctuate(PunctuationType.WALL_CLOCK_TIME)
+            for operator in self._operators:
+                if operator.idle is not None:
+                    self._close_idle(operator)
 
     def next_wall_clock_ms(self) -> int | None:
         """When the wall clock next has something to do, if nothing arrives."""
@@ -97,13 +100,13 @@ class Task:
 
     def _close_idle(self, operator: Operator) -> None:
         context = self.context
-        context.punctuating = True
+        context.fired_ms = context.system_time_ms
         try:
             operator.close_idle()
         except Exception as error:
             raise idle_error(error, context.task_id, operator.name, context.system_time_ms) from error
         finally:
-            context.punctuating = False
+            context.fired_ms = None
 
     def _process(self, chunks: Sequence[Chunk]) -> Iterator[None]:
         form = self._form_for(chunks)
@@ -114,6 +117,9 @@ class Task:
         if join is not None:
             yield from self._process_join(join, chunks)
             return
+        yield from self._process_records(chunks)
+
+    def _process_records(self, chunks: Sequence[Chunk]) -> Iterator[None]:
         handed_out = 0
         for stretch in self._decoder.in_order(chunks):
             self._forward(stretch)
@@ -141,27 +147,31 @@ class Task:
         return not any(
             chunk.topic in self._decoder.extractors
             or chunk.load_batch is None
-            or int(chunk.timestamps.max()) > self._decoder.sources[chunk.topic].latest_ms
+            or chunk.timestamps.max() > self._decoder.sources[chunk.topic].latest_ms
+            or chunk.timestamps.min() < 0
             for chunk in chunks
         )
 
     def _process_columns(self, form: Form, chunks: Sequence[Chunk]) -> Iterator[None]:
         self.context.topic = chunks[0].topic
         source = self._decoder.sources[self.context.topic]
-        self.context.order, batches = merged_batches(chunks, self._decoder.valid_batch)
-        first = 0
+        order, batches = merged_batches(chunks, self._decoder.valid_batch)
+        first = begun = self.context.append(order)
         for records in batches:
             self.context.metrics.add(source.name, "records_in", records.num_rows)
             with self._told():
                 form(of_records(records, first))
             first += records.num_rows
             yield
+        rest = after(chunks, first - begun)
+        if rest:
+            yield from self._process_records(rest)
 
     def _process_join(self, join: StreamJoinForm, chunks: Sequence[Chunk]) -> Iterator[None]:
-        self.context.order, batches = merged_batches(chunks, lambda chunk: _sided(chunk, join.sides[chunk.topic]))
+        order, batches = merged_batches(chunks, lambda chunk: _sided(chunk, join.sides[chunk.topic]))
+        first = self.context.append(order)
         for chunk in chunks:
             self.context.metrics.add(self._decoder.sources[chunk.topic].name, "records_in", chunk.rows)
-        first = 0
         for records in batches:
             for start in range(0, records.num_rows, _JOINED_ROWS):
                 part = records.slice(start, _JOINED_ROWS)
@@ -170,8 +180,8 @@ class Task:
                     with self._told():
                         join(of_records(part, first), is_left)
                 except SerdeError:
-                    for chunk in chunks:
-                        self._decoder.valid_batch(chunk)
+                    for _ in self._decoder.in_order(chunks):
+                        """Tells which record it is."""
                     raise
                 first += part.num_rows
                 yield
@@ -188,14 +198,14 @@ class Task:
             ) from failed.cause
 
     def _forward(self, stretch: Stretch) -> None:
-        source, (keys, values, columns), start, stop, first = stretch
+        source, (keys, values, columns, _), start, stop, first = stretch
         context, forward, processors = self.context, source.forward, self.processors
         timestamps, headers = columns.timestamps, columns.headers
         latest_ms = source.latest_ms
         for row in range(start, stop):
             context.position = first + row - start
             if timestamps[row] > latest_ms:
-                _refuse(source, columns, row)
+                source.refuse()
                 continue
             try:
                 record = Record(keys[row], values[row], timestamps[row], headers[row] if headers else ())
@@ -214,10 +224,3 @@ class Task:
 def _sided(chunk: Chunk, is_left: bool) -> pa.RecordBatch:
     assert chunk.load_batch is not None
     return chunk.load_batch().append_column(_IS_LEFT, pa.repeat(is_left, chunk.rows))
-
-
-def _refuse(source: Source, columns: Columns, row: int) -> None:
-    timestamp_ms = columns.timestamps[row]
-    recorded_ms = timestamp_ms if columns.recorded is None else columns.recorded[row]
-    headers = columns.headers[row] if columns.headers else ()
-    source.refuse(columns.keys[row], columns.values[row], timestamp_ms, recorded_ms, headers)

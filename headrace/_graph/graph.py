@@ -86,11 +86,15 @@ class Copartition(NamedTuple):
 
 @dataclass(frozen=True)
 class Graph:
-    """All nodes in the order they were added, all stores by name, and which topics must be partitioned alike."""
+    """All nodes in the order they were added, all stores by name, and which topics must be partitioned alike.
+
+    Every task may write to the `dead_letter_topic`, if there is one.
+    """
 
     nodes: tuple[Node, ...]
     stores: Mapping[str, Store]
     copartitions: tuple[Copartition, ...] = ()
+    dead_letter_topic: str | None = None
 
     @cached_property
     def by_name(self) -> dict[str, Node]:
@@ -138,7 +142,9 @@ class Graph:
     @cached_property
     def sink_topics(self) -> tuple[str, ...]:
         """User topics written by the topology."""
-        return tuple(dict.fromkeys(s.topic for s in self.nodes if isinstance(s, Sink) and not s.internal))
+        written = [s.topic for s in self.nodes if isinstance(s, Sink) and not s.internal]
+        dead_letters = [] if self.dead_letter_topic is None else [self.dead_letter_topic]
+        return tuple(dict.fromkeys(written + dead_letters))
 
 
 def children_of(nodes: Iterable[Node]) -> dict[str, tuple[str, ...]]:

@@ -97,8 +97,6 @@ def _with_late_sources(graph: Graph, found: dict[str, int]) -> dict[str, int]:
     placed = dict(found)
     for node in graph.nodes:
         if isinstance(node, Source):
-            readers = [found[child] for child in graph.children[node.name] if child != node.dead_letters]
+            readers = (found[child] for child in graph.children[node.name])
             placed[node.name] = min(readers, default=found[node.name])
-            if node.dead_letters is not None:
-                placed[node.dead_letters] = placed[node.name]
     return placed

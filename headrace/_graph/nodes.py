@@ -61,9 +61,8 @@ class Node:
 class Source(Node):
     """Reads topics. An internal one reads what a repartition sink of the same topology wrote.
 
-    Of a global one every task gets all records. Records that a source refuses go to `dead_letters`, a child, if there
-    is one. What an earlier stage of the same task has handed over comes before all else that follows from the same
-    input record.
+    Of a global one every task gets all records. What an earlier stage of the same task has handed over comes before all
+    else that follows from the same input record.
     """
 
     topics: tuple[str, ...]
@@ -72,7 +71,6 @@ class Source(Node):
     timestamp_extractor: Extractor | None = None
     internal: bool = False
     is_global: bool = False
-    dead_letters: str | None = None
     handed_over: bool = False
 
 

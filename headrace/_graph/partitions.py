@@ -13,8 +13,8 @@ def partition_counts(graph: Graph, user_topics: Mapping[str, int]) -> tuple[dict
     """Partitions of every topic and tasks of every stage.
 
     An internal topic has as many partitions as the topics it is joined with, else as its writers have tasks. Output
-    topics that do not exist yet get as many as the stage that writes them has tasks. Global topics make no tasks; a
-    stage that reads nothing else has one.
+    topics that do not exist yet get as many as the stage that writes them has tasks, that of dead letters as the
+    largest has. Global topics make no tasks; a stage that reads nothing else has one.
     """
     for topic in graph.source_topics:
         if topic not in user_topics:
@@ -34,6 +34,8 @@ def partition_counts(graph: Graph, user_topics: Mapping[str, int]) -> tuple[dict
         for sink in stage.sinks:
             if not sink.internal:
                 counts[sink.topic] = user_topics.get(sink.topic, max(counts.get(sink.topic, 0), number))
+    if graph.dead_letter_topic is not None:
+        counts[graph.dead_letter_topic] = user_topics.get(graph.dead_letter_topic, max(tasks))
     return counts, tasks
 
 

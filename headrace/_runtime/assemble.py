@@ -12,6 +12,7 @@ from headrace._core.columnar.compile import Stores, columnar_forms
 from headrace._core.columnar.join_forms import join_forms
 from headrace._core.context import Collector, TaskContext
 from headrace._core.decoding import Decoder
+from headrace._core.error_policy import ErrorPolicy
 from headrace._core.global_tables import GlobalTables
 from headrace._core.metrics import Metrics
 from headrace._core.operator import Operator
@@ -108,15 +109,19 @@ class TaskBlueprint:
         context = self._context(partition, collector, typed, metrics, places, self.sub.nodes, system_time_ms)
         context.global_tables = self._tables_of_processors(stores)
         built = {node.name: operator_for(node, self.defaults) for node in self.sub.nodes}
+        context.errors.guard(built.values())
         for name, operator in built.items():
             operator.connect([built[child] for child in self.sub.children[name]])
         times = stores.get(PARTITION_TIMES)
         sources, global_sources = (self._sources(built, is_global=is_global) for is_global in (False, True))
         counted = self.counted_tables if partition == 0 else frozenset[str]()
         tables = GlobalTables(context, Decoder(context, global_sources, self.extractors, times), counted)
-        in_columns = columnar and not self.has_processors
-        forms = columnar_forms(sources, Stores(typed, context.tables)) if in_columns else {}
-        joins = join_forms(sources, typed) if in_columns else {}
+        forms, joins = {}, {}
+        if columnar and not self.has_processors:
+            handlers = self.defaults.error_handlers
+            user_functions = not handlers.skip_results
+            forms = columnar_forms(sources, Stores(typed, context.tables), user_functions=user_functions)
+            joins = join_forms(sources, typed) if handlers.all_fail else {}
         processors: Callable[[], Processors] | None = None
         if self.has_processors:
             users = [operator for operator in built.values() if isinstance(operator, ops.UserProcessor)]
@@ -160,7 +165,7 @@ class TaskBlueprint:
         running: Sequence[nodes.Node],
         system_time_ms: int = 0,
     ) -> TaskContext:
-        return TaskContext(
+        context = TaskContext(
             f"{self.sub.number}_{partition}",
             self.application_id,
             collector,
@@ -171,6 +176,8 @@ class TaskBlueprint:
             {name: rows_of(self.sub, name, stores) for node in running for name in node.tables},
             system_time_ms,
         )
+        context.errors = ErrorPolicy(context, self.defaults.error_handlers)
+        return context
 
 
 class _Nowhere:

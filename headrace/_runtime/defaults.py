@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from headrace._core import operators as ops
+from headrace._core.error_policy import ErrorHandlers
 from headrace._graph import nodes
 from headrace._graph.graph import Graph
 from headrace._graph.stores import Store
@@ -20,13 +21,14 @@ from headrace.timestamps import Extractor
 
 @dataclass(frozen=True)
 class Defaults:
-    """What the configuration decides: serdes and extractor for nodes that name none, what sources refuse, and more."""
+    """What the configuration decides: serdes and extractor for nodes that name none, what is refused, and more."""
 
     key_serde: Serde[Any]
     value_serde: Serde[Any]
     extractor: Extractor
     single_event: bool
     guard: ops.TimestampGuard | None
+    error_handlers: ErrorHandlers
 
     @classmethod
     def of(cls, config: StreamsConfig) -> Defaults:
@@ -36,6 +38,12 @@ class Defaults:
             config.default_timestamp_extractor,
             single_event=not config.writes_old_change_events,
             guard=_guard(config),
+            error_handlers=ErrorHandlers(
+                config.deserialization_exception_handler,
+                config.processing_exception_handler,
+                config.production_exception_handler,
+                config.dead_letter_topic,
+            ),
         )
 
     def keys(self, given: Serde[Any] | None) -> Serde[Any]:

@@ -121,7 +121,6 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
         node.name,
         *defaults.serdes(node),
         None if node.internal or node.is_global else defaults.guard,
-        node.dead_letters,
     ),
     nodes.Sink: lambda node, defaults: ops.Sink(node.name, node.topic, *defaults.serdes(node)),
     nodes.Filter: lambda node, _: ops.StreamFilter(node.name, node.predicate, keep=node.keep),

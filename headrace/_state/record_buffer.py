@@ -62,14 +62,16 @@ class RecordBuffer(TypedStore[K], Generic[K, V]):
     def evict_until(self, last_ms: int) -> Iterator[Record[K, V]]:
         """Takes out the records whose timestamp is no later, in order."""
         left = 0
-        for timestamp_ms, place in self._order.until(last_ms):
-            record = self._record(timestamp_ms, place)
-            self._order.remove(timestamp_ms, place)
-            self.contents.delete(ENTRY + place[-SEQUENCE_SIZE:])
-            left += 1
-            yield record
-        if left:
-            self._count(-left)
+        try:
+            for timestamp_ms, place in self._order.until(last_ms):
+                record = self._record(timestamp_ms, place)
+                self._order.remove(timestamp_ms, place)
+                self.contents.delete(ENTRY + place[-SEQUENCE_SIZE:])
+                left += 1
+                yield record
+        finally:
+            if left:
+                self._count(-left)
 
     def oldest(self) -> tuple[K, int] | None:
         """Key and timestamp of the first record in order; without looking at the others."""

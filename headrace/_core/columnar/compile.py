@@ -22,6 +22,8 @@ from headrace.windowing import TimeWindows
 
 Form = Callable[[Batch], None]
 
+_CALLING = (ops.StreamTableJoin, ops.TableGroupBy, ops.TableAggregate)  # functions of the user's, in their forms
+
 
 class Stores(NamedTuple):
     """What a task keeps: its stores, and the rows of tables that are looked up, by name."""
@@ -42,10 +44,17 @@ class Layout(NamedTuple):
     values_as_written: bool = False
 
 
-def columnar_forms(sources: Mapping[str, ops.Source], stores: Stores) -> dict[str, Form]:
-    """The batch form of what follows each topic's source, where there is one."""
+def columnar_forms(
+    sources: Mapping[str, ops.Source], stores: Stores, *, user_functions: bool = True
+) -> dict[str, Form]:
+    """The batch form of what follows each topic's source, where there is one.
+
+    Without `user_functions` only where none is called: an error handler drops single records, a batch form none.
+    """
     forms: dict[str, Form] = {}
     for topic, source in sources.items():
+        if not user_functions and any(isinstance(operator, _CALLING) for operator in _behind(source)):
+            continue
         written: list[str] = []
         form = _children(source, Layout(source.key_serde, source.value_serde), stores, written)
         # Two ways to one topic interleave record by record, which batches cannot do.
@@ -61,9 +70,7 @@ def columnar_forms(sources: Mapping[str, ops.Source], stores: Stores) -> dict[st
 
 def _sees_itself(source: Operator, stores: Stores) -> bool:
     """Whether rows are looked up that the same records change: each would have to see those before it, and no more."""
-    behind = [source]
-    for operator in behind:
-        behind += operator.children
+    behind = _behind(source)
     looked_up = [stores.tables[join.table_name] for join in behind if isinstance(join, ops.StreamTableJoin)]
     changed = [
         stores.kept[writer.store_name]
@@ -71,6 +78,14 @@ def _sees_itself(source: Operator, stores: Stores) -> bool:
         if isinstance(writer, ops.TableSource | ops.StreamCount | ops.TableAggregate) and writer.store_name is not None
     ]
     return any(rows is store for rows in looked_up for store in changed)
+
+
+def _behind(source: Operator) -> list[Operator]:
+    """A source and all that get records from it."""
+    behind = [source]
+    for operator in behind:
+        behind += operator.children
+    return behind
 
 
 def _children(operator: Operator, layout: Layout, stores: Stores, written: list[str]) -> Form | None:

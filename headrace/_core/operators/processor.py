@@ -52,13 +52,17 @@ class UserProcessor(Operator):
 
     def process(self, record: AnyRecord) -> None:
         self._current, self._now_ms = record, record.timestamp_ms
-        self.processor.process(record)
-        self._current = self._now_ms = None
+        try:
+            self.processor.process(record)
+        finally:
+            self._current = self._now_ms = None
 
     def punctuate(self, callback: Callable[[int], object], clock_ms: int) -> None:
         self._now_ms = clock_ms
-        callback(clock_ms)
-        self._now_ms = None
+        try:
+            callback(clock_ms)
+        finally:
+            self._now_ms = None
 
     def send(self, record: AnyRecord, to: To | None) -> None:
         """The processor's `forward`."""

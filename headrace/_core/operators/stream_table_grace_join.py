@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 
 from headrace._core.context import TaskContext
@@ -48,8 +49,10 @@ class StreamTableGraceJoin(StreamTableJoin):
             self._join(record)
             return
         self._buffer.put(record)
-        for due in self._buffer.evict_until(self._time.advance(record.key, record.timestamp_ms) - self._grace_ms):
-            self._join(due)
+        due_ms = self._time.advance(record.key, record.timestamp_ms) - self._grace_ms
+        with closing(self._buffer.evict_until(due_ms)) as waited:
+            for due in waited:
+                self._join(due)
 
     def pending(self) -> PendingTask:
         task_id, oldest = self.context.task_id, self._buffer.oldest()

@@ -77,9 +77,12 @@ class WindowedOperator(Operator):
             self.idle.saw(record.key)
         before_ms = self.time.reached(record.key) if self._tells else -1
         time_ms = self.time.advance(record.key, record.timestamp_ms)
-        self._fold(record, record.key, record.timestamp_ms, time_ms)
-        if 0 <= before_ms < time_ms:
-            self._forget(record.key, before_ms, time_ms)
+        try:
+            self._fold(record, record.key, record.timestamp_ms, time_ms)
+        finally:
+            # Time has moved on, even if an error handler then drops the record.
+            if 0 <= before_ms < time_ms:
+                self._forget(record.key, before_ms, time_ms)
 
     @abstractmethod
     def _fold(self, record: AnyRecord, key: Any, timestamp_ms: int, time_ms: int) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
-import numpy as np
 import pyarrow as pa
 
 from headrace._core.chunk import Chunk
@@ -18,7 +17,6 @@ from headrace._runtime.spark import frames
 from headrace._runtime.spark.collector import FrameCollector
 from headrace._runtime.spark.frames import METRICS, TICK, Frame, Tick
 from headrace._runtime.spark.plan import Plan, Stage
-from headrace.errors import StreamsError
 
 _MAX_ROWS = 50_000
 
@@ -70,13 +68,10 @@ def _with_order(
     latest_ms: int | None,
 ) -> Iterator[tuple[pa.RecordBatch, Order]]:
     rank, reached_ms, offset = plan.ranks[topic, partition], -1, first_offset
-    extracted = plan.readers_of(topic)[0].blueprint.extractors
     for whole in batches:
         for start in range(0, whole.num_rows, _MAX_ROWS):
             batch = whole.slice(start, _MAX_ROWS)
             timestamps = batch.column("timestamp").to_numpy()
-            if topic not in extracted:
-                _refuse_negative(timestamps, topic, partition, offset)
             order = Order.of_partition(rank, offset, timestamps, reached_ms, latest_ms)
             reached_ms, offset = int(order.time_ms[-1]), offset + batch.num_rows
             yield batch, order
@@ -120,10 +115,3 @@ def _processed(
 def _chunk(topic: str, order: Order, batch: pa.RecordBatch) -> Chunk:
     timestamps = batch.column("timestamp").to_numpy()
     return Chunk(topic, order, timestamps, lambda: frames.to_columns(batch), lambda: batch)
-
-
-def _refuse_negative(timestamps: np.ndarray, topic: str, partition: int, offset: int) -> None:
-    if timestamps.min() < 0:
-        row = int(np.argmax(timestamps < 0))
-        message = f"Record {topic}-{partition}@{offset + row} has the invalid timestamp {timestamps[row]}."
-        raise StreamsError(message)

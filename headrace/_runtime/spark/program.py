@@ -43,4 +43,9 @@ def _unpicklable(plan: Plan) -> str:
                 pickling.dumps(node)
             except Exception:
                 return f"Operator {node.name!r}"
+        for kind, handler in stage.blueprint.defaults.error_handlers._asdict().items():
+            try:
+                pickling.dumps(handler)
+            except Exception:
+                return f"{kind}_exception_handler"
     return "The topology"
