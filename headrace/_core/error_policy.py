@@ -18,7 +18,7 @@ from headrace._core.operator import AnyRecord, Operator
 from headrace._core.operators.sink import Sink
 from headrace._core.operators.source import Source
 from headrace.error_handlers import ANSWERS, ErrorHandler, ErrorHandlerContext
-from headrace.errors import ProcessingError
+from headrace.errors import ProcessingError, RegistryError
 
 _log = logging.getLogger(__name__)
 
@@ -135,7 +135,8 @@ class ErrorPolicy:
         )
 
     def _decide(self, kind: str, failed: ErrorHandlerContext, told: ProcessingError) -> None:
-        answer = self._answer(kind, failed, told)
+        # A registry that is down says nothing about the record: it must not be lost for that.
+        answer = "fail" if isinstance(failed.exception, RegistryError) else self._answer(kind, failed, told)
         if answer == "fail":
             raise Stop(told) from failed.exception
         self._drop(failed, str(told), dead_letter=answer == "dead_letter")

@@ -614,3 +614,22 @@ def test_dead_letter_topic_must_be_one_of_its_own_internal_topics_included():
         )
         with pytest.raises(hr.ConfigError, match=f"dead_letter_topic is '{topic}', which the topology reads or writes"):
             driver_of(topology, config)
+
+
+class Unreachable(serdes.String):
+    """Texts whose schema is in a registry that does not answer."""
+
+    def _from_bytes(self, data):
+        message = "the registry does not answer"
+        raise hr.RegistryError(message)
+
+    deserialize_many = serdes.Serde.deserialize_many
+
+
+@pytest.mark.parametrize("handler", ["continue", "dead_letter", lambda failed: "continue"])
+def test_registry_that_does_not_answer_loses_no_record_whatever_the_handler(handler):
+    with driver_of(reading(value_serde=Unreachable()), handling("deserialization", handler)) as driver:
+        with pytest.raises(hr.ProcessingError, match="the registry does not answer"):
+            driver.input_topic("in").pipe("k", "good", 1)
+        assert out_of(driver) == []
+        assert driver.metrics().get("reads", {}).get("dropped", {}) == {}
