@@ -5,7 +5,7 @@ Records of global topics go to all tasks that have such a table in them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -13,10 +13,10 @@ import pyarrow as pa
 
 from headrace._core.chunk import Chunk
 from headrace._core.metrics import Metrics
-from headrace._core.order import Order
+from headrace._core.order import Ints, Order
 from headrace._runtime.spark import frames
 from headrace._runtime.spark.collector import FrameCollector
-from headrace._runtime.spark.frames import METRICS, TICK, Frame, Tick
+from headrace._runtime.spark.frames import METRICS, OFFSETS, TICK, Frame, Tick
 from headrace._runtime.spark.plan import Plan, Stage
 from headrace.errors import StreamsError
 
@@ -31,7 +31,10 @@ def ingest(
     batches: Iterable[pa.RecordBatch],
     tick: Tick | None = None,
 ) -> Iterator[Frame]:
-    """Frames made of consecutive records of one topic-partition; `tick` is there if the plan is clocked."""
+    """Frames made of consecutive records of one topic-partition; `tick` is there if the plan is clocked.
+
+    Batches with a column of offsets have gaps between them; others have all offsets from the first on.
+    """
     clock_ms = None if tick is None else tick.clock_ms
     chunks = _with_order(plan, topic, partition, first_offset, batches, plan.latest_ms(topic, clock_ms))
     if topic in plan.global_topics:
@@ -57,6 +60,11 @@ def tick_frames(plan: Plan, tick: Tick) -> Iterator[Frame]:
                 yield Frame(stage.index, target, -1, 0, 0, TICK, payload)
 
 
+def offsets_frame(offsets: Mapping[str, int]) -> Frame:
+    """Tells the sink how far a batch reads: `{"topic-partition": next offset}`."""
+    return Frame(OFFSETS, 0, 0, 0, 0, 0, msgspec.json.encode(offsets))
+
+
 def metrics_frame(metrics: Metrics) -> Frame:
     return Frame(METRICS, 0, 0, 0, 0, 0, msgspec.json.encode(metrics.drain()))
 
@@ -75,10 +83,13 @@ def _with_order(
         for start in range(0, whole.num_rows, _MAX_ROWS):
             batch = whole.slice(start, _MAX_ROWS)
             timestamps = batch.column("timestamp").to_numpy()
+            offsets: int | Ints = offset
+            if "offset" in batch.schema.names:
+                offsets, batch = batch.column("offset").to_numpy(), batch.drop_columns(["offset"])
+            order = Order.of_partition(rank, offsets, timestamps, reached_ms, latest_ms)
             if topic not in extracted:
-                _refuse_negative(timestamps, topic, partition, offset)
-            order = Order.of_partition(rank, offset, timestamps, reached_ms, latest_ms)
-            reached_ms, offset = int(order.time_ms[-1]), offset + batch.num_rows
+                _refuse_negative(timestamps, order.offset, topic, partition)
+            reached_ms, offset = int(order.time_ms[-1]), int(order.offset[-1]) + 1
             yield batch, order
 
 
@@ -122,8 +133,8 @@ def _chunk(topic: str, order: Order, batch: pa.RecordBatch) -> Chunk:
     return Chunk(topic, order, timestamps, lambda: frames.to_columns(batch), lambda: batch)
 
 
-def _refuse_negative(timestamps: np.ndarray, topic: str, partition: int, offset: int) -> None:
+def _refuse_negative(timestamps: Ints, offsets: Ints, topic: str, partition: int) -> None:
     if timestamps.min() < 0:
         row = int(np.argmax(timestamps < 0))
-        message = f"Record {topic}-{partition}@{offset + row} has the invalid timestamp {timestamps[row]}."
+        message = f"Record {topic}-{partition}@{offsets[row]} has the invalid timestamp {timestamps[row]}."
         raise StreamsError(message)
