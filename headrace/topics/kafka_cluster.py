@@ -71,14 +71,16 @@ class KafkaCluster:
         ]
         if not new:
             return
+        created: dict[str, int] = {}
         with self.telling(f"create {known_names(topics)}"):
-            for created in self._admin.create_topics(new, operation_timeout=_ANSWER_WITHIN_S).values():
+            for name, answer in self._admin.create_topics(new, operation_timeout=_ANSWER_WITHIN_S).items():
                 try:
-                    created.result()
+                    answer.result()
+                    created[name] = topics[name]
                 except kafka.KafkaException as failure:
                     if not exist_ok or failure.args[0].code() != kafka.KafkaError.TOPIC_ALREADY_EXISTS:
                         raise
-        self._await_topics(topics)
+        self._await_topics(created)
 
     def grow(self, topic: str, partitions: int) -> None:
         """Gives a topic more partitions."""

@@ -8,6 +8,7 @@ start left open, and leaves a note by which an earlier start that still runs see
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ from headrace.topics.kafka_cluster import KafkaCluster, client
 
 _WITHIN_S = 60.0
 _TAIL = 20
+_AT_A_TIME = 16
 _COMMITS_SETTINGS = {"cleanup.policy": "compact", "segment.bytes": str(16 << 20)}
 
 
@@ -56,10 +58,13 @@ class Commits:
         self._cluster.create({self._topic: tasks}, _COMMITS_SETTINGS)
         if self._cluster.partitions(self._topic) < tasks:
             self._cluster.grow(self._topic, tasks)
-        for task in range(tasks):
-            producer = self._begun(task)
-            mine = [note for note in self._notes(task, whole=True) if note.instance == self._instance]
-            self._commit(producer, task, [], mine[-1].batch if mine else -1)
+        with ThreadPoolExecutor(min(tasks, _AT_A_TIME)) as threads:
+            list(threads.map(self._take_over, range(tasks)))
+
+    def settle(self, tasks: int) -> None:
+        """Waits until all that was committed is to be seen: Kafka completes a transaction after it says so."""
+        with ThreadPoolExecutor(min(tasks, _AT_A_TIME)) as threads:
+            list(threads.map(self._begun, range(tasks)))
 
     def last_batch(self) -> int | None:
         """The newest batch of which anything is written, `None` before the first."""
@@ -86,6 +91,11 @@ class Commits:
             return False
         self._commit(producer, task, records, batch)
         return True
+
+    def _take_over(self, task: int) -> None:
+        producer = self._begun(task)
+        mine = [note for note in self._notes(task, whole=True) if note.instance == self._instance]
+        self._commit(producer, task, [], mine[-1].batch if mine else -1)
 
     def _begun(self, task: int) -> Any:
         """A producer that is the only one of its task: others lose the right to write, their transactions end."""

@@ -131,6 +131,7 @@ def _configuration(directory: Path, port: int, controller: int) -> str:
         "controller.listener.names": "CONTROLLER",
         "log.dirs": directory / "data",
         "auto.create.topics.enable": "false",
+        "log.retention.ms": -1,  # tests write timestamps of long ago
         "group.initial.rebalance.delay.ms": 0,
         "offsets.topic.num.partitions": 1,
         "offsets.topic.replication.factor": 1,

@@ -55,6 +55,7 @@ class Application:
             plan, query = self._started(clock, available_now=True)
             before = self._written_and_read(plan)
             queries.await_end(query)
+            self._home.settle(plan)
             if self._written_and_read(plan) == before:
                 return
             # Further rounds see one time: a clock that feeds an input topic would else never come to an end.

@@ -30,6 +30,9 @@ class EmbeddedHome:
     def prepare(self, plan: Plan) -> None:  # noqa: ARG002
         self._log.sweep(_ABANDONED_AFTER_S)
 
+    def settle(self, plan: Plan) -> None:
+        """A commit is seen at once."""
+
     def last_batch(self, plan: Plan) -> int | None:
         return self._log.last_batch(plan.instance)
 

@@ -48,6 +48,10 @@ class KafkaHome:
         if plan.exactly_once:
             _commits(self._cluster, plan).take_over(plan.spark_partitions)
 
+    def settle(self, plan: Plan) -> None:
+        if plan.exactly_once:
+            _commits(self._cluster, plan).settle(plan.spark_partitions)
+
     def last_batch(self, plan: Plan) -> int | None:
         return _commits(self._cluster, plan).last_batch() if plan.exactly_once else None
 

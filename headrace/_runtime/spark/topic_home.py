@@ -24,6 +24,9 @@ class TopicHome(Protocol):
     def prepare(self, plan: Plan) -> None:
         """What is to be done before the query of a plan starts."""
 
+    def settle(self, plan: Plan) -> None:
+        """Returns when everybody can see what the query of a plan has written."""
+
     def last_batch(self, plan: Plan) -> int | None:
         """The newest batch of which anything is written, `None` before the first, or if nobody keeps that."""
 
