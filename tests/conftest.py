@@ -30,13 +30,14 @@ def spark():
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory):
     """A Kafka broker for all tests of this process."""
-    from tests.support.broker import Broker, BrokerUnavailableError
+    from tests.support.broker import Broker, BrokerUnavailableError, resolve
 
     try:
-        started = Broker(tmp_path_factory.mktemp("broker"))
-        started.start()
+        resolve()
     except BrokerUnavailableError as problem:
         pytest.skip(str(problem))
+    started = Broker(tmp_path_factory.mktemp("broker"))
+    started.start()
     yield started
     started.stop()
 

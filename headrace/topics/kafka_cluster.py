@@ -159,10 +159,11 @@ class KafkaCluster:
                 "librdkafka, e.g. security.protocol, sasl.mechanism, sasl.username, ssl.ca.location."
             )
         if code in (codes._TRANSPORT, codes._TIMED_OUT, codes._ALL_BROKERS_DOWN, codes._RESOLVE):
+            self._admin.poll(0)
+            why = self._heard[0] if self._heard else error.str()
             return TopicError(
                 f"No Kafka broker at {self.bootstrap_servers!r} answered within {_ANSWER_WITHIN_S:.0f} s when asked to "
-                f"{doing} ({error.str()}). Is it running there, and does kafka={{...}} say how to reach it "
-                "(security.protocol)?"
+                f"{doing} ({why}). Is it running there, and does kafka={{...}} say how to reach it (security.protocol)?"
             )
         if code == codes._AUTO_OFFSET_RESET:
             return TopicError(
@@ -230,8 +231,14 @@ class KafkaCluster:
     def _admin(self) -> Any:
         return client("admin").AdminClient(self._with({}))
 
+    @cached_property
+    def _heard(self) -> list[str]:
+        """What the client said of connections that failed: why a call then times out."""
+        return []
+
     def _with(self, fixed: Mapping[str, Any]) -> dict[str, Any]:
-        return {**_QUIET, **self.settings, **fixed, "bootstrap.servers": self.bootstrap_servers}
+        heard = {"error_cb": lambda error: self._heard.append(error.str())}
+        return {**_QUIET, **heard, **self.settings, **fixed, "bootstrap.servers": self.bootstrap_servers}
 
 
 def client(part: str | None = None) -> ModuleType:

@@ -83,6 +83,16 @@ def test_setting_that_the_client_does_not_know_is_told(broker):
         hr.KafkaTopics(broker.bootstrap_servers, kafka={"sasl.name": "x"}).list()
 
 
+def test_security_settings_are_the_clients(topics, broker):
+    alice = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.username": "alice"}
+    secure = hr.KafkaTopics(broker.secure_servers, kafka={**alice, "sasl.password": "wonderland"})
+    secure.create("t", partitions=1)
+    secure.produce("t", [hr.Record("k", 1, 1)])
+    assert (secure.read("t"), topics.list()) == ([hr.Record("k", 1, 1)], ["t"])
+    with pytest.raises(hr.TopicError, match="Authentication failed: Invalid username or password"):
+        hr.KafkaTopics(broker.secure_servers, kafka={**alice, "sasl.password": "chess"}).list()
+
+
 def outgoing(*values):
     return [Outgoing("out", 0, b"k", value.encode(), 1, ()) for value in values]
 

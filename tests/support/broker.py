@@ -33,14 +33,20 @@ class Broker:
         resolve()
         self._directory = directory
         self._port = port or free_port()
+        self._secure_port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
         self._configuration = directory / "server.properties"
-        self._configuration.write_text(_configuration(directory, self._port, free_port()))
+        self._configuration.write_text(_configuration(directory, self._port, self._secure_port, free_port()))
         _run("kafka.tools.StorageTool", "format", "-t", _cluster_id(), "-c", str(self._configuration))
 
     @property
     def bootstrap_servers(self) -> str:
         return f"127.0.0.1:{self._port}"
+
+    @property
+    def secure_servers(self) -> str:
+        """Where one has to say who one is: alice, with the password `wonderland`."""
+        return f"127.0.0.1:{self._secure_port}"
 
     def start(self) -> None:
         with (self._directory / "broker.log").open("ab") as log:
@@ -51,7 +57,7 @@ class Broker:
             if self._process.poll() is not None or time.monotonic() > ends_s:
                 self.stop()
                 message = f"the broker did not start: {(self._directory / 'broker.log').read_text()[-2000:]}"
-                raise BrokerUnavailableError(message)
+                raise RuntimeError(message)
             time.sleep(0.05)
 
     def stop(self) -> None:
@@ -105,7 +111,7 @@ def _run(main: str, *arguments: str, timeout_s: float = 120) -> str:
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=timeout_s)
     if done.returncode:
         message = f"{main} failed: {done.stdout}{done.stderr}"
-        raise BrokerUnavailableError(message)
+        raise RuntimeError(message)
     return done.stdout
 
 
@@ -121,14 +127,20 @@ def _cluster_id() -> str:
     return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=").replace("-", "x")
 
 
-def _configuration(directory: Path, port: int, controller: int) -> str:
+def _configuration(directory: Path, port: int, secure_port: int, controller: int) -> str:
+    login = "org.apache.kafka.common.security.plain.PlainLoginModule"
+    addresses = {"PLAINTEXT": port, "SASL_PLAINTEXT": secure_port}
+    listeners = ",".join(f"{name}://127.0.0.1:{number}" for name, number in addresses.items())
     settings = {
         "process.roles": "broker,controller",
         "node.id": 1,
         "controller.quorum.voters": f"1@127.0.0.1:{controller}",
-        "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}",
-        "advertised.listeners": f"PLAINTEXT://127.0.0.1:{port}",
+        "listeners": f"{listeners},CONTROLLER://127.0.0.1:{controller}",
+        "advertised.listeners": listeners,
         "controller.listener.names": "CONTROLLER",
+        "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT",
+        "sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.sasl_plaintext.plain.sasl.jaas.config": f'{login} required user_alice="wonderland";',
         "log.dirs": directory / "data",
         "auto.create.topics.enable": "false",
         "log.retention.ms": -1,  # tests write timestamps of long ago
