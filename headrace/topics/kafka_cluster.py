@@ -127,8 +127,9 @@ class KafkaCluster:
 
     def producer(self, **settings: Any) -> Any:
         """A producer that keeps the order and writes nothing twice while it lives."""
+        fixed = {"enable.idempotence": True, "delivery.report.only.error": True, "linger.ms": 5}
         with self.telling("be asked"):
-            return client().Producer(self._with({"enable.idempotence": True, "linger.ms": 5, **settings}))
+            return client().Producer(self._with({**fixed, **settings}))
 
     def commit_offsets(self, group: str, offsets: Mapping[Place, int]) -> None:
         """Publishes how far a consumer group has read, for tools that show its lag."""
@@ -197,7 +198,7 @@ class KafkaCluster:
         kafka = client()
         position, patient_until = first, time.monotonic() + _PROGRESS_WITHIN_S
         while position < last:
-            messages = consumer.consume(_FETCH, 0.05)
+            messages = consumer.consume(_FETCH, 0.02)
             for message in messages:
                 error = message.error()
                 if error is None:

@@ -160,6 +160,7 @@ def send(producer: Any, records: Iterable[Outgoing]) -> list[Any]:
                 "C client would write the current time. Give records a timestamp of 1 ms or more."
             )
             raise TopicError(message)
+        headers = {"headers": list(record.headers)} if record.headers else {}
         while True:
             try:
                 producer.produce(
@@ -169,7 +170,7 @@ def send(producer: Any, records: Iterable[Outgoing]) -> list[Any]:
                     record.partition,
                     on_delivery=delivered,
                     timestamp=record.timestamp_ms,
-                    headers=list(record.headers),
+                    **headers,
                 )
                 break
             except BufferError:
