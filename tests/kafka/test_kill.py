@@ -19,8 +19,8 @@ from tests.spark.test_kill import descendants, lines, reference
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]
 
 
-def start(directory, broker):
-    command = [sys.executable, "-m", "tests.support.killable", "word_letters", str(directory), "20"]
+def start(directory, broker, max_records=20):
+    command = [sys.executable, "-m", "tests.support.killable", "word_letters", str(directory), str(max_records)]
     return subprocess.Popen(
         [*command, broker.bootstrap_servers],
         stdout=subprocess.PIPE,
@@ -73,7 +73,7 @@ def test_killed_application_writes_to_kafka_what_an_undisturbed_one_writes(topic
     halves = 0
     for _ in range(kills):
         halves += kill_when_a_part_is_written(start(tmp_path / "killed", broker), topics, tmp_path / "killed", rng)
-    final = start(tmp_path / "killed", broker)
+    final = start(tmp_path / "killed", broker, max_records=100 * kills)
     output, _ = final.communicate(timeout=600)
     assert output.split() == ["running", "done"]
     print(f"{halves} of {kills} kills left a batch for the next start")
