@@ -10,6 +10,7 @@ from headrace.emit import EmitStrategy
 from headrace.errors import (
     ConfigError,
     ProcessingError,
+    RegistryError,
     SerdeError,
     StateError,
     StreamsError,
@@ -76,6 +77,7 @@ __all__ = [
     "PunctuationType",
     "Record",
     "RecordMetadata",
+    "RegistryError",
     "SerdeError",
     "SessionWindowedCogroupedKStream",
     "SessionWindowedKStream",

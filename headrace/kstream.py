@@ -405,6 +405,16 @@ class KStream(Generic[K, V]):
             other_value_serde: for streams: serde of the other stream's values.
             store: for streams: names the stores that keep both sides, `<store>-this-join-store` and so on.
             name: name of the operator, and of what it repartitions.
+
+        Example:
+            >>> from datetime import timedelta
+            >>> from headrace.testing import run_stream
+            >>> within = JoinWindows.of(timedelta(seconds=5))
+            >>> def with_itself(stream):
+            ...     big = stream.filter(lambda key, value: value > 9)
+            ...     return stream.join(big, lambda value, other: [value, other], within=within)
+            >>> run_stream(with_itself, ("a", 1, 4_000), ("a", 10, 2_000))[0]
+            Record(key='a', value=[1, 10], timestamp_ms=4000)
         """
         options = Join.of(
             "join",
@@ -441,6 +451,16 @@ class KStream(Generic[K, V]):
         With a stream, that happens when its window has closed: when the stream time is beyond its timestamp, the
         windows' `after` and the grace. Records without a key, with a global table those that select none, never find a
         partner and come out at once.
+
+        Example:
+            >>> from datetime import timedelta
+            >>> from headrace.testing import run_stream
+            >>> within = JoinWindows.of(timedelta(milliseconds=5))
+            >>> def with_big_ones(stream):
+            ...     big = stream.filter(lambda key, value: value > 9)
+            ...     return stream.left_join(big, lambda value, other: [value, other], within=within)
+            >>> run_stream(with_big_ones, ("a", 1, 10), ("b", 2, 16))
+            [Record(key='a', value=[1, None], timestamp_ms=10)]
         """
         options = Join.of(
             "left_join",
@@ -469,7 +489,19 @@ class KStream(Generic[K, V]):
         store: str | None = None,
         name: str | None = None,
     ) -> KStream[K, V2]:
-        """As `left_join` with a stream, for both sides: what finds no partner there comes out as well."""
+        """As `left_join` with a stream, for both sides: what finds no partner there comes out as well.
+
+        Example:
+            >>> from datetime import timedelta
+            >>> from headrace.testing import run_stream
+            >>> within = JoinWindows.of(timedelta(milliseconds=5))
+            >>> def small_and_big(stream):
+            ...     small = stream.filter(lambda key, value: value < 9)
+            ...     big = stream.filter(lambda key, value: value > 9)
+            ...     return small.outer_join(big, lambda value, other: [value, other], within=within)
+            >>> run_stream(small_and_big, ("a", 10, 10), ("b", 2, 16))
+            [Record(key='a', value=[None, 10], timestamp_ms=10)]
+        """
         options = Join.of(
             "outer_join",
             joiner,

@@ -16,7 +16,7 @@ class PendingTask:
         task_id: `<sub-topology>_<partition>`.
         waiting: how many results wait.
         oldest: the key of the one that leaves first, a `Windowed` if it has a window; `None` if nothing waits.
-        since_ms: the end of its window, or the timestamp of its first update that is held back.
+        since_ms: the end of its window, or the timestamp of its first update that is held back, or its own.
         release_ms: the timestamp that a record must at least have to let it go.
         release_key: of which key that record must be, if every key has its own time; `None` for any key.
         stream_time_ms: how far time has come, for that key if every key has its own; -1 before the first record.
@@ -35,6 +35,8 @@ class PendingTask:
 class Pending:
     r"""What an operator holds back, over all its tasks; for people when printed.
 
+    `unit` is what waits where it has no window: rows of a table, or records of a join.
+
     Example:
         >>> from headrace import Window
         >>> oldest = Windowed("alice", Window(0, 300_000))
@@ -49,6 +51,7 @@ class Pending:
     operator: str
     store: str
     tasks: tuple[PendingTask, ...]
+    unit: str = "row"
 
     @property
     def waiting(self) -> int:
@@ -66,8 +69,9 @@ class Pending:
         if oldest is None:
             return f"{self.operator}: nothing waits{self._reached()}."
         several = len(self.tasks) > 1
-        windowed = isinstance(oldest.oldest, Windowed)
-        what = f"{_counted(self.waiting, 'window' if windowed else 'row')}{_in_tasks(self.tasks) if several else ''}"
+        windowed = self.unit == "row" and isinstance(oldest.oldest, Windowed)
+        counted = _counted(self.waiting, "window" if windowed else self.unit)
+        what = f"{counted}{_in_tasks(self.tasks) if several else ''}"
         named = f"{oldest.oldest}" if windowed else f"{oldest.oldest!r}, held back since {oldest.since_ms}"
         where = f" in task {oldest.task_id}" if several else ""
         return (

@@ -26,18 +26,27 @@ class Instruction(IntEnum):
 
 
 class Subscription(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A row of the left table, for the side of its foreign key; key and value as bytes of that table's serdes."""
+    """A row of the left table, for the side of its foreign key; key and value as bytes of that table's serdes.
+
+    `number` counts the changes of the left table that follow from one input record, from 1 on.
+    """
 
     instruction: Instruction
     key: bytes
     value: bytes | None
+    number: int
 
 
 class Answer(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Both values of a result, as bytes of their tables' serdes; without a left one the result is deleted."""
+    """Both values of a result, as bytes of their tables' serdes; without a left one the result is deleted.
+
+    `number` is that of the left row if it follows from the same input record as the answer, else 0: of answers from
+    different sides, which may overtake each other, a lower number is out of date.
+    """
 
     left: bytes | None
     right: bytes | None
+    number: int
 
 
 class Keyed(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -51,8 +60,8 @@ class Packed(Serde[S], Generic[S]):
     """One of these structures as bytes.
 
     Example:
-        >>> Packed(Answer).deserialize(Packed(Answer).serialize(Answer(b"l", None)))
-        Answer(left=b'l', right=None)
+        >>> Packed(Answer).deserialize(Packed(Answer).serialize(Answer(b"l", None, 1)))
+        Answer(left=b'l', right=None, number=1)
     """
 
     def __init__(self, kind: type[S]) -> None:

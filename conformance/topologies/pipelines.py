@@ -25,7 +25,7 @@ def clicks_per_country(builder: hr.StreamsBuilder, **windows: int) -> None:
     )
 
 
-@topology("clicks-and-views", requires="stream-stream joins")
+@topology("clicks-and-views")
 def clicks_and_views(builder: hr.StreamsBuilder, *, difference: int, grace: int) -> None:
     """Clicks with or without the view before them, collected by their first letter."""
     clicks: Any = builder.stream("clicks")

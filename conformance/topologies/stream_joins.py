@@ -8,52 +8,50 @@ import headrace as hr
 from conformance import functions as f
 from conformance.registry import ms, topology
 
-_NEEDS = "stream-stream joins"
 
-
-@topology("stream-stream-join", requires=_NEEDS)
+@topology("stream-stream-join")
 def inner(builder: hr.StreamsBuilder, **within: int) -> None:
     _stream(builder, "left").join(_stream(builder, "right"), f.joined, within=_within(**within)).to("out")
 
 
-@topology("stream-stream-left-join", requires=_NEEDS)
+@topology("stream-stream-left-join")
 def left(builder: hr.StreamsBuilder, **within: int) -> None:
     _stream(builder, "left").left_join(_stream(builder, "right"), f.joined, within=_within(**within)).to("out")
 
 
-@topology("stream-stream-outer-join", requires=_NEEDS)
+@topology("stream-stream-outer-join")
 def outer(builder: hr.StreamsBuilder, **within: int) -> None:
     _stream(builder, "left").outer_join(_stream(builder, "right"), f.joined, within=_within(**within)).to("out")
 
 
-@topology("stream-self-join", requires=_NEEDS)
+@topology("stream-self-join")
 def self_join(builder: hr.StreamsBuilder, **within: int) -> None:
     stream = _stream(builder, "in")
     stream.join(stream, f.joined, within=_within(**within)).to("out")
 
 
-@topology("stream-stream-join-by-head", requires=_NEEDS)
+@topology("stream-stream-join-by-head")
 def inner_by_head(builder: hr.StreamsBuilder, **within: int) -> None:
     _by_head(builder, "left").join(_by_head(builder, "right"), f.joined, within=_within(**within)).to("out")
 
 
-@topology("stream-stream-left-join-by-head", requires=_NEEDS)
+@topology("stream-stream-left-join-by-head")
 def left_by_head(builder: hr.StreamsBuilder, **within: int) -> None:
     _by_head(builder, "left").left_join(_by_head(builder, "right"), f.joined, within=_within(**within)).to("out")
 
 
-@topology("stream-stream-outer-join-by-head", requires=_NEEDS)
+@topology("stream-stream-outer-join-by-head")
 def outer_by_head(builder: hr.StreamsBuilder, **within: int) -> None:
     _by_head(builder, "left").outer_join(_by_head(builder, "right"), f.joined, within=_within(**within)).to("out")
 
 
-@topology("stream-stream-join-and-count", requires=_NEEDS)
+@topology("stream-stream-join-and-count")
 def left_and_count(builder: hr.StreamsBuilder, **within: int) -> None:
     pairs = _stream(builder, "left").left_join(_stream(builder, "right"), f.joined, within=_within(**within))
     pairs.group_by_key().count().to_stream().to("out")
 
 
-@topology("three-streams-join", requires=_NEEDS)
+@topology("three-streams-join")
 def three_streams(builder: hr.StreamsBuilder, **within: int) -> None:
     pairs = _stream(builder, "left").join(_stream(builder, "right"), f.joined, within=_within(**within))
     pairs.join(_stream(builder, "third"), f.joined, within=_within(**within)).to("out")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from headrace._core.columnar.batch import Batch
 from headrace._core.metrics import Metrics
 from headrace._core.order import CLOCK, Order
 from headrace._core.punctuation import Agenda
 from headrace.processor import RecordMetadata
+
+S = TypeVar("S")
 
 _NOWHERE = RecordMetadata(None, -1, -1)
 
@@ -57,9 +59,31 @@ class TaskContext:
     topic: str = ""
     order: Order = field(default_factory=Order.of_nothing)
     agenda: Agenda = field(init=False)
+    _shared: dict[str, Any] = field(default_factory=dict)
+    _noted: dict[str, dict[Any, Any]] = field(default_factory=dict, init=False)
+    _noted_at: tuple[int, ...] = field(default=(), init=False)
 
     def store(self, name: str) -> Any:
         return self.stores[name]
+
+    def shared(self, name: str, make: Callable[[], S]) -> S:
+        """What several operators of the task have in common, made by the first that asks."""
+        if name not in self._shared:
+            self._shared[name] = make()
+        found: S = self._shared[name]
+        return found
+
+    def noted(self, name: str) -> dict[Any, Any]:
+        """What was noted under a name since the first record that follows from the current input record.
+
+        All that follows from an input record is processed in one batch, so that notes need not be kept.
+        """
+        order, position = self.order, self.position
+        at = (int(order.time_ms[position]), int(order.source[position]), int(order.offset[position]))
+        if at != self._noted_at:
+            self._noted_at = at
+            self._noted = {}
+        return self._noted.setdefault(name, {})
 
     @property
     def record_metadata(self) -> RecordMetadata:

@@ -106,6 +106,9 @@ class WindowRows:
     def get(self, key: Windowed[Any]) -> Row | None:
         return self._store.fetch(key.key, key.window.start_ms)
 
+    def put(self, key: Windowed[Any], value: Any, timestamp_ms: int) -> None:
+        self._store.put(key.key, value, key.window.start_ms, timestamp_ms)
+
 
 class SessionRows:
     """The rows of an aggregation in sessions, by windowed key; their timestamp is the end of the session."""
@@ -116,3 +119,6 @@ class SessionRows:
     def get(self, key: Windowed[Any]) -> Row | None:
         value = self._store.fetch_session(key.key, key.window.start_ms, key.window.end_ms)
         return None if value is None else (value, key.window.end_ms)
+
+    def put(self, key: Windowed[Any], value: Any, timestamp_ms: int) -> None:  # noqa: ARG002
+        self._store.put(key, value)

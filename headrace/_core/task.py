@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+import pyarrow as pa
 
 from headrace._core.chunk import Chunk, Columns, merged_batches
 from headrace._core.columnar.batch import of_records
 from headrace._core.columnar.compile import Form
 from headrace._core.columnar.failing import RowError
+from headrace._core.columnar.stream_join import StreamJoinForm
 from headrace._core.context import TaskContext
 from headrace._core.decoding import Decoder, Stretch
 from headrace._core.failure import idle_error, processing_error
@@ -16,10 +20,13 @@ from headrace._core.operator import Operator
 from headrace._core.operators.source import Source
 from headrace._core.order import Order
 from headrace._core.processors import Processors
+from headrace.errors import SerdeError
 from headrace.processor import PunctuationType
 from headrace.record import Record
 
 _HAND_OUT_ROWS = 20_000
+_JOINED_ROWS = 200_000
+_IS_LEFT = "is left"
 
 
 class Task:
@@ -31,6 +38,7 @@ class Task:
         decoder: knows the source of each topic of which the task has a partition.
         forms: the batch form of what follows a topic's source, where there is one.
         tables: takes in the topics that the task has whole.
+        joins: the batch form of the join that a topic's source is a side of, where there is one.
         processors: those of the user's among the operators, if there are any.
     """
 
@@ -41,12 +49,14 @@ class Task:
         decoder: Decoder,
         forms: Mapping[str, Form],
         tables: GlobalTables,
+        joins: Mapping[str, StreamJoinForm],
         processors: Callable[[], Processors] | None = None,
     ) -> None:
         self.context = context
         self._decoder = decoder
         self._forms = forms
         self._tables = tables
+        self._joins = joins
         self._operators = operators
         for operator in operators:
             operator.init(context)
@@ -100,6 +110,10 @@ class Task:
         if form is not None:
             yield from self._process_columns(form, chunks)
             return
+        join = self._join_for(chunks)
+        if join is not None:
+            yield from self._process_join(join, chunks)
+            return
         handed_out = 0
         for stretch in self._decoder.in_order(chunks):
             self._forward(stretch)
@@ -111,12 +125,25 @@ class Task:
     def _form_for(self, chunks: Sequence[Chunk]) -> Form | None:
         """The batch form, if all input comes the one way that has it: batches of two ways cannot interleave."""
         topic = chunks[0].topic
-        if topic in self._decoder.extractors or any(chunk.topic != topic or not chunk.load_batch for chunk in chunks):
+        if any(chunk.topic != topic for chunk in chunks) or not self._is_plain(chunks):
             return None
-        latest_ms = self._decoder.sources[topic].latest_ms
-        if any(int(chunk.timestamps.max()) > latest_ms for chunk in chunks):
-            return None  # the record path refuses records one by one
         return self._forms.get(topic)
+
+    def _join_for(self, chunks: Sequence[Chunk]) -> StreamJoinForm | None:
+        """The batch form of the join that all input is for, of one side or both."""
+        join = self._joins.get(chunks[0].topic)
+        if join is None or any(chunk.topic not in join.sides for chunk in chunks) or not self._is_plain(chunks):
+            return None
+        return join
+
+    def _is_plain(self, chunks: Sequence[Chunk]) -> bool:
+        """Whether nothing has to be asked of single records before they are processed."""
+        return not any(
+            chunk.topic in self._decoder.extractors
+            or chunk.load_batch is None
+            or int(chunk.timestamps.max()) > self._decoder.sources[chunk.topic].latest_ms
+            for chunk in chunks
+        )
 
     def _process_columns(self, form: Form, chunks: Sequence[Chunk]) -> Iterator[None]:
         self.context.topic = chunks[0].topic
@@ -125,15 +152,40 @@ class Task:
         first = 0
         for records in batches:
             self.context.metrics.add(source.name, "records_in", records.num_rows)
-            try:
+            with self._told():
                 form(of_records(records, first))
-            except RowError as failed:
-                metadata = self.context.metadata_at(self.context.order, failed.position)
-                raise processing_error(
-                    failed.cause, self.context.task_id, metadata, key=failed.key, timestamp_ms=failed.timestamp_ms
-                ) from failed.cause
             first += records.num_rows
             yield
+
+    def _process_join(self, join: StreamJoinForm, chunks: Sequence[Chunk]) -> Iterator[None]:
+        self.context.order, batches = merged_batches(chunks, lambda chunk: _sided(chunk, join.sides[chunk.topic]))
+        for chunk in chunks:
+            self.context.metrics.add(self._decoder.sources[chunk.topic].name, "records_in", chunk.rows)
+        first = 0
+        for records in batches:
+            for start in range(0, records.num_rows, _JOINED_ROWS):
+                part = records.slice(start, _JOINED_ROWS)
+                is_left = part.column(_IS_LEFT).to_numpy(zero_copy_only=False)
+                try:
+                    with self._told():
+                        join(of_records(part, first), is_left)
+                except SerdeError:
+                    for chunk in chunks:
+                        self._decoder.valid_batch(chunk)
+                    raise
+                first += part.num_rows
+                yield
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Tells of a failing record of a batch what the record path tells."""
+        try:
+            yield
+        except RowError as failed:
+            metadata = self.context.metadata_at(self.context.order, failed.position)
+            raise processing_error(
+                failed.cause, self.context.task_id, metadata, key=failed.key, timestamp_ms=failed.timestamp_ms
+            ) from failed.cause
 
     def _forward(self, stretch: Stretch) -> None:
         source, (keys, values, columns), start, stop, first = stretch
@@ -157,6 +209,11 @@ class Task:
                 ) from error
             if processors is not None:
                 processors.punctuate(PunctuationType.STREAM_TIME)
+
+
+def _sided(chunk: Chunk, is_left: bool) -> pa.RecordBatch:
+    assert chunk.load_batch is not None
+    return chunk.load_batch().append_column(_IS_LEFT, pa.repeat(is_left, chunk.rows))
 
 
 def _refuse(source: Source, columns: Columns, row: int) -> None:

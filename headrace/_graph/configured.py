@@ -7,12 +7,14 @@ from datetime import timedelta
 from typing import Any
 
 from headrace._graph.graph import Graph
-from headrace._graph.nodes import Node, Sink, Source, Suppress, WindowedAggregate, stream_time_table
-from headrace._graph.stores import KeyValue, Session, Store, SuppressBuffer, TimestampedWindow
+from headrace._graph.nodes import Node, Sink, Source, StreamJoin, Suppress, WindowedAggregate, stream_time_table
+from headrace._graph.stores import KeyValue, Session, Store, SuppressBuffer, TimestampedWindow, Unjoined, Window
 from headrace.config import StreamsConfig
 from headrace.errors import ConfigError
 from headrace.serdes import Bytes, Long, Serde, SessionWindowed, Windowed
 from headrace.windowing import TimeWindows
+
+_FORGETTING = Window | TimestampedWindow | Session | SuppressBuffer | Unjoined
 
 
 def configured(graph: Graph, config: StreamsConfig) -> Graph:
@@ -43,10 +45,12 @@ def _with_key_times(graph: Graph, idle_ms: int | None) -> Graph:
     stores = dict(graph.stores)
     nodes: list[Node] = []
     for node in graph.nodes:
-        if isinstance(node, WindowedAggregate | Suppress):
+        if isinstance(node, WindowedAggregate | Suppress | StreamJoin):
             stores |= {name: _by_key(stores[name], node) for name in node.stores}
-            times = stream_time_table(node.name)
-            key_serde = _inner(graph.stores[node.stores[0]].key_serde)
+            times = stream_time_table(node.join if isinstance(node, StreamJoin) else node.name)
+            key_serde = graph.stores[node.stores[0]].key_serde
+            if isinstance(node, Suppress):
+                key_serde = _inner(key_serde)
             stores[times] = KeyValue(name=times, key_serde=key_serde, value_serde=Long())
             nodes.append(replace(node, stores=(*node.stores, times), idle_ms=idle_ms))
         else:
@@ -54,11 +58,11 @@ def _with_key_times(graph: Graph, idle_ms: int | None) -> Graph:
     return replace(graph, nodes=tuple(nodes), stores=stores)
 
 
-def _by_key(store: Store, node: WindowedAggregate | Suppress) -> Store:
+def _by_key(store: Store, node: WindowedAggregate | Suppress | StreamJoin) -> Store:
     if isinstance(store, TimestampedWindow) and isinstance(node, WindowedAggregate):
         # One of several owners cannot tell what none of them needs any more.
         return replace(store, by_key=True, told=isinstance(node.windows, TimeWindows) and not node.sharing)
-    return replace(store, by_key=True) if isinstance(store, TimestampedWindow | Session | SuppressBuffer) else store
+    return replace(store, by_key=True) if isinstance(store, _FORGETTING) else store
 
 
 def _inner(key_serde: Serde[Any] | None) -> Serde[Any] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple, TypeVar
 
@@ -20,12 +20,13 @@ N = TypeVar("N", bound=Node)
 class SubTopology:
     """A connected part of the graph: what one task runs. `number` counts as Kafka Streams counts.
 
-    `copies` are stores that are there only to run it.
+    `copies` are stores that are there only to run it: they hold the rows of tables of other parts, by the name of the
+    table and by that of the source of its changes.
     """
 
     number: int
     nodes: tuple[Node, ...]
-    copies: tuple[Store, ...] = ()
+    copies: Mapping[str, Store] = field(default_factory=dict)
 
     def of_type(self, kind: type[N]) -> tuple[N, ...]:
         return tuple(node for node in self.nodes if isinstance(node, kind))

@@ -180,6 +180,43 @@ class PassThrough(Node):
 
 
 @dataclass(frozen=True, kw_only=True)
+class JoinWindow(Node):
+    """Keeps the records of one side of a join for the other to find, each after it has met those that were there."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamJoin(Node):
+    """Joins the records of one side with those that are kept of the other: the first of its stores.
+
+    `join` is the name both sides share; `window` the store of this side's own records. The windows are as seen from
+    this side. Records that wait for a partner are in `unjoined`, a store of both sides; `is_outer` tells whether
+    those of this side do, `other_is_outer` those of the other. After `idle_ms` of silence of a key on the wall clock
+    they are given up.
+    """
+
+    join: str
+    window: str
+    joiner: Callable[[Any, Any], Any]
+    is_left: bool
+    is_outer: bool
+    other_is_outer: bool
+    before_ms: int
+    after_ms: int
+    grace_ms: int
+    unjoined: str | None = None
+    idle_ms: int | None = None
+
+    @property
+    def internal_stores(self) -> tuple[str, ...]:
+        times = (STREAM_TIMES,) if self.unjoined is not None else ()
+        return (*times, *((idle_keys(self.join),) if self.idle_ms is not None else ()))
+
+    @property
+    def takes_null_keys(self) -> bool:
+        return self.is_outer
+
+
+@dataclass(frozen=True, kw_only=True)
 class TableNode(Node):
     """A node that forwards changes; with the row's old value only if something downstream needs it."""
 
@@ -398,12 +435,13 @@ class ForeignKeyAnswer(Node):
 
 @dataclass(frozen=True, kw_only=True)
 class ForeignKeyChange(Node):
-    """Answers all rows that refer to a foreign row that changes."""
+    """Answers all rows that refer to a foreign row that changes; `of_itself` if they are rows of the same table."""
 
     key_serde: Serde[Any] | None
     foreign_serde: Serde[Any] | None
     foreign_value_serde: Serde[Any] | None
     left: bool
+    of_itself: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -411,6 +449,7 @@ class ForeignKeyResolve(Node):
     """Makes results of answers."""
 
     joiner: Callable[[Any, Any], Any]
+    key_serde: Serde[Any] | None
     value_serde: Serde[Any] | None
     foreign_value_serde: Serde[Any] | None
 
@@ -423,6 +462,10 @@ class StreamForeignKeySelect(Node):
     key_serde: Serde[Any] | None
     value_serde: Serde[Any] | None
     left: bool
+
+    @property
+    def takes_null_keys(self) -> bool:
+        return self.left
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -439,3 +482,17 @@ class StreamForeignKeyJoin(Node):
 @dataclass(frozen=True, kw_only=True)
 class TableCopy(Node):
     """Keeps the rows of a table once more, for a later stage."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HandOver(Node):
+    """Where the records of a node go into a relay to a later stage, which it shares with others."""
+
+    number: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class TakeOver(Node):
+    """Where they come out of it."""
+
+    number: int

@@ -25,8 +25,9 @@ def partition_counts(graph: Graph, user_topics: Mapping[str, int]) -> tuple[dict
             )
             raise TopicError(message)
     cut = stages(graph)
-    fixed = {topic: user_topics[topic] for topic in graph.source_topics} | _asked_for(cut)
-    _refuse_unequal(graph.copartitions, fixed)
+    asked = _asked_for(cut)
+    fixed = {topic: user_topics[topic] for topic in graph.source_topics} | asked
+    _refuse_unequal(graph.copartitions, fixed, asked)
     counts = _settled(cut, fixed, _groups(graph.copartitions))
     tasks = [_tasks(stage, counts) for stage in cut]
     for stage, number in zip(cut, tasks, strict=True):
@@ -40,9 +41,13 @@ def _asked_for(cut: Iterable[SubTopology]) -> dict[str, int]:
     return {sink.topic: sink.partitions for stage in cut for sink in stage.sinks if sink.partitions is not None}
 
 
-def _settled(cut: Iterable[SubTopology], fixed: Mapping[str, int], groups: Iterable[set[str]]) -> dict[str, int]:
+def _settled(cut: Iterable[SubTopology], known: Mapping[str, int], groups: Iterable[set[str]]) -> dict[str, int]:
     """Counts of topics that are read; those that nobody asked for grow until all agree."""
-    counts = {topic: 1 for stage in cut for topic in stage.source_topics} | dict(fixed)
+    fixed = dict(known)
+    for group in groups:
+        for topic in group & known.keys():
+            fixed |= dict.fromkeys(group, known[topic])
+    counts = {topic: 1 for stage in cut for topic in stage.source_topics} | fixed
     while True:
         before = dict(counts)
         for stage in cut:
@@ -50,9 +55,7 @@ def _settled(cut: Iterable[SubTopology], fixed: Mapping[str, int], groups: Itera
                 if sink.internal and sink.topic not in fixed:
                     counts[sink.topic] = max(counts[sink.topic], _tasks(stage, counts))
         for group in groups:
-            known = [fixed[topic] for topic in group if topic in fixed]
-            most = known[0] if known else max(counts[topic] for topic in group)
-            counts |= dict.fromkeys((topic for topic in group if topic not in fixed), most)
+            counts |= dict.fromkeys(group, max(counts[topic] for topic in group))
         if counts == before:
             return counts
 
@@ -72,7 +75,7 @@ def _groups(copartitions: Iterable[Copartition]) -> list[set[str]]:
     return groups
 
 
-def _refuse_unequal(copartitions: Iterable[Copartition], fixed: Mapping[str, int]) -> None:
+def _refuse_unequal(copartitions: Iterable[Copartition], fixed: Mapping[str, int], asked: Mapping[str, int]) -> None:
     agreed: list[Copartition] = []
     for copartition in copartitions:
         agreed.append(copartition)
@@ -83,8 +86,20 @@ def _refuse_unequal(copartitions: Iterable[Copartition], fixed: Mapping[str, int
                 first, second = known[0], different[0]
                 message = (
                     f"{copartition.operation}() needs topics with the same number of partitions, so that equal keys "
-                    f"meet in one task: {first!r} has {fixed[first]}, {second!r} has {fixed[second]}. Deal one anew "
-                    f"first, e.g. builder.stream({second!r}).repartition(partitions={fixed[first]}), with .to_table() "
-                    "behind it for a table; or give both topics as many partitions."
+                    f"meet in one task: {first!r} has {fixed[first]}, {second!r} has {fixed[second]}. "
+                    f"{_cure(first, second, fixed, asked)}"
                 )
                 raise TopicError(message)
+
+
+def _cure(first: str, second: str, fixed: Mapping[str, int], asked: Mapping[str, int]) -> str:
+    dealt = second if second in asked else first
+    if dealt in asked:
+        return (
+            f"{dealt!r} has what repartition(partitions={asked[dealt]}) asks for: ask for as many as the other has, or "
+            "leave out partitions=, and it has as many as what it is joined with."
+        )
+    return (
+        f"Deal one anew first, e.g. builder.stream({second!r}).repartition(partitions={fixed[first]}), with "
+        ".to_table() behind it for a table; or give both topics as many partitions."
+    )

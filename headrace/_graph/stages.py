@@ -16,8 +16,9 @@ from typing import Any
 from headrace._graph.global_tables import replicated
 from headrace._graph.graph import Graph, SubTopology
 from headrace._graph.levels import levels
-from headrace._graph.nodes import Node, Sink, Source, TableCopy
-from headrace._graph.stores import Store, TimestampedKeyValue, Versioned
+from headrace._graph.nodes import HandOver, Node, Sink, Source, TableCopy, TableJoinMerge, TakeOver
+from headrace._graph.rows import worked_out_from
+from headrace._graph.stores import Session, Store, TimestampedKeyValue, TimestampedWindow
 from headrace.serdes import Serde
 
 _Place = tuple[int, int]  # number of the sub-topology, level
@@ -31,6 +32,9 @@ class Pickled(Serde[Any]):
 
     def _from_bytes(self, data: bytes) -> Any:
         return pickle.loads(data)  # noqa: S301
+
+
+_PICKLED: dict[str, Any] = {"key_serde": Pickled(), "value_serde": Pickled()}
 
 
 def stages(graph: Graph) -> tuple[SubTopology, ...]:
@@ -49,8 +53,8 @@ class _Cut:
         self._graph = graph
         self._places = places
         self._members: dict[_Place, list[Node]] = {}
-        self._copies: dict[_Place, list[Store]] = {}
-        self._relays: dict[tuple[str, _Place], str] = {}
+        self._copies: dict[_Place, dict[str, Store]] = {}
+        self._relays: dict[tuple[_Place, _Place], list[str]] = {}
 
     def stages(self) -> dict[_Place, SubTopology]:
         # Copies first: those who look them up see a change there before they see what follows from it.
@@ -59,8 +63,15 @@ class _Cut:
             place = self._places[node.name]
             parents = tuple(self._parent(parent, place) for parent in node.parents)
             self._members.setdefault(place, []).append(replace(node, parents=parents))
+        for (earlier, later), relayed in self._relays.items():
+            handed = tuple(_handed(parent, later) for parent in relayed)
+            topic, serdes = _relay(earlier, later), _PICKLED
+            sink = Sink(name=f"{topic}-sink", parents=handed, topic=topic, internal=True, relay=True, **serdes)
+            source = Source(name=f"{topic}-source", topics=(topic,), internal=True, handed_over=True, **serdes)
+            self._members[earlier].append(sink)
+            self._members[later].append(source)
         return {
-            place: SubTopology(place[0], tuple(nodes), tuple(self._copies.get(place, ())))
+            place: SubTopology(place[0], tuple(nodes), self._copies.get(place, {}))
             for place, nodes in self._members.items()
         }
 
@@ -70,52 +81,77 @@ class _Cut:
         elsewhere = {store for store in node.reads if place not in self._owners(store)}
         if not elsewhere:
             return node
-        copied = {table: self._copy(table, place) for table in node.tables if self._places[table] != place}
-        kept = (*(store for store in node.stores if store not in elsewhere), *copied.values())
-        tables = tuple(copied.get(table, table) for table in node.tables)
-        return replace(node, stores=kept, reads=tuple(copied.values()), tables=tables)
+        tables = dict.fromkeys(other for table in node.tables for other in self._elsewhere(table, place))
+        copies = [self._copy(table, place) for table in tables]
+        stores, reads = ([*(s for s in used if s not in elsewhere), *copies] for used in (node.stores, node.reads))
+        return replace(node, stores=tuple(stores), reads=tuple(reads))
 
     def _owners(self, store: str) -> set[_Place]:
         return {
             self._places[node.name] for node in self._graph.nodes if store in node.stores and store not in node.reads
         }
 
+    def _elsewhere(self, table: str, place: _Place) -> list[str]:
+        """The tables of earlier stages that the rows of a table are worked out from; or it is one itself."""
+        if self._places[table] != place:
+            return [table]
+        before = worked_out_from(self._graph.by_name[table])
+        return [other for name in before for other in self._elsewhere(name, place)]
+
     def _copy(self, table: str, place: _Place) -> str:
         """The node, and the store, that keeps the rows of a table of an earlier stage."""
         name = f"{table}-copy-{place[1]}"
-        copies = self._copies.setdefault(place, [])
-        if all(store.name != name for store in copies):
-            copies.append(_copied(name, [self._graph.stores[store] for store in self._rows(table)]))
-            parents = (self._parent(table, place),)
-            self._members.setdefault(place, []).append(TableCopy(name=name, parents=parents, stores=(name,)))
+        copies = self._copies.setdefault(place, {})
+        if table not in copies:
+            changes = self._parent(table, place)
+            copies[table] = copies[changes] = replace(self._like(table), name=name, value_serde=Pickled())
+            copy = TableCopy(name=name, parents=(changes,), stores=(name,), tables=(name,))
+            self._members.setdefault(place, []).append(copy)
         return name
 
-    def _rows(self, table: str) -> tuple[str, ...]:
-        """The stores behind the rows of a table."""
+    def _like(self, table: str) -> Store:
+        """A store as rows like those of the table are kept in: those of windows expire, versions have a history."""
         node = self._graph.by_name[table]
-        return node.stores or tuple(store for parent in node.parents for store in self._rows(parent))
+        before = [self._like(name) for name in worked_out_from(node)]
+        if not before:
+            store = self._graph.stores[node.stores[0]]
+            return replace(store, told=False) if isinstance(store, TimestampedWindow) else store
+        return _joined(*before) if isinstance(node, TableJoinMerge) else before[0]
 
     def _parent(self, parent: str, place: _Place) -> str:
-        """The node itself if it is in the same stage, else the source, in a later stage, of what it forwards."""
-        if self._places[parent] == place:
+        """The node itself if it is in the same stage, else where, in a later stage, its records come out of a relay.
+
+        All that one stage hands to another goes through one relay: it comes in the order in which it was made.
+        """
+        earlier = self._places[parent]
+        if earlier == place:
             return parent
-        if (parent, place) not in self._relays:
-            topic = f"{parent}-relay-{place[1]}"
-            serdes: dict[str, Any] = {"key_serde": Pickled(), "value_serde": Pickled()}
-            sink = Sink(name=f"{topic}-sink", parents=(parent,), topic=topic, internal=True, relay=True, **serdes)
-            source = Source(name=f"{topic}-source", topics=(topic,), internal=True, handed_over=True, **serdes)
-            self._members.setdefault(self._places[parent], []).append(sink)
-            self._members.setdefault(place, []).append(source)
-            self._relays[parent, place] = source.name
-        return self._relays[parent, place]
+        taken = f"{_handed(parent, place)}-taken"
+        relayed = self._relays.setdefault((earlier, place), [])
+        if parent not in relayed:
+            number = len(relayed)
+            relayed.append(parent)
+            hand_over = HandOver(name=_handed(parent, place), parents=(parent,), number=number)
+            take_over = TakeOver(name=taken, parents=(f"{_relay(earlier, place)}-source",), number=number)
+            self._members.setdefault(earlier, []).append(hand_over)
+            self._members.setdefault(place, []).append(take_over)
+        return taken
 
 
-def _copied(name: str, stores: list[Store]) -> Store:
-    """A store for the same rows; their values may be any that functions made of those in `stores`."""
-    versioned = [store for store in stores if isinstance(store, Versioned)]
-    if versioned:
-        return replace(versioned[0], name=name, value_serde=Pickled())
-    return TimestampedKeyValue(name=name, key_serde=stores[0].key_serde, value_serde=Pickled())
+def _relay(earlier: _Place, later: _Place) -> str:
+    return f"relay-{earlier[0]}-{earlier[1]}-{later[1]}"
+
+
+def _handed(parent: str, later: _Place) -> str:
+    return f"{parent}-relay-{later[1]}"
+
+
+def _joined(left: Store, right: Store) -> Store:
+    """A join has no versions, and its rows stay as long as those of either side."""
+    if isinstance(left, TimestampedWindow | Session) and isinstance(right, TimestampedWindow | Session):
+        return max(left, right, key=lambda side: side.retention_ms)
+    lasting = right if isinstance(left, TimestampedWindow | Session) else left
+    return TimestampedKeyValue(name=lasting.name, key_serde=lasting.key_serde)
 
 
 def _cyclic(graph: Graph, home: Mapping[str, int]) -> set[int]:

@@ -29,11 +29,12 @@ class TimestampedKeyValue(Store):
 
 @dataclass(frozen=True, kw_only=True)
 class Window(Store):
-    """Values by key and window start; with duplicates, every value put."""
+    """Values by key and window start; with duplicates, every value put. `by_key` forgets by the time of each key."""
 
     retention_ms: int
     window_size_ms: int
     retain_duplicates: bool = False
+    by_key: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +61,13 @@ class Session(Store):
 @dataclass(frozen=True, kw_only=True)
 class SuppressBuffer(Store):
     """The rows a suppressed table holds back; `by_key` lets those of each key leave by the time of that key."""
+
+    by_key: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unjoined(Store):
+    """Records of a join without a partner; `by_key` gives those of each key up by the time of that key."""
 
     by_key: bool = False
 

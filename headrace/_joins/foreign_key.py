@@ -81,6 +81,7 @@ def join_by_foreign_key(left: KTable[Any, Any], right: KTable[Any, Any], join: J
         stores=(store,),
         key_serde=left._key_serde,
         left=join.left,
+        of_itself=left._node == right._node,
         **foreign_serdes,
     )
     graph.add(change)
@@ -95,8 +96,8 @@ def join_by_foreign_key(left: KTable[Any, Any], right: KTable[Any, Any], join: J
         stores=kept,
         reads=kept,
         joiner=join.joiner,
-        value_serde=left._value_serde,
         foreign_value_serde=right._value_serde,
+        **serdes,
     )
     graph.add(resolve)
     graph.copartition(join.operation, right._node, registered)

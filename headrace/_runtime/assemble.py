@@ -9,6 +9,7 @@ from typing import Any
 
 from headrace._core import operators as ops
 from headrace._core.columnar.compile import Stores, columnar_forms
+from headrace._core.columnar.join_forms import join_forms
 from headrace._core.context import Collector, TaskContext
 from headrace._core.decoding import Decoder
 from headrace._core.global_tables import GlobalTables
@@ -55,7 +56,7 @@ class TaskBlueprint:
     def ticks(self) -> bool:
         """Whether its tasks have something to do by the wall clock: they then run in every batch."""
         return self.has_processors or any(
-            isinstance(node, nodes.WindowedAggregate | nodes.Suppress) and node.idle_ms is not None
+            isinstance(node, nodes.WindowedAggregate | nodes.Suppress | nodes.StreamJoin) and node.idle_ms is not None
             for node in self.sub.nodes
         )
 
@@ -72,7 +73,7 @@ class TaskBlueprint:
 
     def spec(self, name: str) -> Store:
         """The description of a store of this sub-topology."""
-        return self.graph.stores.get(name) or next(copy for copy in self.sub.copies if copy.name == name)
+        return self.graph.stores.get(name) or next(copy for copy in self.sub.copies.values() if copy.name == name)
 
     @property
     def stores(self) -> tuple[str, ...]:
@@ -113,16 +114,19 @@ class TaskBlueprint:
         sources, global_sources = (self._sources(built, is_global=is_global) for is_global in (False, True))
         counted = self.counted_tables if partition == 0 else frozenset[str]()
         tables = GlobalTables(context, Decoder(context, global_sources, self.extractors, times), counted)
-        forms = columnar_forms(sources, Stores(typed, context.tables)) if columnar and not self.has_processors else {}
+        in_columns = columnar and not self.has_processors
+        forms = columnar_forms(sources, Stores(typed, context.tables)) if in_columns else {}
+        joins = join_forms(sources, typed) if in_columns else {}
         processors: Callable[[], Processors] | None = None
         if self.has_processors:
             users = [operator for operator in built.values() if isinstance(operator, ops.UserProcessor)]
             processors = partial(Processors, context, users, stores[TASK], revive)
         decoder = Decoder(context, sources, self.extractors, times)
-        return Task(context, list(built.values()), decoder, forms, tables, processors)
+        return Task(context, list(built.values()), decoder, forms, tables, joins, processors)
 
-    def operator_on(self, node: nodes.Node, partition: int, stores: Mapping[str, ByteStore]) -> Operator:
+    def operator_on(self, name: str, partition: int, stores: Mapping[str, ByteStore]) -> Operator:
         """One operator by itself on the stores of a task: to be asked about them, not to be run."""
+        node = self.sub.by_name[name]
         typed = self._typed(stores, node.stores) | {name: stores[name] for name in node.internal_stores}
         operator = operator_for(node, self.defaults)
         operator.init(self._context(partition, _Nowhere(), typed, Metrics(), (), (node,)))

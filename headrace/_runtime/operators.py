@@ -7,6 +7,7 @@ from typing import Any
 
 from headrace._core import operators as ops
 from headrace._core.idle_keys import IdleSettings
+from headrace._core.join_clock import ClockSettings
 from headrace._core.operator import Operator
 from headrace._graph import nodes
 from headrace._graph.stores import Versioned
@@ -35,10 +36,10 @@ def _windowed_aggregate(node: nodes.WindowedAggregate) -> Operator:
     settings = ops.WindowSettings(
         store=node.stores[0],
         stream_times=nodes.STREAM_TIMES,
-        key_times=_key_times(node),
+        key_times=_key_times(node, node.name),
         open_windows=nodes.open_windows(node.name) if node.emit_on_close else None,
         late_sink=node.late_sink,
-        idle=_idle(node),
+        idle=_idle(node.idle_ms, node.name, node.sharing),
         send_old_values=node.send_old_values,
     )
     match node.windows:
@@ -54,25 +55,42 @@ def _windowed_aggregate(node: nodes.WindowedAggregate) -> Operator:
             return kind(node.name, settings, windows, node.initializer, node.aggregator)
 
 
-def _key_times(node: nodes.Node) -> str | None:
-    times = nodes.stream_time_table(node.name)
+def _key_times(node: nodes.Node, operator: str) -> str | None:
+    times = nodes.stream_time_table(operator)
     return times if times in node.stores else None
 
 
-def _idle(node: nodes.WindowedAggregate | nodes.Suppress) -> IdleSettings | None:
-    if node.idle_ms is None:
+def _idle(idle_ms: int | None, operator: str, beside: tuple[str, ...] = ()) -> IdleSettings | None:
+    if idle_ms is None:
         return None
-    beside = node.sharing if isinstance(node, nodes.WindowedAggregate) else ()
-    return IdleSettings(node.idle_ms, nodes.idle_keys(node.name), tuple(map(nodes.idle_keys, beside)))
+    return IdleSettings(idle_ms, nodes.idle_keys(operator), tuple(map(nodes.idle_keys, beside)))
+
+
+def _stream_join(node: nodes.StreamJoin) -> Operator:
+    settings = ops.JoinSettings(
+        window=node.window,
+        other=node.stores[0],
+        unjoined=node.unjoined,
+        joiner=node.joiner,
+        is_left=node.is_left,
+        is_outer=node.is_outer,
+        other_is_outer=node.other_is_outer,
+        before_ms=node.before_ms,
+        after_ms=node.after_ms,
+        grace_ms=node.grace_ms,
+        clock=ClockSettings(node.join, nodes.STREAM_TIMES, _key_times(node, node.join), _idle(node.idle_ms, node.join)),
+    )
+    kind = ops.StreamJoin if node.unjoined is None else ops.StreamOuterJoin
+    return kind(node.name, settings)
 
 
 def _suppress(node: nodes.Suppress) -> Operator:
     settings = ops.SuppressSettings(
         store=node.stores[0],
         stream_times=nodes.STREAM_TIMES,
-        key_times=_key_times(node),
+        key_times=_key_times(node, node.name),
         until_window_closes=node.until_window_closes,
-        idle=_idle(node),
+        idle=_idle(node.idle_ms, node.name),
         wait_ms=node.wait_ms,
         buffer=node.buffer,
     )
@@ -119,6 +137,8 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
     nodes.Print: lambda node, _: ops.StreamPrint(node.name, node.label),
     nodes.Branch: lambda node, _: ops.StreamBranch(node.name, node.predicates),
     nodes.PassThrough: lambda node, _: ops.PassThrough(node.name),
+    nodes.JoinWindow: lambda node, _: ops.StreamJoinWindow(node.name, node.stores[0]),
+    nodes.StreamJoin: lambda node, _: _stream_join(node),
     nodes.StreamCount: lambda node, _: ops.StreamCount(node.name, node.stores[0], send_old_values=node.send_old_values),
     nodes.StreamAggregate: lambda node, _: ops.StreamAggregate(
         node.name, node.stores[0], node.initializer, node.aggregator, send_old_values=node.send_old_values
@@ -189,9 +209,14 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
         defaults.keys(node.foreign_serde),
         defaults.values(node.foreign_value_serde),
         left=node.left,
+        of_itself=node.of_itself,
     ),
     nodes.ForeignKeyResolve: lambda node, defaults: ops.ForeignKeyResolve(
-        node.name, node.joiner, defaults.values(node.value_serde), defaults.values(node.foreign_value_serde)
+        node.name,
+        node.joiner,
+        defaults.keys(node.key_serde),
+        defaults.values(node.value_serde),
+        defaults.values(node.foreign_value_serde),
     ),
     nodes.StreamForeignKeySelect: lambda node, defaults: ops.StreamForeignKeySelect(
         node.name,
@@ -209,7 +234,9 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
         left=node.left,
         versioned=node.versioned,
     ),
-    nodes.TableCopy: lambda node, _: ops.TableCopy(node.name, node.stores[0]),
+    nodes.TableCopy: lambda node, _: ops.TableCopy(node.name),
+    nodes.HandOver: lambda node, _: ops.HandOver(node.name, node.number),
+    nodes.TakeOver: lambda node, _: ops.TakeOver(node.name, node.number),
     nodes.StreamGlobalJoin: lambda node, _: ops.StreamGlobalJoin(
         node.name, node.global_stores[0], node.key_selector, node.joiner, left=node.left
     ),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from headrace._graph.graph import Graph
-from headrace._graph.nodes import Node, StreamTableJoin, Suppress, WindowedAggregate
+from headrace._graph.nodes import Node, StreamJoin, StreamTableJoin, Suppress, WindowedAggregate
 from headrace._runtime.assemble import TaskBlueprint
 from headrace._state.api import ByteReader, ByteStore
 from headrace.errors import StateError, known_names, nearest
@@ -22,39 +22,50 @@ def holding(graph: Graph, name: str | None) -> tuple[Node, ...]:
     found = tuple(node for node in graph.nodes if _holds_back(node))
     if name is None:
         return found
-    chosen = tuple(node for node in found if name in (node.name, node.stores[0]))
+    chosen = tuple(node for node in found if name in _names(node))
     if chosen:
         return chosen
-    stores = [node.stores[0] for node in found]
+    stores = [_names(node)[1] for node in found]
     known = f"Stores whose results wait: {known_names(stores)}." if stores else "Nothing in this topology does."
     what = (
         "holds nothing back" if name in graph.stores or name in graph.by_name else "is neither a store nor an operator"
     )
     message = (
         f"{name!r} {what}.{nearest(name, stores)} Results are held back by suppress(...), by windows with "
-        f"EmitStrategy.on_window_close(), and by joins that wait. {known}"
+        f"EmitStrategy.on_window_close(), and by joins whose records wait. {known}"
     )
     raise StateError(message)
 
 
 def pending(node: Node, tasks: tuple[PendingTask, ...]) -> Pending:
-    return Pending(node.name, node.stores[0], tasks)
+    return Pending(*_names(node), tasks, "record" if isinstance(node, StreamJoin) else "row")
 
 
 def pending_in_task(
     blueprint: TaskBlueprint, node: Node, partition: int, stores: Mapping[str, ByteReader]
 ) -> PendingTask:
     """What a node holds back in the task of one partition, which has these stores."""
-    operator = blueprint.operator_on(node, partition, cast("Mapping[str, ByteStore]", stores))
+    operator = blueprint.operator_on(node.name, partition, cast("Mapping[str, ByteStore]", stores))
     told = operator.pending()
     assert told is not None
     return told
 
 
 def _holds_back(node: Node) -> bool:
+    """Whether it does; of a join, one side tells it for both."""
     match node:
+        case StreamJoin():
+            return node.unjoined is not None and node.is_left
         case WindowedAggregate():
             return node.emit_on_close
         case StreamTableJoin():
             return node.grace_ms is not None
     return isinstance(node, Suppress)
+
+
+def _names(node: Node) -> tuple[str, str]:
+    """What the operator is called, and the store of what waits."""
+    if isinstance(node, StreamJoin):
+        assert node.unjoined is not None
+        return node.join, node.unjoined
+    return node.name, node.stores[0]

@@ -13,7 +13,9 @@ from headrace._state.window_store import TimestampedWindowStore
 
 
 def rows_of(sub: SubTopology, table: str, stores: Mapping[str, Any]) -> Any:
-    """The rows of a table of a sub-topology."""
+    """The rows of a table of a sub-topology, or of one that is copied there."""
+    if table in sub.copies:
+        return _stored(stores[sub.copies[table].name])
     node = sub.by_name[table]
 
     def before(name: str) -> Any:

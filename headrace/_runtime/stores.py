@@ -15,12 +15,14 @@ from headrace._state.readonly import ReadOnlyKeyValueStore, ReadOnlyTimestampedS
 from headrace._state.readonly_records import ReadOnlyRecordBuffer
 from headrace._state.readonly_session import ReadOnlySessionStore
 from headrace._state.readonly_suppress import ReadOnlySuppressBuffer
+from headrace._state.readonly_unjoined import ReadOnlyUnjoinedStore
 from headrace._state.readonly_versioned import ReadOnlyVersionedStore
 from headrace._state.readonly_window import ReadOnlyWindowStore
 from headrace._state.record_buffer import RecordBuffer
 from headrace._state.session_store import SessionStore
 from headrace._state.stores import KeyValueStore, TimestampedKeyValueStore
 from headrace._state.suppress_buffer import SuppressBuffer
+from headrace._state.unjoined_store import UnjoinedStore
 from headrace._state.versioned_store import VersionedStore
 from headrace._state.window_store import TimestampedWindowStore, WindowStore
 from headrace.errors import StateError, known_names, nearest
@@ -74,7 +76,7 @@ def _timestamped(spec: stores.Store, contents: ByteStore, serdes: _Serdes) -> Ti
 def _window(spec: stores.Window, contents: ByteStore, serdes: _Serdes) -> WindowStore[Any, Any]:
     return WindowStore(
         contents,
-        StoreClock(contents, spec.retention_ms),
+        _clock(spec, contents),
         *serdes,
         window_size_ms=spec.window_size_ms,
         retain_duplicates=spec.retain_duplicates,
@@ -93,7 +95,7 @@ def _session(spec: stores.Session, contents: ByteStore, serdes: _Serdes) -> Sess
     return SessionStore(contents, _clock(spec, contents), *serdes, name=spec.name)
 
 
-def _clock(spec: stores.TimestampedWindow | stores.Session, contents: ByteStore) -> RetentionClock:
+def _clock(spec: stores.Window | stores.TimestampedWindow | stores.Session, contents: ByteStore) -> RetentionClock:
     return (KeyClock if spec.by_key else StoreClock)(contents, spec.retention_ms)
 
 
@@ -103,6 +105,10 @@ def _suppress_buffer(spec: stores.SuppressBuffer, contents: ByteStore, serdes: _
 
 def _records(spec: stores.RecordBuffer, contents: ByteStore, serdes: _Serdes) -> RecordBuffer[Any, Any]:
     return RecordBuffer(contents, *serdes, name=spec.name)
+
+
+def _unjoined(spec: stores.Unjoined, contents: ByteStore, serdes: _Serdes) -> UnjoinedStore[Any]:
+    return UnjoinedStore(contents, *serdes, each_key=spec.by_key, name=spec.name)
 
 
 def _versioned(spec: stores.Versioned, contents: ByteStore, serdes: _Serdes) -> VersionedStore[Any, Any]:
@@ -127,5 +133,6 @@ _KINDS: dict[type[stores.Store], _Kind] = {
     stores.Session: _side_by_side(_session, ReadOnlySessionStore),
     stores.SuppressBuffer: _side_by_side(_suppress_buffer, ReadOnlySuppressBuffer),
     stores.RecordBuffer: _side_by_side(_records, ReadOnlyRecordBuffer),
+    stores.Unjoined: _side_by_side(_unjoined, ReadOnlyUnjoinedStore),
     stores.Versioned: _side_by_side(_versioned, ReadOnlyVersionedStore),
 }

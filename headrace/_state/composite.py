@@ -22,6 +22,7 @@ EXPIRY: Final = b"\x07"
 BY_TIME: Final = b"\x08"
 BY_KEY_AND_TIME: Final = b"\x09"
 USAGE: Final = b"\x0a"
+NEXT: Final = b"\x0b"
 
 MAX_TIME: Final = (1 << 63) - 1
 TIME_SIZE: Final = 8
@@ -43,6 +44,16 @@ def escaped(key: bytes) -> bytes:
 def unescaped(part: bytes) -> bytes:
     """The key that `escaped` was given."""
     return part[: -len(_END)].replace(b"\x00\xff", b"\x00")
+
+
+def leading_key(data: bytes) -> bytes:
+    r"""The key whose escaped form some bytes start with.
+
+    Example:
+        >>> leading_key(escaped(b"a\x00b") + b"more")
+        b'a\x00b'
+    """
+    return unescaped(data[: data.index(_END) + len(_END)])
 
 
 def beyond(part: bytes) -> bytes:

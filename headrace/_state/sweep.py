@@ -26,11 +26,11 @@ class Sweep:
         self._entries = self._contents.range(self._low, end)
         self.pending = True
 
-    def step(self) -> list[tuple[bytes, bytes]]:
-        """Removes the next few entries and returns them."""
-        removed = list(islice(self._entries, _STEP))
-        for key, _ in removed:
-            self._contents.delete(key)
-            self._low = key
-        self.pending = len(removed) == _STEP
+    def step(self, puts: int = 1) -> list[tuple[bytes, bytes]]:
+        """Removes the next few entries, for a put or for several, and returns them."""
+        removed = list(islice(self._entries, _STEP * puts))
+        self._contents.put_many((key, None) for key, _ in removed)
+        if removed:
+            self._low = removed[-1][0]
+        self.pending = len(removed) == _STEP * puts
         return removed

@@ -35,17 +35,22 @@ class TimeQueue:
         self._floor = prefix
         self._known = False
 
-    def add(self, time_ms: int, key: bytes) -> None:
-        place = self._place(time_ms, key)
-        self._contents.put(place, b"")
+    def add(self, time_ms: int, key: bytes, raw: bytes = b"") -> None:
+        """Adds an entry, or replaces what there is at its place."""
+        place = self.place(time_ms, key)
+        self._contents.put(place, raw)
         if place < self._floor:
             self._floor, self._known = place, True
 
     def remove(self, time_ms: int, key: bytes) -> None:
-        place = self._place(time_ms, key)
+        place = self.place(time_ms, key)
         self._contents.delete(place)
         if place == self._floor:
             self._floor, self._known = after(place), False
+
+    def place(self, time_ms: int, key: bytes) -> bytes:
+        """Where an entry lies in the store."""
+        return self._prefix + time_bytes(time_ms) + key
 
     def first(self) -> tuple[int, bytes] | None:
         """The earliest time and its key, by key bytes among equal times."""
@@ -59,18 +64,39 @@ class TimeQueue:
         first, end = self._first_place(), self._prefix + time_bytes(last_ms + 1)
         if first is None or first >= end:
             return
-        for place, _ in self._contents.range(first, end):
+        # Not up to `end`: so that it is known, in the end, which is the first.
+        for place, _ in self._contents.range(first, self._end):
             self._floor, self._known = place, True
+            if place >= end:
+                return
             yield self._entry(place)
+        self._floor, self._known = self._end, True
+
+    def first_from(self, time_ms: int, key: bytes = b"") -> tuple[int, bytes] | None:
+        """The earliest entry that is not before a time and key."""
+        found = next(self._contents.range(self.place(time_ms, key), self._end), None)
+        return None if found is None else self._entry(found[0])
+
+    def latest_ms(self, no_later_than_ms: int) -> int | None:
+        """The time of the last entry, none of which is later than the given one. A search, not a walk over all."""
+        first = self.first()
+        if first is None:
+            return None
+        low_ms, high_ms = first[0], no_later_than_ms
+        while low_ms < high_ms:
+            middle_ms = (low_ms + high_ms + 1) // 2
+            found = self.first_from(middle_ms)
+            if found is None:
+                high_ms = middle_ms - 1
+            else:
+                low_ms = found[0]
+        return low_ms
 
     def _first_place(self) -> bytes | None:
         if not self._known:
             found = next(self._contents.range(self._floor, self._end), None)
             self._floor, self._known = self._end if found is None else found[0], True
         return None if self._floor == self._end else self._floor
-
-    def _place(self, time_ms: int, key: bytes) -> bytes:
-        return self._prefix + time_bytes(time_ms) + key
 
     def _entry(self, place: bytes) -> tuple[int, bytes]:
         start = len(self._prefix)

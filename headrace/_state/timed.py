@@ -11,7 +11,7 @@ from headrace._state.clocks import KeyClock, RetentionClock, ToldClock
 from headrace._state.segmented import SegmentedEntries
 
 
-class TimedEntries(Protocol):
+class Entries(Protocol):
     """Values by key, time and a fixed number of further bytes; expired ones read as absent.
 
     Iterators are lazy and live, as `api` defines. What they yield first ends in the time and the further bytes.
@@ -23,14 +23,6 @@ class TimedEntries(Protocol):
         """Writes or, with `None`, deletes; ignored if it would be expired at once."""
         ...
 
-    def places(self, keys: Sequence[bytes], times_ms: Sequence[int]) -> list[bytes]:
-        """Where entries without further bytes lie, for `put_many` and reads that know them to be alive."""
-        ...
-
-    def put_many(self, times_ms: Sequence[int], places: Sequence[bytes], raws: Iterable[bytes]) -> None:
-        """`put` for many entries, none of which would be expired at once."""
-        ...
-
     def of_key(self, key: bytes, from_ms: int, to_ms: int) -> Iterator[tuple[bytes, bytes]]:
         """Entries of one key by time, both ends inclusive."""
         ...
@@ -39,6 +31,18 @@ class TimedEntries(Protocol):
         self, first: bytes | None, last: bytes | None, from_ms: int, to_ms: int
     ) -> Iterator[tuple[bytes, bytes]]:
         """Entries by key, then time, all ends inclusive, `None` open; what they yield first starts with the key."""
+        ...
+
+
+class TimedEntries(Entries, Protocol):
+    """Entries of which one is there for each key, time and further bytes; many can be written at once."""
+
+    def places(self, keys: Sequence[bytes], times_ms: Sequence[int]) -> list[bytes]:
+        """Where entries without further bytes lie, for `put_many` and reads that know them to be alive."""
+        ...
+
+    def put_many(self, times_ms: Sequence[int], places: Sequence[bytes], raws: Iterable[bytes]) -> None:
+        """`put` for many entries, none of which would be expired at once."""
         ...
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Generic, TypeVar, cast, overload
 
 from headrace._state.api import ByteStore
 from headrace._state.bykey import EntriesByKey
 from headrace._state.clocks import RetentionClock, ToldClock
 from headrace._state.composite import MAX_TIME, TIME_SIZE, time_at, unescaped
-from headrace._state.sequence import SEQUENCE_SIZE, Sequence
+from headrace._state.listed import listed_entries
 from headrace._state.stores import TIMESTAMP_SIZE, Timestamped, timestamp_of, with_timestamp
-from headrace._state.timed import TimedEntries, timed_entries
+from headrace._state.timed import Entries, TimedEntries, timed_entries
 from headrace._state.typed import TypedStore
 from headrace.serdes import Serde
 from headrace.windows import Window, Windowed
@@ -40,10 +39,8 @@ class _Windows(TypedStore[K], Generic[K, S]):
         self.contents = contents
         self.clock = clock
         self.window_size_ms = window_size_ms
-        self._sequence = Sequence(contents) if retain_duplicates else None
-        rest_size = SEQUENCE_SIZE if retain_duplicates else 0
-        self._time_offset = -TIME_SIZE - rest_size
-        self._entries = timed_entries(contents, clock, rest_size=rest_size)
+        self.listed = listed_entries(contents, clock, window_size_ms) if retain_duplicates else None
+        self._entries: Entries = self.listed or timed_entries(contents, clock)
 
     @overload
     def fetch(self, key: K, start_ms: int, /) -> S | None: ...
@@ -59,11 +56,8 @@ class _Windows(TypedStore[K], Generic[K, S]):
         key_bytes = self.key_bytes(key)
         if to_ms is not None:
             return self._by_start(self._entries.of_key(key_bytes, from_ms, to_ms))
-        if self._sequence is None:
-            raw = self._entries.get(key_bytes, from_ms)
-            return None if raw is None else self._shown(raw)
-        last = deque(self._entries.of_key(key_bytes, from_ms, from_ms), maxlen=1)
-        return self._shown(last[0][1]) if last else None
+        raw = self._entries.get(key_bytes, from_ms)
+        return None if raw is None else self._shown(raw)
 
     @overload
     def fetch_range(self, key: K, /, from_ms: int, to_ms: int) -> Iterator[tuple[int, S]]: ...
@@ -95,18 +89,11 @@ class _Windows(TypedStore[K], Generic[K, S]):
         """All windows, by serialized key, then start."""
         return self._of_keys(None, None, 0, MAX_TIME)
 
-    def _put(self, key: K, start_ms: int, raw: bytes | None) -> None:
-        sequence = self._sequence
-        if sequence is None:
-            self._entries.put(self.key_bytes(key), start_ms, b"", raw)
-        elif raw is not None:
-            self._entries.put(self.key_bytes(key), start_ms, sequence.next(), raw)
-
     def _shown(self, raw: bytes) -> S:
         raise NotImplementedError
 
     def _by_start(self, entries: Iterator[tuple[bytes, bytes]]) -> Iterator[tuple[int, S]]:
-        return ((time_at(place, self._time_offset), self._shown(raw)) for place, raw in entries)
+        return ((time_at(place, -TIME_SIZE), self._shown(raw)) for place, raw in entries)
 
     def _of_keys(
         self, from_key: K | None, to_key: K | None, from_ms: int, to_ms: int
@@ -118,8 +105,8 @@ class _Windows(TypedStore[K], Generic[K, S]):
         return ((self._windowed(place), self._shown(raw)) for place, raw in entries)
 
     def _windowed(self, place: bytes) -> Windowed[K]:
-        start_ms = time_at(place, self._time_offset)
-        key = self._read_key(unescaped(place[: self._time_offset]))
+        start_ms = time_at(place, -TIME_SIZE)
+        key = self._read_key(unescaped(place[:-TIME_SIZE]))
         return Windowed(key, Window(start_ms, start_ms + self.window_size_ms))
 
 
@@ -147,7 +134,17 @@ class WindowStore(_Windows[K, V]):
 
     def put(self, key: K, value: V | None, start_ms: int) -> None:
         """Stores the value of a window; `None` removes it, or is ignored if duplicates are retained."""
-        self._put(key, start_ms, self.value_serde.serialize(value))
+        self._entries.put(self.key_bytes(key), start_ms, b"", self.value_serde.serialize(value))
+
+    def put_bytes(self, key: bytes, raw: bytes | None, start_ms: int) -> None:
+        """`put` for an operator that has the bytes of key and value."""
+        self._entries.put(key, start_ms, b"", raw)
+
+    def fetch_duplicates(self, key: bytes, from_ms: int, to_ms: int) -> list[tuple[int, V]]:
+        """`fetch` of a store that retains duplicates, for an operator that has the bytes of the key."""
+        entries, read = self.listed, self._read_value
+        assert entries is not None
+        return [(start_ms, read(raw)) for start_ms, raw in entries.within(key, from_ms, to_ms)]
 
     def _shown(self, raw: bytes) -> V:
         value: V = self._read_value(raw)
@@ -172,7 +169,7 @@ class TimestampedWindowStore(_Windows[K, Timestamped[V]], Generic[K, V]):
     @property
     def entries(self) -> TimedEntries:
         """The entries in bytes, for operators that work on many at once."""
-        return self._entries
+        return cast("TimedEntries", self._entries)
 
     @property
     def told(self) -> bool:
@@ -190,7 +187,8 @@ class TimestampedWindowStore(_Windows[K, Timestamped[V]], Generic[K, V]):
     def put(self, key: K, value: V | None, start_ms: int, timestamp_ms: int) -> None:
         """Stores the value of a window with its timestamp; a value of `None` removes the window."""
         raw = self.value_serde.serialize(value)
-        self._put(key, start_ms, None if raw is None else with_timestamp(raw, timestamp_ms))
+        stored = None if raw is None else with_timestamp(raw, timestamp_ms)
+        self._entries.put(self.key_bytes(key), start_ms, b"", stored)
 
     def _shown(self, raw: bytes) -> Timestamped[V]:
         value: V = self._read_value(raw[TIMESTAMP_SIZE:])

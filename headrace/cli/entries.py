@@ -9,6 +9,7 @@ from headrace._state.composite import MAX_TIME
 from headrace._state.readonly import ReadOnlyKeyValueStore, ReadOnlyTimestampedStore
 from headrace._state.readonly_session import ReadOnlySessionStore
 from headrace._state.readonly_suppress import ReadOnlySuppressBuffer
+from headrace._state.readonly_unjoined import ReadOnlyUnjoinedStore
 from headrace._state.readonly_versioned import ReadOnlyVersionedStore
 from headrace._state.readonly_window import ReadOnlyWindowStore
 from headrace.cli.values import shown, shown_time
@@ -19,6 +20,7 @@ _WithTimestamp = ReadOnlyTimestampedStore[Any, Any] | ReadOnlyVersionedStore[Any
 _ByKey = ReadOnlyKeyValueStore[Any, Any] | _WithTimestamp
 
 _WINDOWED = ("key", "window start (UTC)", "window end (UTC)", "value")
+_UNJOINED = ("key", "value", "timestamp (UTC)", "side")
 _WAITING = ("key", "value", "timestamp (UTC)", "buffer time (UTC)")
 
 PENDING = ("task", "waiting", "oldest", "leaves with a record at (UTC)", "of key", "stream time (UTC)")
@@ -43,6 +45,9 @@ def listing(view: Any, key: Any | None) -> Listing:
         case ReadOnlySuppressBuffer():
             rows = [row for row in view.all() if key is None or shown(_without_window(row.key)) == shown(key)]
             return Listing(_WAITING, rows, _waiting)
+        case ReadOnlyUnjoinedStore():
+            records = [record for record in view.all() if key is None or shown(record.key) == shown(key)]
+            return Listing(_UNJOINED, records, _unjoined)
         case ReadOnlyTimestampedStore() | ReadOnlyVersionedStore():
             return Listing(("key", "value", "timestamp (UTC)"), _by_key(view, key), _timestamped(view))
     return Listing(("key", "value"), _by_key(view, key), lambda key, value: (shown(key), shown(value)))
@@ -62,6 +67,10 @@ def _windowed(windowed: Windowed[Any], value: Any) -> tuple[str, ...]:
 
 def _waiting(key: Any, value: Any, timestamp_ms: int, buffer_time_ms: int) -> tuple[str, ...]:
     return _named(key), shown(value), shown_time(timestamp_ms), shown_time(buffer_time_ms)
+
+
+def _unjoined(key: Any, value: Any, timestamp_ms: int, is_left: bool) -> tuple[str, ...]:
+    return _named(key), shown(value), shown_time(timestamp_ms), "left" if is_left else "right"
 
 
 def pending_row(task: PendingTask) -> tuple[str, ...]:

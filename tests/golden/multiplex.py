@@ -12,7 +12,7 @@ from functools import partial
 
 import headrace as hr
 from headrace._graph.graph import Graph
-from headrace._graph.nodes import Process, Sink, Source, TableJoinMerge
+from headrace._graph.nodes import Process, Sink, Source, StreamJoin, TableJoinMerge
 from headrace.processor import RecordMetadata
 from headrace.topology import Topology
 from tests.golden.goldens import as_recorded
@@ -86,6 +86,9 @@ def _moved(node, prefix):
         changes |= {"topic": prefix + node.topic, "relay": True}
     if isinstance(node, Process):
         changes["factory"] = partial(_MovedProcessor, node.factory, prefix)
+    if isinstance(node, StreamJoin):
+        changes |= {"join": prefix + node.join, "window": prefix + node.window}
+        changes["unjoined"] = node.unjoined and prefix + node.unjoined
     return replace(node, **changes)
 
 

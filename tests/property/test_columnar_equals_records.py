@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 import headrace as hr
 from headrace import serdes
 from headrace._core.chunk import Chunk
+from headrace._core.columnar import stream_join
 from headrace._core.metrics import Metrics
 from headrace._core.order import Order
 from headrace._graph.configured import configured
+from headrace._graph.stores import Window
 from headrace._runtime.assemble import blueprints
 from headrace._runtime.spark import frames
 from headrace._runtime.spark.collector import FrameCollector
@@ -174,3 +176,121 @@ def test_stream_table_join_in_columns_equals_join_by_records(kind, left, joiner)
 )
 def test_a_column_is_accepted_exactly_when_every_value_can_be_decoded(serde, column, accepted):
     assert serde.accepts_all(pa.array(column, pa.binary())) is accepted
+
+
+def joined(method, key_serde, windows, value_serde, *, mapped):
+    builder = hr.StreamsBuilder()
+    left, right = (builder.stream(topic, key_serde=key_serde, value_serde=value_serde) for topic in ("in", "other"))
+    pairs = getattr(left, method)(right, lambda left, right: [left, right], within=windows, name="j", store="s")
+    (pairs.map_values(repr) if mapped else pairs).to("out", key_serde=key_serde)
+    return builder.build()
+
+
+def sided(keys):
+    values = st.none() | st.integers(0, 3) | st.just({"a": None})
+    times = st.integers(0, 40) | st.integers(100, 140)
+    record = st.tuples(st.none() | keys, values, times, st.sampled_from([(), (("h", b"1"),)]))
+    return st.lists(st.tuples(st.sampled_from(["in", "other"]), st.lists(record, min_size=1, max_size=12)), max_size=4)
+
+
+def in_bytes(records, key_serde, value_serde):
+    """3 is a null written in JSON."""
+    return [
+        (key_serde.serialize(key), b" null" if value == 3 else value_serde.serialize(value), timestamp_ms, headers)
+        for key, value, timestamp_ms, headers in records
+    ]
+
+
+def run_join(topology, batches, key_serde, value_serde, *, columnar):
+    """Batches of chunks of either topic, each batch on what the one before has committed."""
+    config = hr.StreamsConfig(application_id="t", topics_dir="unused")
+    plan = make_plan(topology._graph, config, {"in": 1, "other": 1}, spark_partitions=1, instance="i", epoch=1)
+    (blueprint,) = blueprints(topology._graph, config)
+    durable = {name: MemoryStore() for name in blueprint.stores}
+    metrics, written, offsets = Metrics(), [], {"in": 0, "other": 0}
+    for batch in batches:
+        stores = {name: OverlayStore(store) for name, store in durable.items()}
+        collector = FrameCollector(plan, 0, 0, 0)
+        task = blueprint.make_task(0, stores, collector, metrics, plan.places, columnar=columnar)
+        assert bool(task._joins) is columnar
+        collector.context = task.context
+        chunks = []
+        for topic, part in batch:
+            columns = part if value_serde is None else in_bytes(part, key_serde, value_serde)
+            columns = frames.from_columns(*zip(*columns, strict=True))
+            times = columns.column("timestamp").to_numpy()
+            order = Order.of_partition(plan.places.index((topic, 0)), offsets[topic], times)
+            offsets[topic] += len(part)
+            chunks.append(Chunk(topic, order, times, lambda c=columns: frames.to_columns(c), lambda c=columns: c))
+        for _ in task.process(chunks):
+            written += collector.drain()
+        written += collector.finish()
+        for name, store in stores.items():
+            durable[name].put_many(store.changes.items())
+    outputs = [row for frame in written for row in frames.decode(frame.payload).to_pylist()]
+    specs = topology._graph.stores
+    contents = {
+        # What has expired may be there still, or not.
+        name: list(blueprint.defaults.view(topology._graph, name, [store]).all())
+        if isinstance(specs.get(name), Window)
+        else dict(store.range(None, None))
+        for name, store in durable.items()
+    }
+    return outputs, contents, metrics.drain()
+
+
+@pytest.mark.parametrize("mapped", [False, True], ids=["written at once", "mapped first"])
+@pytest.mark.parametrize("method", ["join", "left_join", "outer_join"])
+@pytest.mark.parametrize("kind", KEYS)
+def test_join_of_streams_in_columns_equals_the_join_by_records(kind, method, mapped, monkeypatch):
+    monkeypatch.setattr(stream_join, "_ROWS", 3)
+    monkeypatch.setattr(stream_join, "_PAIRS", 4)
+    serde, keys = KEYS[kind]
+    value_serde = serdes.Json()
+
+    @settings(max_examples=60)
+    @given(
+        windows=st.tuples(st.integers(-4, 9), st.integers(4, 9), st.integers(0, 6)),
+        batches=st.lists(sided(keys), min_size=1, max_size=3),
+    )
+    def check(windows, batches):
+        topology = joined(method, serde, hr.JoinWindows(*windows), value_serde, mapped=mapped)
+        by_records = run_join(topology, batches, serde, value_serde, columnar=False)
+        assert run_join(topology, batches, serde, value_serde, columnar=True) == by_records
+
+    check()
+
+
+@pytest.mark.parametrize("method", ["join", "left_join"])
+@pytest.mark.parametrize(
+    ("bad", "said"),
+    [
+        ({"value": b"{"}, r"KSTREAM-SOURCE-\d+1 failed on record other-0@1 \(key b'a', timestamp 3\), .*deserialize"),
+        (
+            {"key": b"\xff"},
+            r"KSTREAM-SOURCE-\d+1 failed on record other-0@1 \(key b'\\xff', timestamp 3\), .*deserialize",
+        ),
+        (
+            {"value": b'"fail"'},
+            r"j-(outer-)?other-join failed on record other-0@1 \(key 'a', timestamp 3\), .*ValueError: no",
+        ),
+    ],
+)
+def test_failure_in_a_join_in_columns_is_told_as_by_records(method, bad, said):
+    def refusing(left, right):
+        if right == "fail":
+            raise ValueError("no")
+        return right
+
+    builder = hr.StreamsBuilder()
+    left, right = builder.stream("in"), builder.stream("other")
+    getattr(left, method)(right, refusing, within=hr.JoinWindows(9, 9, 0), name="j").to("out")
+    topology = builder.build()
+    failing = (bad.get("key", b"a"), bad.get("value", b"1"), 3, ())
+    batch = [("in", [(b"a", b"1", 1, ())]), ("other", [(b"a", b"1", 2, ()), failing])]
+    messages = set()
+    for columnar in (False, True):
+        with pytest.raises(hr.ProcessingError, match=said) as failed:
+            run_join(topology, [batch], None, None, columnar=columnar)
+        messages.add(str(failed.value))
+    assert len(messages) == 1

@@ -176,7 +176,7 @@ def test_topology_that_holds_nothing_back_has_nothing_to_explain():
     builder.stream("in").to("out")
     with TopologyTestDriver(builder.build()) as driver:
         assert driver.explain_pending() == []
-        with pytest.raises(hr.StateError, match=r"'out' is neither .*joins that wait. Nothing in this topology does"):
+        with pytest.raises(hr.StateError, match=r"'out' is neither .* records wait. Nothing in this topology does"):
             driver.explain_pending("out")
 
 

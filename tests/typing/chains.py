@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, assert_type
 
@@ -17,6 +18,7 @@ from headrace import (
     StreamsBuilder,
     TimeWindows,
     Windowed,
+    serdes,
 )
 
 
@@ -39,6 +41,20 @@ def total_length(key: str, value: str, aggregate: float) -> float:
 def summed(key: str, left: float, right: float) -> float:
     return left + right
 
+
+@dataclass
+class Sale:
+    cents: int
+
+
+registry = serdes.Registry("mock://types")
+assert_type(serdes.Json(Sale), serdes.Json[Sale])
+assert_type(serdes.Avro("long"), serdes.Avro[Any])
+assert_type(serdes.Avro({"type": "map", "values": "long"}, Sale, registry=registry), serdes.Avro[Sale])
+assert_type(serdes.JsonSchema(Sale, registry=registry), serdes.JsonSchema[Sale])
+assert_type(serdes.JsonSchema({"type": "object"}, Sale, registry=registry), serdes.JsonSchema[Sale])
+assert_type(serdes.JsonSchema({"type": "object"}, registry=registry), serdes.JsonSchema[Any])
+assert_type(serdes.Protobuf(Sale), serdes.Protobuf[Sale])
 
 words: KStream[str, str] = StreamsBuilder().stream("in")
 lengths = words.map_values_with_key(length)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 import headrace as hr
@@ -38,6 +40,190 @@ Topologies:
 
 """
 
+FOREIGN_KEY_JOIN = """\
+Topologies:
+   Sub-topology: 0
+    Source: KTABLE-SOURCE-0000000016 (topics: [KTABLE-FK-JOIN-SUBSCRIPTION-RESPONSE-0000000014-topic])
+      --> KTABLE-FK-JOIN-SUBSCRIPTION-RESPONSE-RESOLVER-PROCESSOR-0000000017
+    Source: KSTREAM-SOURCE-0000000001 (topics: [left])
+      --> KTABLE-SOURCE-0000000002
+    Processor: KTABLE-FK-JOIN-SUBSCRIPTION-RESPONSE-RESOLVER-PROCESSOR-0000000017 (stores: [left-STATE-STORE-0000000000])
+      --> KTABLE-FK-JOIN-OUTPUT-0000000018
+      <-- KTABLE-SOURCE-0000000016
+    Processor: KTABLE-FK-JOIN-OUTPUT-0000000018 (stores: [])
+      --> KTABLE-TOSTREAM-0000000020
+      <-- KTABLE-FK-JOIN-SUBSCRIPTION-RESPONSE-RESOLVER-PROCESSOR-0000000017
+    Processor: KTABLE-SOURCE-0000000002 (stores: [left-STATE-STORE-0000000000])
+      --> KTABLE-FK-JOIN-SUBSCRIPTION-REGISTRATION-0000000007
+      <-- KSTREAM-SOURCE-0000000001
+    Processor: KTABLE-FK-JOIN-SUBSCRIPTION-REGISTRATION-0000000007 (stores: [])
+      --> KTABLE-SINK-0000000008
+      <-- KTABLE-SOURCE-0000000002
+    Processor: KTABLE-TOSTREAM-0000000020 (stores: [])
+      --> KSTREAM-SINK-0000000021
+      <-- KTABLE-FK-JOIN-OUTPUT-0000000018
+    Sink: KSTREAM-SINK-0000000021 (topic: out)
+      <-- KTABLE-TOSTREAM-0000000020
+    Sink: KTABLE-SINK-0000000008 (topic: KTABLE-FK-JOIN-SUBSCRIPTION-REGISTRATION-0000000006-topic)
+      <-- KTABLE-FK-JOIN-SUBSCRIPTION-REGISTRATION-0000000007
+
+  Sub-topology: 1
+    Source: KSTREAM-SOURCE-0000000004 (topics: [right])
+      --> KTABLE-SOURCE-0000000005
+    Source: KTABLE-SOURCE-0000000009 (topics: [KTABLE-FK-JOIN-SUBSCRIPTION-REGISTRATION-0000000006-topic])
+      --> KTABLE-FK-JOIN-SUBSCRIPTION-PROCESSOR-0000000011
+    Processor: KTABLE-FK-JOIN-SUBSCRIPTION-PROCESSOR-0000000011 (stores: [KTABLE-FK-JOIN-SUBSCRIPTION-STATE-STORE-0000000010])
+      --> KTABLE-FK-JOIN-SUBSCRIPTION-PROCESSOR-0000000012
+      <-- KTABLE-SOURCE-0000000009
+    Processor: KTABLE-SOURCE-0000000005 (stores: [right-STATE-STORE-0000000003])
+      --> KTABLE-FK-JOIN-SUBSCRIPTION-PROCESSOR-0000000013
+      <-- KSTREAM-SOURCE-0000000004
+    Processor: KTABLE-FK-JOIN-SUBSCRIPTION-PROCESSOR-0000000012 (stores: [right-STATE-STORE-0000000003])
+      --> KTABLE-SINK-0000000015
+      <-- KTABLE-FK-JOIN-SUBSCRIPTION-PROCESSOR-0000000011
+    Processor: KTABLE-FK-JOIN-SUBSCRIPTION-PROCESSOR-0000000013 (stores: [KTABLE-FK-JOIN-SUBSCRIPTION-STATE-STORE-0000000010])
+      --> KTABLE-SINK-0000000015
+      <-- KTABLE-SOURCE-0000000005
+    Sink: KTABLE-SINK-0000000015 (topic: KTABLE-FK-JOIN-SUBSCRIPTION-RESPONSE-0000000014-topic)
+      <-- KTABLE-FK-JOIN-SUBSCRIPTION-PROCESSOR-0000000012, KTABLE-FK-JOIN-SUBSCRIPTION-PROCESSOR-0000000013
+
+"""  # noqa: E501
+
+NAMED_FOREIGN_KEY_JOIN = """\
+Topologies:
+   Sub-topology: 0
+    Source: n-subscription-response-source (topics: [n-subscription-response-topic])
+      --> n-subscription-response-resolver
+    Source: KSTREAM-SOURCE-0000000001 (topics: [left])
+      --> KTABLE-SOURCE-0000000002
+    Processor: n-subscription-response-resolver (stores: [left-STATE-STORE-0000000000])
+      --> n-result
+      <-- n-subscription-response-source
+    Processor: KTABLE-SOURCE-0000000002 (stores: [left-STATE-STORE-0000000000])
+      --> n-subscription-registration-processor
+      <-- KSTREAM-SOURCE-0000000001
+    Processor: n-result (stores: [st])
+      --> KTABLE-TOSTREAM-0000000019
+      <-- n-subscription-response-resolver
+    Processor: KTABLE-TOSTREAM-0000000019 (stores: [])
+      --> KSTREAM-SINK-0000000020
+      <-- n-result
+    Processor: n-subscription-registration-processor (stores: [])
+      --> n-subscription-registration-sink
+      <-- KTABLE-SOURCE-0000000002
+    Sink: KSTREAM-SINK-0000000020 (topic: out)
+      <-- KTABLE-TOSTREAM-0000000019
+    Sink: n-subscription-registration-sink (topic: n-subscription-registration-topic)
+      <-- n-subscription-registration-processor
+
+  Sub-topology: 1
+    Source: KSTREAM-SOURCE-0000000004 (topics: [right])
+      --> KTABLE-SOURCE-0000000005
+    Source: n-subscription-registration-source (topics: [n-subscription-registration-topic])
+      --> n-subscription-receive
+    Processor: KTABLE-SOURCE-0000000005 (stores: [right-STATE-STORE-0000000003])
+      --> n-foreign-join-subscription
+      <-- KSTREAM-SOURCE-0000000004
+    Processor: n-subscription-receive (stores: [n-subscription-store])
+      --> n-subscription-join-foreign
+      <-- n-subscription-registration-source
+    Processor: n-foreign-join-subscription (stores: [n-subscription-store])
+      --> n-subscription-response-sink
+      <-- KTABLE-SOURCE-0000000005
+    Processor: n-subscription-join-foreign (stores: [right-STATE-STORE-0000000003])
+      --> n-subscription-response-sink
+      <-- n-subscription-receive
+    Sink: n-subscription-response-sink (topic: n-subscription-response-topic)
+      <-- n-subscription-join-foreign, n-foreign-join-subscription
+
+"""
+
+TABLE_JOINS = """\
+Topologies:
+   Sub-topology: 0
+    Source: KSTREAM-SOURCE-0000000001 (topics: [left])
+      --> KTABLE-SOURCE-0000000002
+    Source: KSTREAM-SOURCE-0000000004 (topics: [right])
+      --> KTABLE-SOURCE-0000000005
+    Processor: KTABLE-SOURCE-0000000002 (stores: [left-STATE-STORE-0000000000])
+      --> KTABLE-JOINTHIS-0000000007, tj-join-this
+      <-- KSTREAM-SOURCE-0000000001
+    Processor: KTABLE-SOURCE-0000000005 (stores: [right-STATE-STORE-0000000003])
+      --> KTABLE-JOINOTHER-0000000008, tj-join-other
+      <-- KSTREAM-SOURCE-0000000004
+    Processor: KTABLE-JOINOTHER-0000000008 (stores: [left-STATE-STORE-0000000000])
+      --> KTABLE-MERGE-0000000006
+      <-- KTABLE-SOURCE-0000000005
+    Processor: KTABLE-JOINTHIS-0000000007 (stores: [right-STATE-STORE-0000000003])
+      --> KTABLE-MERGE-0000000006
+      <-- KTABLE-SOURCE-0000000002
+    Processor: tj-join-other (stores: [left-STATE-STORE-0000000000])
+      --> tj
+      <-- KTABLE-SOURCE-0000000005
+    Processor: tj-join-this (stores: [right-STATE-STORE-0000000003])
+      --> tj
+      <-- KTABLE-SOURCE-0000000002
+    Processor: KTABLE-MERGE-0000000006 (stores: [])
+      --> KTABLE-TOSTREAM-0000000009
+      <-- KTABLE-JOINTHIS-0000000007, KTABLE-JOINOTHER-0000000008
+    Processor: tj (stores: [st])
+      --> KTABLE-TOSTREAM-0000000014
+      <-- tj-join-this, tj-join-other
+    Processor: KTABLE-TOSTREAM-0000000009 (stores: [])
+      --> KSTREAM-SINK-0000000010
+      <-- KTABLE-MERGE-0000000006
+    Processor: KTABLE-TOSTREAM-0000000014 (stores: [])
+      --> KSTREAM-SINK-0000000015
+      <-- tj
+    Sink: KSTREAM-SINK-0000000010 (topic: out)
+      <-- KTABLE-TOSTREAM-0000000009
+    Sink: KSTREAM-SINK-0000000015 (topic: out2)
+      <-- KTABLE-TOSTREAM-0000000014
+
+"""
+
+STREAM_TABLE_JOINS = """\
+Topologies:
+   Sub-topology: 0
+    Source: KSTREAM-SOURCE-0000000000 (topics: [s])
+      --> KSTREAM-KEY-SELECT-0000000001
+    Processor: KSTREAM-KEY-SELECT-0000000001 (stores: [])
+      --> KSTREAM-FILTER-0000000006, nm-repartition-filter
+      <-- KSTREAM-SOURCE-0000000000
+    Processor: KSTREAM-FILTER-0000000006 (stores: [])
+      --> KSTREAM-SINK-0000000005
+      <-- KSTREAM-KEY-SELECT-0000000001
+    Processor: nm-repartition-filter (stores: [])
+      --> nm-repartition-sink
+      <-- KSTREAM-KEY-SELECT-0000000001
+    Sink: KSTREAM-SINK-0000000005 (topic: KSTREAM-KEY-SELECT-0000000001-repartition)
+      <-- KSTREAM-FILTER-0000000006
+    Sink: nm-repartition-sink (topic: nm-repartition)
+      <-- nm-repartition-filter
+
+  Sub-topology: 1
+    Source: KSTREAM-SOURCE-0000000007 (topics: [KSTREAM-KEY-SELECT-0000000001-repartition])
+      --> KSTREAM-JOIN-0000000008
+    Source: nm-repartition-source (topics: [nm-repartition])
+      --> nm
+    Processor: KSTREAM-JOIN-0000000008 (stores: [right-STATE-STORE-0000000002])
+      --> KSTREAM-SINK-0000000009
+      <-- KSTREAM-SOURCE-0000000007
+    Source: KSTREAM-SOURCE-0000000003 (topics: [right])
+      --> KTABLE-SOURCE-0000000004
+    Processor: nm (stores: [right-STATE-STORE-0000000002])
+      --> KSTREAM-SINK-0000000014
+      <-- nm-repartition-source
+    Sink: KSTREAM-SINK-0000000009 (topic: out)
+      <-- KSTREAM-JOIN-0000000008
+    Sink: KSTREAM-SINK-0000000014 (topic: out2)
+      <-- nm
+    Processor: KTABLE-SOURCE-0000000004 (stores: [right-STATE-STORE-0000000002])
+      --> none
+      <-- KSTREAM-SOURCE-0000000003
+
+"""
+
 
 def test_word_count_is_described_as_kafka_streams_describes_it():
     builder = StreamsBuilder()
@@ -51,6 +237,45 @@ def test_word_count_is_described_as_kafka_streams_describes_it():
         .to("out")
     )
     assert builder.build().describe() == WORD_COUNT
+
+
+def foreign_key_join(builder):
+    left, right = builder.table("left"), builder.table("right")
+    left.join(right, str.__add__, foreign_key=lambda key, value: value).to_stream().to("out")
+
+
+def named_foreign_key_join(builder):
+    left, right = builder.table("left"), builder.table("right")
+    joined = left.left_join(right, str.__add__, foreign_key=lambda key, value: value, name="n", store="st")
+    joined.to_stream().to("out")
+
+
+def table_joins(builder):
+    left, right = builder.table("left"), builder.table("right")
+    left.left_join(right, str.__add__).to_stream().to("out")
+    left.outer_join(right, str.__add__, name="tj", store="st").to_stream().to("out2")
+
+
+def stream_table_joins(builder):
+    stream = builder.stream("s").select_key(lambda key, value: value)
+    table = builder.table("right")
+    stream.join(table, str.__add__).to("out")
+    stream.left_join(table, str.__add__, name="nm").to("out2")
+
+
+@pytest.mark.parametrize(
+    ("build", "text"),
+    [
+        (foreign_key_join, FOREIGN_KEY_JOIN),
+        (named_foreign_key_join, NAMED_FOREIGN_KEY_JOIN),
+        (table_joins, TABLE_JOINS),
+        (stream_table_joins, STREAM_TABLE_JOINS),
+    ],
+)
+def test_joins_are_described_as_kafka_streams_describes_them(build, text):
+    builder = StreamsBuilder()
+    build(builder)
+    assert builder.build().describe() == text
 
 
 def test_unnamed_store_and_repartition_take_generated_names():
@@ -325,3 +550,118 @@ def test_mermaid_ties_a_join_to_its_global_table():
         "    t1 --> n2\n"
         "    n3 -.- s0\n"
     )
+
+
+LEFT_JOIN = """\
+Topologies:
+   Sub-topology: 0
+    Source: KSTREAM-SOURCE-0000000000 (topics: [left])
+      --> KSTREAM-WINDOWED-0000000002
+    Source: KSTREAM-SOURCE-0000000001 (topics: [right])
+      --> KSTREAM-WINDOWED-0000000003
+    Processor: KSTREAM-WINDOWED-0000000002 (stores: [KSTREAM-JOINTHIS-0000000004-store])
+      --> KSTREAM-JOINTHIS-0000000004
+      <-- KSTREAM-SOURCE-0000000000
+    Processor: KSTREAM-WINDOWED-0000000003 (stores: [KSTREAM-OUTEROTHER-0000000005-store])
+      --> KSTREAM-OUTEROTHER-0000000005
+      <-- KSTREAM-SOURCE-0000000001
+    Processor: KSTREAM-JOINTHIS-0000000004 (stores: [KSTREAM-OUTEROTHER-0000000005-store, KSTREAM-OUTERSHARED-0000000004-store])
+      --> KSTREAM-MERGE-0000000006
+      <-- KSTREAM-WINDOWED-0000000002
+    Processor: KSTREAM-OUTEROTHER-0000000005 (stores: [KSTREAM-JOINTHIS-0000000004-store, KSTREAM-OUTERSHARED-0000000004-store])
+      --> KSTREAM-MERGE-0000000006
+      <-- KSTREAM-WINDOWED-0000000003
+    Processor: KSTREAM-MERGE-0000000006 (stores: [])
+      --> KSTREAM-SINK-0000000007
+      <-- KSTREAM-JOINTHIS-0000000004, KSTREAM-OUTEROTHER-0000000005
+    Sink: KSTREAM-SINK-0000000007 (topic: out)
+      <-- KSTREAM-MERGE-0000000006
+
+"""  # noqa: E501
+
+WITHIN = hr.JoinWindows.of(timedelta(milliseconds=10), grace=timedelta(milliseconds=5))
+
+
+def test_left_join_of_streams_is_described_as_kafka_streams_does():
+    builder = StreamsBuilder()
+    builder.stream("left").left_join(builder.stream("right"), max, within=WITHIN).to("out")
+    assert builder.build().describe() == LEFT_JOIN
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "nodes", "stores"),
+    [
+        (
+            "join",
+            {},
+            "KSTREAM-JOINTHIS-0000000004 KSTREAM-JOINOTHER-0000000005",
+            "KSTREAM-JOINTHIS-0000000004-store KSTREAM-JOINOTHER-0000000005-store",
+        ),
+        (
+            "outer_join",
+            {},
+            "KSTREAM-OUTERTHIS-0000000004 KSTREAM-OUTEROTHER-0000000005",
+            "KSTREAM-OUTERTHIS-0000000004-store KSTREAM-OUTEROTHER-0000000005-store "
+            "KSTREAM-OUTERSHARED-0000000004-store",
+        ),
+        (
+            "join",
+            {"name": "n"},
+            "n-this-join n-other-join",
+            "KSTREAM-JOINTHIS-0000000004-store KSTREAM-JOINOTHER-0000000005-store",
+        ),
+        (
+            "left_join",
+            {"name": "n"},
+            "n-this-join n-outer-other-join",
+            "KSTREAM-JOINTHIS-0000000004-store KSTREAM-OUTEROTHER-0000000005-store "
+            "KSTREAM-OUTERSHARED-0000000004-store",
+        ),
+        (
+            "outer_join",
+            {"name": "n", "store": "s"},
+            "n-outer-this-join n-outer-other-join",
+            "s-outer-this-join-store s-outer-other-join-store s-outer-shared-join-store",
+        ),
+        (
+            "left_join",
+            {"name": "n", "store": "s"},
+            "n-this-join n-outer-other-join",
+            "s-this-join-store s-outer-other-join-store s-left-shared-join-store",
+        ),
+        ("join", {"name": "n", "store": "s"}, "n-this-join n-other-join", "s-this-join-store s-other-join-store"),
+    ],
+)
+def test_nodes_and_stores_of_stream_joins_have_kafka_streams_names(method, options, nodes, stores):
+    builder = StreamsBuilder()
+    getattr(builder.stream("left"), method)(builder.stream("right"), max, within=WITHIN, **options).peek(print)
+    graph = builder.build()._graph
+    named = "name" in options
+    windowed = ["n-this-windowed", "n-other-windowed"] if named else [f"KSTREAM-WINDOWED-000000000{n}" for n in (2, 3)]
+    merge = "n-merge" if named else "KSTREAM-MERGE-0000000006"
+    expected = [*windowed, *nodes.split(), merge, "KSTREAM-PEEK-0000000007"]
+    assert [node.name for node in graph.nodes][2:] == expected
+    assert list(graph.stores) == stores.split()
+
+
+@pytest.mark.parametrize(
+    ("options", "topics", "joins"),
+    [
+        (
+            {},
+            ["KSTREAM-KEY-SELECT-0000000001-repartition"],
+            ["KSTREAM-JOINTHIS-0000000010", "KSTREAM-MERGE-0000000012"],
+        ),
+        ({"name": "n"}, ["n-left-repartition", "n-right-repartition"], ["n-this-join", "n-merge"]),
+    ],
+)
+def test_stream_with_changed_keys_joined_with_itself_is_repartitioned_once_unless_the_join_is_named(
+    options, topics, joins
+):
+    builder = StreamsBuilder()
+    stream = builder.stream("in").select_key(lambda key, value: value)
+    stream.join(stream, max, within=WITHIN, **options).peek(print)
+    graph = builder.build()._graph
+    assert [node.topic for node in graph.nodes if isinstance(node, hr._graph.nodes.Sink)] == topics
+    assert set(joins) < set(graph.by_name)
+    assert "KSTREAM-PEEK-0000000013" in graph.by_name

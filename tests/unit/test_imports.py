@@ -79,5 +79,15 @@ def test_topics_on_kafka_without_its_client_say_what_to_install(monkeypatch):
         headrace.KafkaTopics("localhost:9092").list()
 
 
+def test_library_imports_none_of_the_libraries_that_only_some_serdes_need():
+    code = """
+import sys, headrace, headrace.testing
+optional = ('fastavro', 'google', 'confluent_kafka', 'jsonschema', 'pydantic')
+sys.exit(any(module.split('.')[0] in optional for module in sys.modules))
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
 def test_all_public_names_exist():
     assert [name for name in headrace.__all__ if not hasattr(headrace, name)] == []
+    assert [name for name in headrace.serdes.__all__ if not hasattr(headrace.serdes, name)] == []

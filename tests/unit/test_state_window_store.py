@@ -1,4 +1,5 @@
 import logging
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -6,6 +7,7 @@ from hypothesis import strategies as st
 
 from headrace import Window, Windowed, serdes
 from headrace._state.clocks import KeyClock, StoreClock
+from headrace._state.composite import ENTRY, leading_key
 from headrace._state.memory import MemoryStore
 from headrace._state.window_store import TimestampedWindowStore, WindowStore
 from headrace.errors import StateError
@@ -184,9 +186,10 @@ def test_key_none_is_refused():
 
 
 @clocks
+@pytest.mark.parametrize("duplicates", [False, True])
 @pytest.mark.parametrize("start_ms", [-1, 0.5])
-def test_start_that_is_no_time_is_refused_and_changes_nothing(clock, start_ms):
-    store = window_store(clock)
+def test_start_that_is_no_time_is_refused_and_changes_nothing(clock, duplicates, start_ms):
+    store = window_store(clock, retain_duplicates=duplicates)
     with pytest.raises(StateError, match="is not a time"):
         store.put("a", 1, start_ms)
     assert list(fill(store, ("a", 2, 0)).all()) == [(at("a", 0), 2)]
@@ -222,6 +225,48 @@ def test_put_within_a_segment_scans_nothing():
     contents.forget()
     fill(store, *((f"k{n}", n, n) for n in range(50)))
     assert (contents.ranges, contents.deletes) == (0, 0)
+
+
+def places(contents):
+    return [place for place, _ in contents.prefix(ENTRY)]
+
+
+@clocks
+def test_lists_of_duplicates_are_closed_when_they_have_grown_long(clock):
+    """What a put writes stays small, and a read passes over the lists that hold nothing late enough for it."""
+    contents = Watched()
+    store = window_store(clock, retention_ms=16_000, contents=contents, retain_duplicates=True)
+    for number in range(600):
+        store.put("a", f"value {number}", 2 * number)
+        store.put("a", f"late {number}", 2 * number)
+    assert len(places(contents)) > 10
+    assert max(len(raw) for _, raw in contents.prefix(ENTRY)) < 1100
+    expected = [(2 * n, f"{text} {n}") for n in range(600) for text in ("value", "late")]
+    assert list(store.fetch("a", 0, 1200)) == expected
+    assert store.fetch("a", 1198) == "late 599"
+    contents.forget()
+    assert list(store.fetch("a", 1100, 1110)) == expected[1100:1112]
+    assert contents.ranges == 1
+
+
+def test_lists_of_duplicates_expire_a_few_per_put():
+    contents = MemoryStore()
+    store = window_store(retention_ms=30, contents=contents, retain_duplicates=True)
+    fill(store, *((f"k{n}", n, n % 10) for n in range(100)), ("z", 0, 70))
+    left = []
+    for start_ms in range(71, 71 + 48):
+        store.put("z", 0, start_ms)
+        left.append(sum(leading_key(place[9:]) != b"z" for place in places(contents)))
+    assert (left[0], left[-1]) == (100, 0)
+    assert max(before - after for before, after in pairwise(left)) == 64
+
+
+def test_with_a_clock_per_key_lists_of_duplicates_expire_by_their_own_key():
+    contents = MemoryStore()
+    store = window_store(KeyClock, retention_ms=30, contents=contents, retain_duplicates=True)
+    fill(store, ("a", 1, 0), ("b", 1, 0), ("a", 2, 70))
+    assert [leading_key(place[1:]) for place in places(contents)] == [b"a", b"b"]
+    assert list(store.all()) == [(at("a", 70), 2), (at("b", 0), 1)]
 
 
 def test_with_a_clock_per_key_a_put_removes_what_it_makes_expire():
@@ -260,13 +305,16 @@ class Model:
     def alive(self, key, start_ms):
         return start_ms > self.times.get(key if self.per_key else None, -1) - RETENTION
 
-    def entries(self):
+    def numbered(self):
         return [
-            (key, start_ms, value)
+            (key, start_ms, number, value)
             for (key, start_ms), values in sorted(self.windows.items())
             if self.alive(key, start_ms)
-            for value in values
+            for number, value in enumerate(values)
         ]
+
+    def entries(self):
+        return [(key, start_ms, value) for key, start_ms, _, value in self.numbered()]
 
 
 def open_store(place, clock, duplicates=False):
@@ -316,27 +364,28 @@ def test_reads_equal_those_of_a_list_of_all_puts(place, clock, duplicates, steps
 
 @variants
 @clocks
+@pytest.mark.parametrize("duplicates", [False, True])
 @few
 @given(stored=st.lists(PUTS, max_size=20), writes=st.lists(PUTS, max_size=20), of_key=st.none() | KEYS)
-def test_an_iterator_shows_what_lies_ahead_at_each_step(place, clock, stored, writes, of_key):
-    place, model, last = place(), Model(clock), None
-    fill(open_store(place, clock), *stored)
+def test_an_iterator_shows_what_lies_ahead_at_each_step(place, clock, duplicates, stored, writes, of_key):
+    place, model, last = place(), Model(clock, duplicates), None
+    fill(open_store(place, clock, duplicates), *stored)
     place.commit()
     fill(model, *stored)
-    store = open_store(place, clock)
+    store = open_store(place, clock, duplicates)
     shown = store.all() if of_key is None else store.fetch(of_key, 0, 400_000)
     for write in [*writes, (b"", None, 0)]:
         ahead = [
-            (key, start_ms, value)
-            for key, start_ms, value in model.entries()
-            if (last is None or (key, start_ms) > last) and of_key in (None, key)
+            (key, start_ms, number, value)
+            for key, start_ms, number, value in model.numbered()
+            if (last is None or (key, start_ms, number) > last) and of_key in (None, key)
         ]
         entry = next(shown, None)
         if not ahead:
             assert entry is None
             break
-        key, start_ms, value = ahead[0]
+        key, start_ms, number, value = ahead[0]
         assert entry == ((at(key, start_ms) if of_key is None else start_ms), value)
-        last = key, start_ms
+        last = key, start_ms, number
         store.put(*write)
         model.put(*write)

@@ -68,7 +68,7 @@ def _sees_itself(source: Operator, stores: Stores) -> bool:
     changed = [
         stores.kept[writer.store_name]
         for writer in behind
-        if isinstance(writer, ops.TableSource | ops.StreamCount) and writer.store_name is not None
+        if isinstance(writer, ops.TableSource | ops.StreamCount | ops.TableAggregate) and writer.store_name is not None
     ]
     return any(rows is store for rows in looked_up for store in changed)
 
@@ -148,7 +148,8 @@ def _table(operator: ops.TableSource, layout: Layout, stores: Stores, written: l
     if (layout.key_serde, layout.value_serde) != (store.key_serde, store.value_serde):
         return None
     # Rows are stored as they came; read again they must be what they would be had they been written anew.
-    if not (layout.value_serde.canonical or isinstance(layout.value_serde, Json)):
+    repeatable = isinstance(layout.value_serde, Json) and layout.value_serde.repeatable
+    if not (layout.value_serde.canonical or repeatable):
         return None
     return _grouped_table(operator, store, written) if operator.children else TableStoreForm(operator, store)
 

@@ -6,6 +6,7 @@ from headrace._core.operators.foreign_key_subscribe import ForeignKeySubscribe
 from headrace._core.operators.null_key_filter import NullKeyFilter
 from headrace._core.operators.pass_through import PassThrough
 from headrace._core.operators.processor import UserProcessor
+from headrace._core.operators.relay import HandOver, TakeOver
 from headrace._core.operators.session_window_aggregate import SessionWindowAggregate
 from headrace._core.operators.sink import Sink
 from headrace._core.operators.sliding_window_aggregate import SlidingWindowAggregate
@@ -18,7 +19,10 @@ from headrace._core.operators.stream_filter import StreamFilter
 from headrace._core.operators.stream_flat_map import StreamFlatMap, StreamFlatMapValues
 from headrace._core.operators.stream_foreign_key_join import StreamForeignKeyJoin, StreamForeignKeySelect
 from headrace._core.operators.stream_global_join import StreamGlobalJoin
+from headrace._core.operators.stream_join import JoinSettings, StreamJoin
+from headrace._core.operators.stream_join_window import StreamJoinWindow
 from headrace._core.operators.stream_map import StreamMap, StreamMapValues, StreamMapValuesWithKey, StreamSelectKey
+from headrace._core.operators.stream_outer_join import StreamOuterJoin
 from headrace._core.operators.stream_reduce import StreamReduce
 from headrace._core.operators.stream_table_grace_join import StreamTableGraceJoin
 from headrace._core.operators.stream_table_join import StreamTableJoin
@@ -42,6 +46,8 @@ __all__ = [
     "ForeignKeyReceive",
     "ForeignKeyResolve",
     "ForeignKeySubscribe",
+    "HandOver",
+    "JoinSettings",
     "JoinSide",
     "NullKeyFilter",
     "PassThrough",
@@ -59,9 +65,12 @@ __all__ = [
     "StreamForeignKeyJoin",
     "StreamForeignKeySelect",
     "StreamGlobalJoin",
+    "StreamJoin",
+    "StreamJoinWindow",
     "StreamMap",
     "StreamMapValues",
     "StreamMapValuesWithKey",
+    "StreamOuterJoin",
     "StreamPeek",
     "StreamPrint",
     "StreamReduce",
@@ -80,6 +89,7 @@ __all__ = [
     "TableSource",
     "TableSuppress",
     "TableToStream",
+    "TakeOver",
     "TimeWindowAggregate",
     "TimeWindowCount",
     "TimestampGuard",

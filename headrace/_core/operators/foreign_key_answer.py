@@ -29,7 +29,9 @@ class ForeignKeyReceive(Operator):
         subscription: Subscription = record.value
         foreign = self._foreign_to_bytes(record.key)
         if foreign is not None:
-            self._subscriptions.put(escaped(foreign) + subscription.key, subscription.value)
+            place = escaped(foreign) + subscription.key
+            self._subscriptions.put(place, subscription.value)
+            self.context.noted(self._store_name)[place] = subscription.number
         if subscription.instruction is not Instruction.FORGET:
             self.forward(record)
 
@@ -60,12 +62,17 @@ class ForeignKeyAnswer(Operator):
             return
         # In an inner join, a row without a partner has no result.
         found = row is not None or self._left
-        answer = Answer(subscription.value if found else None, self._foreign_value_to_bytes(row[0]) if row else None)
+        left = subscription.value if found else None
+        right = None if row is None else self._foreign_value_to_bytes(row[0])
+        answer = Answer(left, right, subscription.number)
         self.forward(Record(self._read_key(subscription.key), answer, timestamp_ms, record.headers))
 
 
 class ForeignKeyChange(Operator):
-    """Answers all rows that refer to a foreign row as that changes, by their key bytes, with the change's timestamp."""
+    """Answers all rows that refer to a foreign row as that changes, by their key bytes, with the change's timestamp.
+
+    In a join of a table with itself, a row that refers to itself is not answered here: it changes too.
+    """
 
     def __init__(
         self,
@@ -76,6 +83,7 @@ class ForeignKeyChange(Operator):
         foreign_value_serde: Serde[Any],
         *,
         left: bool,
+        of_itself: bool,
     ) -> None:
         super().__init__(name)
         self._store_name = store
@@ -83,6 +91,7 @@ class ForeignKeyChange(Operator):
         self._foreign_to_bytes = foreign_serde.serialize
         self._foreign_value_to_bytes = foreign_value_serde.serialize
         self._left = left
+        self._of_itself = of_itself
 
     def init(self, context: TaskContext) -> None:
         super().init(context)
@@ -97,6 +106,9 @@ class ForeignKeyChange(Operator):
         prefix = escaped(foreign)
         new = self._foreign_value_to_bytes(change.new)
         gone = new is None and not self._left
+        numbers = self.context.noted(self._store_name)
         for place, value in self._subscriptions.range(prefix, beyond(prefix)):
-            answer = Answer(None if gone else value, new)
-            self.forward(Record(self._read_key(place[len(prefix) :]), answer, record.timestamp_ms, record.headers))
+            key = place[len(prefix) :]
+            if not (self._of_itself and key == foreign):
+                answer = Answer(None if gone else value, new, numbers.get(place, 0))
+                self.forward(Record(self._read_key(key), answer, record.timestamp_ms, record.headers))

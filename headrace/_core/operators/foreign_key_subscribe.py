@@ -48,9 +48,11 @@ class ForeignKeySubscribe(Operator):
             return
         key_bytes = self._key_to_bytes(key)
         assert key_bytes is not None
+        noted = self.context.noted(self.name)
+        number = noted["changes"] = noted.get("changes", 0) + 1
         for foreign, instruction, with_value in self._decide(new, old_foreign, new_foreign):
             value = self._value_to_bytes(new) if with_value else None
-            subscription = Subscription(instruction, key_bytes, value)
+            subscription = Subscription(instruction, key_bytes, value, number)
             self.forward(Record(foreign, subscription, record.timestamp_ms, record.headers))
 
     def _left(self, new: Any, old_foreign: Any, new_foreign: Any) -> list[_Sent]:
