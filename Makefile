@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: setup java demo test test-slow lint conformance mutations bench bench-quick clean
+.PHONY: setup java demo test test-slow lint conformance mutations bench bench-quick kafka clean
 
 setup: $(STAMP)
 
@@ -46,6 +46,10 @@ bench: java setup
 
 bench-quick: java setup
 	$(BIN)/python -m bench --quick
+
+# A broker to play with, at 127.0.0.1:9092 or PORT=...; its jars come by Maven, once.
+kafka: java setup
+	@$(BIN)/python -m tests.support.broker $(PORT)
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -43,6 +43,7 @@ from headrace.timestamps import (
     log_and_skip_on_invalid_timestamp,
     use_partition_time_on_invalid_timestamp,
 )
+from headrace.topics.kafka import KafkaTopics
 from headrace.topics.local import LocalTopics
 from headrace.topology import Topology
 from headrace.windowed import SessionWindowedKStream, TimeWindowedKStream
@@ -68,6 +69,7 @@ __all__ = [
     "KGroupedTable",
     "KStream",
     "KTable",
+    "KafkaTopics",
     "LocalTopics",
     "Pending",
     "PendingTask",

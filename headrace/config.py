@@ -17,9 +17,23 @@ _APPLICATION_ID = re.compile(r"[A-Za-z0-9._-]{1,200}")
 
 # Settings whose meaning arrives with a later capability: accepted only at their neutral value.
 _NOT_YET: dict[str, tuple[Any, str]] = {
-    "bootstrap_servers": (None, "topics on a Kafka broker"),
     "statestore_cache_max_bytes": (0, "the record cache"),
 }
+
+_GUARANTEES = ("exactly_once_v2", "exactly_once", "at_least_once")
+_RESETS = ("earliest", "latest")
+# Settings of the Kafka client on which exactly-once rests, or that have a setting here.
+_OWN_KAFKA_SETTINGS = {
+    "bootstrap.servers": "set bootstrap_servers",
+    "group.id": "it is the application_id",
+    "auto.offset.reset": "set auto_offset_reset",
+    "transactional.id": "it is made of the application_id",
+    "enable.idempotence": "output is always written so",
+    "isolation.level": "only committed records are read",
+    "enable.auto.commit": "offsets are committed with each micro-batch",
+    "enable.partition.eof": "reading depends on it",
+}
+_SECRETS = re.compile("password|secret|jaas|pem|oauthbearer.config")
 
 _AHEAD_HANDLERS = ("fail", "skip", "dead_letter")
 _ERROR_HANDLERS = ("deserialization_exception_handler", "processing_exception_handler", "production_exception_handler")
@@ -41,7 +55,12 @@ class StreamsConfig:
 
     Args:
         application_id: names the application; its state belongs to it.
-        topics_dir: directory of the embedded topics.
+        bootstrap_servers: Kafka brokers that have the topics, e.g. `"kafka-1:9092,kafka-2:9092"`.
+        kafka: how to reach them: settings of the Kafka client by librdkafka's names, e.g.
+            `{"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN", ...}`.
+        auto_offset_reset: where to begin to read a topic of Kafka that the application has not read before: "earliest"
+            or "latest", which is where it ends as the application first starts.
+        topics_dir: directory of the embedded topics; they need no broker.
         state_dir: where checkpoint and state live, one per application; default `headrace-state/<application_id>`.
         commit_interval: time between the starts of two micro-batches while running on; 0 runs them back to back.
         max_records_per_batch: upper bound of records admitted to one micro-batch.
@@ -63,6 +82,8 @@ class StreamsConfig:
         processing_exception_handler: the same for a record on which an operator fails, and for punctuations.
         production_exception_handler: the same for a result that cannot be encoded.
         dead_letter_topic: where handlers write records as they were read, with headers that say why and where from.
+        processing_guarantee: "exactly_once_v2", or "at_least_once": then output to Kafka is written without
+            transactions, and again when a micro-batch is repeated after a failure. Embedded topics are always exact.
         upgrade_from: a version of Kafka Streams up to "3.4" has table aggregations take a change within a group as two
             events, with the result in between visible, as those versions did; default: one event.
         spark: settings for the Spark session and query.
@@ -83,6 +104,8 @@ class StreamsConfig:
         *,
         application_id: str = "",
         bootstrap_servers: str | None = None,
+        kafka: Mapping[str, Any] | None = None,
+        auto_offset_reset: str = "earliest",
         topics_dir: str | Path | None = None,
         state_dir: str | Path | None = None,
         local_dir: str | Path | None = None,
@@ -113,10 +136,14 @@ class StreamsConfig:
         given["topics_dir"] = Path(topics_dir) if topics_dir is not None else None
         given["state_dir"] = Path(state_dir) if state_dir is not None else Path("headrace-state") / application_id
         given["local_dir"] = Path(local_dir) if local_dir is not None else None
+        given["kafka"] = dict(kafka or {})
         given["spark"] = {str(key): str(value) for key, value in (spark or {}).items()}
         vars(self).update(given)
 
     application_id: str
+    bootstrap_servers: str | None
+    kafka: dict[str, Any]
+    auto_offset_reset: str
     topics_dir: Path | None
     state_dir: Path
     local_dir: Path | None
@@ -160,7 +187,9 @@ class StreamsConfig:
         raise ConfigError(message)
 
     def __repr__(self) -> str:
-        return f"StreamsConfig({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
+        hidden = {name: "..." if _SECRETS.search(name) else value for name, value in self.kafka.items()}
+        shown = vars(self) | {"kafka": hidden}
+        return f"StreamsConfig({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
 
 
 def _check(given: Mapping[str, Any]) -> None:
@@ -177,9 +206,8 @@ def _check(given: Mapping[str, Any]) -> None:
     if given["upgrade_from"] is not None and given["upgrade_from"] not in _VERSIONS:
         message = f"upgrade_from is {given['upgrade_from']!r}; allowed: None, {', '.join(map(repr, _VERSIONS))}."
         raise ConfigError(message)
-    if given["processing_guarantee"] not in ("exactly_once_v2", "exactly_once"):
-        message = f"processing_guarantee is {given['processing_guarantee']!r}; allowed: 'exactly_once_v2'."
-        raise ConfigError(message)
+    _check_choice("processing_guarantee", given["processing_guarantee"], _GUARANTEES)
+    _check_kafka(given)
     if not isinstance(given["commit_interval"], timedelta) or given["commit_interval"] < timedelta(0):
         message = f"commit_interval is {given['commit_interval']!r}; it must be a timedelta of 0 or more."
         raise ConfigError(message)
@@ -202,12 +230,37 @@ def _check(given: Mapping[str, Any]) -> None:
             raise ConfigError(message)
 
 
+def _check_kafka(given: Mapping[str, Any]) -> None:
+    servers, settings = given["bootstrap_servers"], given["kafka"]
+    _check_choice("auto_offset_reset", given["auto_offset_reset"], _RESETS)
+    if servers is not None and (not isinstance(servers, str) or not servers.strip()):
+        message = f"bootstrap_servers is {servers!r}; it must be text like 'host:9092', several with commas between."
+        raise ConfigError(message)
+    if servers is not None and given["topics_dir"] is not None:
+        message = (
+            f"bootstrap_servers={servers!r} and topics_dir={str(given['topics_dir'])!r} exclude each other: topics are "
+            "on Kafka, or embedded in a directory. Leave one of them out."
+        )
+        raise ConfigError(message)
+    if servers is None and (settings or given["auto_offset_reset"] != "earliest"):
+        message = "kafka and auto_offset_reset are about topics on Kafka: set bootstrap_servers as well."
+        raise ConfigError(message)
+    for name in settings or {}:
+        if name in _OWN_KAFKA_SETTINGS:
+            message = f"kafka={{{name!r}: ...}} cannot be set there: {_OWN_KAFKA_SETTINGS[name]}."
+            raise ConfigError(message)
+
+
+def _check_choice(name: str, given: object, allowed: tuple[str, ...]) -> None:
+    if given not in allowed:
+        message = f"{name} is {given!r}; allowed: {', '.join(map(repr, allowed))}."
+        raise ConfigError(message)
+
+
 def _check_guard(given: Mapping[str, Any]) -> None:
     ahead, handler = given["max_timestamp_ahead"], given["timestamp_ahead_handler"]
     _check_optional_duration("max_timestamp_ahead", ahead)
-    if handler not in _AHEAD_HANDLERS:
-        message = f"timestamp_ahead_handler is {handler!r}; allowed: {', '.join(map(repr, _AHEAD_HANDLERS))}."
-        raise ConfigError(message)
+    _check_choice("timestamp_ahead_handler", handler, _AHEAD_HANDLERS)
     if ahead is None and handler != "fail":
         message = f"timestamp_ahead_handler is {handler!r}, but nothing is ever too far ahead: set max_timestamp_ahead."
         raise ConfigError(message)

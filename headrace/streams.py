@@ -33,8 +33,11 @@ class Streams:
     """
 
     def __init__(self, topology: Topology, config: StreamsConfig, spark: Any = None) -> None:
-        if config.topics_dir is None:
-            message = "Running on Spark needs topics: set topics_dir to the directory of the embedded topics."
+        if config.topics_dir is None and config.bootstrap_servers is None:
+            message = (
+                "Running on Spark needs topics: set topics_dir to the directory of the embedded topics, or "
+                "bootstrap_servers to the brokers of a Kafka cluster."
+            )
             raise ConfigError(message)
         if not topology._graph.source_topics:
             message = "The topology reads no topic; add a source first."

@@ -27,6 +27,21 @@ def spark():
     session.stop()
 
 
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory):
+    """A Kafka broker for all tests of this process."""
+    from tests.support.broker import Broker, BrokerUnavailableError, resolve
+
+    try:
+        resolve()
+    except BrokerUnavailableError as problem:
+        pytest.skip(str(problem))
+    started = Broker(tmp_path_factory.mktemp("broker"))
+    started.start()
+    yield started
+    started.stop()
+
+
 @pytest.fixture(params=["driver", pytest.param("spark", marks=pytest.mark.spark)])
 def runtime(request, tmp_path):
     """Runs a topology over records and gives what its output topics hold."""

@@ -29,11 +29,12 @@ class Order(NamedTuple):
 
     @classmethod
     def of_partition(
-        cls, source: int, first_offset: int, timestamps: Ints, floor_ms: int = -1, latest_ms: int | None = None
+        cls, source: int, offsets: int | Ints, timestamps: Ints, floor_ms: int = -1, latest_ms: int | None = None
     ) -> Order:
         """The order of consecutive records of one topic-partition whose earlier records reached `floor_ms`.
 
-        A record beyond `latest_ms` will be refused: it has the place of those before it, and moves nothing.
+        `offsets` is that of the first of them if there are no gaps, else those of all. A record beyond `latest_ms` will
+        be refused: it has the place of those before it, and moves nothing.
         """
         rows = len(timestamps)
         if latest_ms is not None:
@@ -41,7 +42,7 @@ class Order(NamedTuple):
         return cls(
             np.maximum(np.maximum.accumulate(timestamps), floor_ms) if rows else timestamps,
             np.full(rows, source, np.int32),
-            np.arange(first_offset, first_offset + rows, dtype=np.int64),
+            np.arange(offsets, offsets + rows, dtype=np.int64) if isinstance(offsets, int) else offsets,
         )
 
     @classmethod

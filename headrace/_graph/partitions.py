@@ -20,8 +20,8 @@ def partition_counts(graph: Graph, user_topics: Mapping[str, int]) -> tuple[dict
         if topic not in user_topics:
             message = (
                 f"The topology reads topic {topic!r}, which does not exist.{nearest(topic, user_topics)} "
-                f"Known topics: {known_names(user_topics)}. Create it with LocalTopics(...).create({topic!r}) or "
-                f"`headrace topics create {topic}`."
+                f"Known topics: {known_names(user_topics)}. Create it with LocalTopics(...).create({topic!r}), "
+                f"KafkaTopics(...).create({topic!r}) or `headrace topics create {topic}`."
             )
             raise TopicError(message)
     cut = stages(graph)

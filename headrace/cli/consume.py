@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Iterator
 from itertools import islice
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from rich.text import Text
@@ -17,8 +16,9 @@ from headrace.cli.values import as_json, shown, shown_time
 from headrace.errors import SerdeError
 from headrace.record import Headers
 from headrace.serdes import Serde
-from headrace.topics._records import decode
-from headrace.topics.log import TopicLog
+from headrace.topics._records import decode, offsets_of
+from headrace.topics.kafka import KafkaTopics
+from headrace.topics.local import LocalTopics
 
 _POLL_S = 0.2
 _HEAD = f"{'part':>4} {'offset':>8}  {'timestamp (UTC)':<23}  {'key':<16}  value"
@@ -56,20 +56,21 @@ class Reader:
             return data
 
 
-def stored_records(directory: Path, topic: str, *, follow: bool, from_end: bool) -> Iterator[Stored]:
+def stored_records(topics: LocalTopics | KafkaTopics, topic: str, *, follow: bool, from_end: bool) -> Iterator[Stored]:
     """The records there are, by partition and offset, and with `follow` all that come, without end."""
-    log = TopicLog(directory)
-    done = log.end_offsets(topic) if from_end else [0] * len(log.end_offsets(topic))
+    found = topics.describe(topic)
+    done = found.end_offsets if from_end else found.begin_offsets
     while True:
-        log.refresh()
-        ends = log.end_offsets(topic)
+        ends = topics.describe(topic).end_offsets
         for partition, (start, end) in enumerate(zip(done, ends, strict=True)):
-            offset = start
-            for batch in log.read(topic, partition, start, end):
-                for record in decode(topic, partition, offset, batch, serdes.Bytes(), serdes.Bytes()):
+            first = start
+            for batch in topics._read(topic, partition, start, end):
+                offsets = offsets_of(batch, first)
+                records = decode(topic, partition, first, batch, serdes.Bytes(), serdes.Bytes())
+                for offset, record in zip(offsets, records, strict=True):
                     assert record.timestamp_ms is not None
                     yield Stored(partition, offset, record.timestamp_ms, record.key, record.value, record.headers)
-                    offset += 1
+                first = offsets[-1] + 1
         done = ends
         if not follow:
             return

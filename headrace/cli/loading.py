@@ -18,6 +18,7 @@ from headrace.config import StreamsConfig
 from headrace.errors import known_names
 from headrace.topology import Topology
 
+_ABOUT_KAFKA = ("bootstrap_servers", "kafka", "auto_offset_reset")
 _PACKAGE = str(Path(__file__).resolve().parents[1])
 
 
@@ -33,14 +34,19 @@ class Loaded:
         """The file's config with what the command line says instead; `None` says nothing."""
         given = {name: value for name, value in overrides.items() if value is not None}
         if self.config is None:
-            name = re.sub(r"[^A-Za-z0-9._-]", "-", self.path.stem)
-            return StreamsConfig(**{"application_id": name, "topics_dir": "topics", **given})
-        settings = dict(vars(self.config))
-        if settings["state_dir"] == StreamsConfig(application_id=self.config.application_id).state_dir:
-            del settings["state_dir"]
-        if settings["topics_dir"] is None and settings["bootstrap_servers"] is None:
+            settings: dict[str, Any] = {"application_id": re.sub(r"[^A-Za-z0-9._-]", "-", self.path.stem)}
+        else:
+            settings = dict(vars(self.config))
+            if settings["state_dir"] == StreamsConfig(application_id=self.config.application_id).state_dir:
+                del settings["state_dir"]
+        if "bootstrap_servers" in given:
+            settings.pop("topics_dir", None)
+        elif "topics_dir" in given:
+            settings = {name: value for name, value in settings.items() if name not in _ABOUT_KAFKA}
+        elif settings.get("topics_dir") is None and settings.get("bootstrap_servers") is None:
             settings["topics_dir"] = "topics"
-        given["spark"] = {**settings["spark"], **given.get("spark", {})}
+        for name in ("spark", "kafka"):
+            given[name] = {**settings.get(name, {}), **given.get(name, {})}
         return StreamsConfig(**{**settings, **given})
 
 

@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 import headrace
-from headrace.cli.errors import CommandError
 from headrace.cli.failing import Commands
-from headrace.cli.topics import topics
+from headrace.cli.topics import KafkaSettings, Servers, topics
+from headrace.cli.values import pairs
 
 
 class Format(StrEnum):
@@ -104,6 +104,8 @@ def run(
         bool, typer.Option("--until-caught-up", help="Process all records there are, then end.")
     ] = False,
     topics_dir: TopicsDir = None,
+    bootstrap_servers: Servers = None,
+    kafka: KafkaSettings = None,
     state_dir: StateDir = None,
     application_id: ApplicationId = None,
     max_records_per_batch: Annotated[
@@ -123,10 +125,12 @@ def run(
     loaded = loading.load(app)
     config = loaded.configured(
         topics_dir=topics_dir,
+        bootstrap_servers=bootstrap_servers,
+        kafka=pairs("--kafka", kafka),
         state_dir=state_dir,
         application_id=application_id,
         max_records_per_batch=max_records_per_batch,
-        spark=_settings(spark),
+        spark=pairs("--spark", spark, "spark.sql.shuffle.partitions=4"),
     )
     running.run(loaded, config, until_caught_up=until_caught_up)
 
@@ -175,6 +179,8 @@ def store(
         bool, typer.Option("--pending", help="Say what waits in it to be written, and what would let it go.")
     ] = False,
     topics_dir: TopicsDir = None,
+    bootstrap_servers: Servers = None,
+    kafka: KafkaSettings = None,
     state_dir: StateDir = None,
     application_id: ApplicationId = None,
 ) -> None:
@@ -183,16 +189,14 @@ def store(
     from headrace.cli.store import show_pending, show_store
 
     loaded = loading.load(app)
-    config = loaded.configured(topics_dir=topics_dir, state_dir=state_dir, application_id=application_id)
+    config = loaded.configured(
+        topics_dir=topics_dir,
+        bootstrap_servers=bootstrap_servers,
+        kafka=pairs("--kafka", kafka),
+        state_dir=state_dir,
+        application_id=application_id,
+    )
     if pending:
         show_pending(loaded, config, name)
     else:
         show_store(loaded, config, name, key=key, limit=limit)
-
-
-def _settings(given: list[str] | None) -> dict[str, str]:
-    for setting in given or ():
-        if "=" not in setting:
-            message = f"--spark {setting!r} has no '='; write it as --spark spark.sql.shuffle.partitions=4"
-            raise CommandError(message)
-    return dict(setting.split("=", 1) for setting in given or ())

@@ -12,8 +12,8 @@ from headrace._core.metrics import Counts
 from headrace._graph.graph import Graph
 from headrace._graph.nodes import Source
 from headrace._runtime.spark.counters import CounterFile
+from headrace._runtime.spark.topic_home import home_of, offset_key
 from headrace.config import StreamsConfig
-from headrace.topics.log import TopicLog
 
 
 @dataclass(frozen=True)
@@ -41,14 +41,15 @@ class Meter:
     """Takes snapshots of one application."""
 
     def __init__(self, graph: Graph, config: StreamsConfig) -> None:
-        assert config.topics_dir is not None
         self._sources = [node for node in graph.nodes if isinstance(node, Source) and not node.internal]
-        self._topics = graph.source_topics
         self._sinks = graph.sink_topics
         self._dead_letters = config.dead_letter_topic
         self._counters = CounterFile(config.state_dir)
         self._checkpoint = config.state_dir / "checkpoint"
-        self._log = TopicLog(config.topics_dir)
+        self._home = home_of(config)
+        counts = self._home.topics()
+        self._places = [(topic, p) for topic in graph.source_topics for p in range(counts.get(topic, 0))]
+        self._first = self._home.first_offsets(self._places, {})
 
     def read(self) -> Snapshot:
         counts = self._counters.read()
@@ -74,11 +75,9 @@ class Meter:
         done = {} if commit < 0 else _offsets(self._checkpoint / "offsets" / str(commit))
         if done is None:
             return None
-        self._log.refresh()
         return sum(
-            max(0, end - done.get(f"{topic}-{partition}", 0))
-            for topic in self._topics
-            for partition, end in enumerate(self._log.end_offsets(topic))
+            max(0, end - done.get(offset_key(place), self._first.get(offset_key(place), 0)))
+            for place, end in zip(self._places, self._home.ends(self._places), strict=True)
         )
 
 

@@ -8,6 +8,7 @@ from types import FrameType
 from typing import Any, Self
 
 from headrace._graph.partitions import partition_counts
+from headrace._runtime.spark.topic_home import home_of
 from headrace.cli.background import Background
 from headrace.cli.console import console, counted
 from headrace.cli.display import Show, progress
@@ -15,7 +16,6 @@ from headrace.cli.loading import Loaded
 from headrace.cli.progress import Meter, Snapshot
 from headrace.config import StreamsConfig
 from headrace.streams import Streams
-from headrace.topics.log import TopicLog
 
 _TICK_S = 0.1
 
@@ -23,9 +23,8 @@ _TICK_S = 0.1
 def run(loaded: Loaded, config: StreamsConfig, *, until_caught_up: bool) -> None:
     """Runs until the input is used up, or until Ctrl-C or SIGTERM, which let the running batch finish."""
     graph = loaded.topology._graph
-    assert config.topics_dir is not None
     # Says what is wrong with the topics before Spark takes its time to start.
-    partition_counts(graph, TopicLog(config.topics_dir).topics())
+    partition_counts(graph, home_of(config).topics())
     streams = prepared(loaded, config)
     meter = Meter(graph, config)
     before, started_s = meter.read(), time.monotonic()

@@ -45,6 +45,15 @@ def serde_named(name: str) -> Serde[Any]:
     return serde
 
 
+def pairs(option: str, given: list[str] | None, example: str = "security.protocol=SSL") -> dict[str, str]:
+    """The settings that an option names as KEY=VALUE."""
+    for setting in given or ():
+        if "=" not in setting:
+            message = f"{option} {setting!r} has no '='; write it as {option} {example}"
+            raise CommandError(message)
+    return dict(setting.split("=", 1) for setting in given or ())
+
+
 def from_text(text: str, serde: Serde[Any]) -> Any:
     """What a user typed, as the serde's type.
 

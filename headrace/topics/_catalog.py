@@ -116,7 +116,7 @@ class Catalog:
     def to_create(self, wanted: Mapping[str, int]) -> dict[str, int]:
         """Those of the wanted topics that do not exist; an error if one exists with another number of partitions."""
         for topic, partitions in wanted.items():
-            _check_topic(topic, partitions)
+            check_topic(topic, partitions)
             existing = len(self._topics.get(topic, ()))
             if existing not in (0, partitions):
                 message = (
@@ -155,7 +155,8 @@ def check_partition(topic: str, partition: int, partitions: int) -> None:
         raise TopicError(message)
 
 
-def _check_topic(topic: str, partitions: int) -> None:
+def check_topic(topic: str, partitions: int) -> None:
+    """Refuses a name or a number of partitions that no topic can have."""
     if not isinstance(topic, str) or not _NAME.fullmatch(topic) or topic in (".", ".."):
         message = (
             f"{topic!r} is not a topic name: it needs 1 to 249 of the characters a-z, A-Z, 0-9, '.', '_' and '-', "

@@ -83,15 +83,24 @@ class RecordEncoder:
 def decode(
     topic: str, partition: int, first: int, batch: pa.RecordBatch, key_serde: Serde[Any], value_serde: Serde[Any]
 ) -> Iterable[AnyRecord]:
-    """The records of a batch whose first one has the offset `first`."""
+    """The records of a batch whose first one has the offset `first`, unless it has a column of offsets."""
+    offsets = offsets_of(batch, first)
 
     def where(part: str) -> Callable[[int], str]:
-        return lambda i: f"Topic {topic!r}, partition {partition}, offset {first + i}, {part}"
+        return lambda i: f"Topic {topic!r}, partition {partition}, offset {offsets[i]}, {part}"
 
     keys = _converted(batch.column("key").to_pylist(), key_serde.deserialize, where("key"))
     values = _converted(batch.column("value").to_pylist(), value_serde.deserialize, where("value"))
     timestamps = batch.column("timestamp").to_pylist()
     return map(Record, keys, values, timestamps, _headers(batch.column("headers")), [partition] * len(keys))
+
+
+def offsets_of(batch: pa.RecordBatch, first: int) -> Sequence[int]:
+    """The offsets of records: those given with them, or without gaps from the first on."""
+    if "offset" in batch.schema.names:
+        offsets: list[int] = batch.column("offset").to_pylist()
+        return offsets
+    return range(first, first + batch.num_rows)
 
 
 def _headers(column: pa.Array) -> list[Headers]:

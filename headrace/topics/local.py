@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
 import msgspec
+import pyarrow as pa
 
 from headrace.record import Record
 from headrace.serdes import Json, Serde, String
@@ -18,10 +19,11 @@ _CHUNK = 1 << 16
 
 
 class TopicDescription(msgspec.Struct, frozen=True):
-    """A topic's name, and for each of its partitions the offset that its next record will get."""
+    """A topic's name, and for each of its partitions the offsets of its next record and of its first."""
 
     name: str
     end_offsets: tuple[int, ...]
+    begin_offsets: tuple[int, ...]
 
     @property
     def partitions(self) -> int:
@@ -31,7 +33,7 @@ class TopicDescription(msgspec.Struct, frozen=True):
     @property
     def records(self) -> int:
         """The number of records in all partitions."""
-        return sum(self.end_offsets)
+        return sum(self.end_offsets) - sum(self.begin_offsets)
 
 
 class LocalTopics:
@@ -85,7 +87,8 @@ class LocalTopics:
             TopicError: if there is no such topic.
         """
         self._log.refresh()
-        return TopicDescription(name, tuple(self._log.end_offsets(name)))
+        ends = self._log.end_offsets(name)
+        return TopicDescription(name, tuple(ends), (0,) * len(ends))
 
     def produce(
         self,
@@ -142,7 +145,7 @@ class LocalTopics:
         records: list[Record[Any, Any]] = []
         for partition, end in enumerate(self.describe(name).end_offsets):
             offset = 0
-            for batch in self._log.read(name, partition, 0, end):
+            for batch in self._read(name, partition, 0, end):
                 records += decode(name, partition, offset, batch, key_serde, value_serde)
                 offset += batch.num_rows
         return records
@@ -151,3 +154,6 @@ class LocalTopics:
         """The names of all topics, sorted."""
         self._log.refresh()
         return sorted(self._log.topics())
+
+    def _read(self, name: str, partition: int, start: int, end: int) -> Iterator[pa.RecordBatch]:
+        return self._log.read(name, partition, start, end)

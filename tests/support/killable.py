@@ -1,4 +1,7 @@
-"""An application in a process of its own, to be killed: `python -m tests.support.killable NAME DIRECTORY MAX`."""
+"""An application in a process of its own, to be killed: `python -m tests.support.killable NAME DIRECTORY MAX [BROKER]`.
+
+Its topics are in the directory, or on the broker.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,11 @@ from tests.support import topologies
 from tests.support.runtimes import FAST_START
 
 
-def main(name: str, directory: Path, max_records: int) -> None:
+def main(name: str, directory: Path, max_records: int, broker: str | None = None) -> None:
     config = hr.StreamsConfig(
         application_id="killable",
-        topics_dir=directory / "topics",
+        topics_dir=None if broker else directory / "topics",
+        bootstrap_servers=broker,
         state_dir=directory / "state",
         local_dir=directory / "local",
         max_records_per_batch=max_records,
@@ -26,4 +30,4 @@ def main(name: str, directory: Path, max_records: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]))
+    main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), *sys.argv[4:])

@@ -10,7 +10,7 @@ from collections import defaultdict
 
 import headrace as hr
 from headrace._graph.configured import configured
-from headrace._runtime.spark.admission import admitted
+from headrace._runtime.spark.admission import admitted, by_timestamps
 from headrace._runtime.spark.frames import TO_SINK, Tick
 from headrace._runtime.spark.ingest import ingest, tick_frames
 from headrace._runtime.spark.plan import make_plan
@@ -70,15 +70,8 @@ class PlanRunner:
         places = self.plan.places
         starts = [self.offsets.get(place, 0) for place in places]
         ends = [self.log.end_offsets(topic)[partition] for topic, partition in places]
-        chosen = admitted(
-            self.log,
-            places,
-            starts,
-            ends,
-            limit,
-            lambda topic: self.plan.latest_ms(topic, self.clock_ms),
-            self.plan.global_topics,
-        )
+        take = by_timestamps(self.log, places, lambda topic: self.plan.latest_ms(topic, self.clock_ms))
+        chosen = admitted(places, starts, ends, limit, take, self.plan.global_topics)
         clock = Tick(self.clock_ms, self.run) if self.plan.clocked else None
         if chosen == starts and not tick:
             return False

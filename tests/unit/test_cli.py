@@ -199,7 +199,8 @@ def test_run_refuses_missing_topics_before_spark_starts():
     assert headrace("run", app()) == (
         "",
         "✗ TopicError\nThe topology reads topic 'words', which does not exist. Did you mean 'word'? Known topics: "
-        "'word'. Create it with LocalTopics(...).create('words') or `headrace topics create words`.\n",
+        "'word'. Create it with LocalTopics(...).create('words'), KafkaTopics(...).create('words') or "
+        "`headrace topics create words`.\n",
         1,
     )
 

@@ -32,7 +32,19 @@ def test_dotted_names_are_kafkas():
         ({"application_id": "a", "max_records_per_batch": 0}, "max_records_per_batch is 0"),
         ({"application_id": "a", "default_key_serde": str}, "it must be a serde such as serdes.String()"),
         ({"application_id": "a", "processing_guarantee": "twice"}, "processing_guarantee is 'twice'"),
-        ({"application_id": "a", "bootstrap_servers": "h:1"}, "needs topics on a Kafka broker, which this version"),
+        (
+            {"application_id": "a", "bootstrap_servers": "h:1", "topics_dir": "t"},
+            "bootstrap_servers='h:1' and topics_dir='t' exclude each other",
+        ),
+        ({"application_id": "a", "kafka": {"security.protocol": "SSL"}}, "set bootstrap_servers as well"),
+        (
+            {"application_id": "a", "bootstrap_servers": "h:1", "kafka": {"group.id": "g"}},
+            "kafka={'group.id': ...} cannot be set there: it is the application_id.",
+        ),
+        (
+            {"application_id": "a", "bootstrap_servers": "h:1", "auto_offset_reset": "none"},
+            "auto_offset_reset is 'none'; allowed: 'earliest', 'latest'.",
+        ),
         (
             {"application_id": "a", "max_timestamp_ahead": 5},
             "max_timestamp_ahead is 5; it must be None, or a timedelta",

@@ -68,9 +68,15 @@ def test_pyspark_is_imported_only_by_the_spark_runtime_and_the_command_line():
 def test_library_and_driver_import_neither_pyspark_nor_start_java():
     code = """
 import sys, headrace, headrace.testing
-sys.exit(any(module.split('.')[0] in ('pyspark', 'py4j', 'pandas') for module in sys.modules))
+sys.exit(any(module.split('.')[0] in ('pyspark', 'py4j', 'pandas', 'confluent_kafka') for module in sys.modules))
 """
     assert subprocess.run([sys.executable, "-c", code], env={"PATH": ""}, check=False).returncode == 0
+
+
+def test_topics_on_kafka_without_its_client_say_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "confluent_kafka", None)
+    with pytest.raises(headrace.ConfigError, match=r"pip install 'headrace\[kafka\]'"):
+        headrace.KafkaTopics("localhost:9092").list()
 
 
 def test_library_imports_none_of_the_libraries_that_only_some_serdes_need():

@@ -23,7 +23,7 @@ def test_topics_are_created_listed_and_described(topics):
     topics.create("b", partitions=2)
     topics.create("a")
     assert topics.list() == ["a", "b"]
-    assert topics.describe("a") == TopicDescription("a", (0, 0, 0, 0))
+    assert topics.describe("a") == TopicDescription("a", (0, 0, 0, 0), (0, 0, 0, 0))
     assert topics.describe("b").partitions == 2
 
 

@@ -21,12 +21,11 @@ from headrace._runtime.spark.counters import CounterFile
 from headrace._runtime.spark.interactive import StoreReader
 from headrace._runtime.spark.plan import Plan, make_plan
 from headrace._runtime.spark.session import default_partitions, local_session
+from headrace._runtime.spark.topic_home import home_of
 from headrace.config import StreamsConfig
 from headrace.errors import StateError, StreamsError
 from headrace.pending import Pending
-from headrace.topics.log import TopicLog
-
-_ABANDONED_AFTER_S = 24 * 3600  # data files of writers that were killed; no batch takes so long
+from headrace.topics.kafka_cluster import Place
 
 
 class Application:
@@ -35,6 +34,7 @@ class Application:
     def __init__(self, graph: Graph, config: StreamsConfig, spark: Any) -> None:
         self._graph = configured(graph, config)
         self._config = config
+        self._home = home_of(config)
         self._owns_session = spark is None
         self._given_session = spark
         self._session: Any = None
@@ -55,6 +55,7 @@ class Application:
             plan, query = self._started(clock, available_now=True)
             before = self._written_and_read(plan)
             queries.await_end(query)
+            self._home.settle(plan)
             if self._written_and_read(plan) == before:
                 return
             # Further rounds see one time: a clock that feeds an input topic would else never come to an end.
@@ -98,8 +99,7 @@ class Application:
 
     def _planned(self) -> tuple[Plan, manifests.Manifest]:
         """The plan, after checking that topics and state directory fit it, and the manifest of its next start."""
-        assert self._config.topics_dir is not None
-        user_topics = TopicLog(self._config.topics_dir).topics()
+        user_topics = self._home.topics()
         manifest = manifests.load(self._config)
         if manifest is None:
             _, tasks = partition_counts(self._graph, user_topics)
@@ -119,21 +119,23 @@ class Application:
         current = manifests.layout(plan, self._config)
         if manifest.epoch:
             manifests.refuse_incompatible(manifest, current, self._config)
-            self._refuse_lost_checkpoint(manifest)
-        return plan, manifests.next_start(manifest, current)
+            self._refuse_lost_checkpoint(plan)
+        plan = replace(plan, first_offsets=self._home.first_offsets(plan.places, manifest.first_offsets))
+        return plan, manifests.next_start(manifest, current, dict(plan.first_offsets))
 
     def _started(self, clock: Clock, *, available_now: bool) -> tuple[Plan, Any]:
         """A new start of the application; any earlier one still running can no longer write."""
         plan, manifest = self._planned()
         plan = replace(plan, clock=clock)
         manifests.save(self._config, manifest)
-        TopicLog(plan.topics_dir).sweep(_ABANDONED_AFTER_S)
+        self._home.prepare(plan)
         return plan, queries.start(self.spark, plan, self._config, available_now=available_now)
 
-    def _refuse_lost_checkpoint(self, manifest: manifests.Manifest) -> None:
-        assert self._config.topics_dir is not None
-        batches = TopicLog(self._config.topics_dir).last_batch(manifest.instance)
-        if batches is not None and not any(Path(queries.checkpoint(self._config)).glob("offsets/*")):
+    def _refuse_lost_checkpoint(self, plan: Plan) -> None:
+        if any(Path(queries.checkpoint(self._config)).glob("offsets/*")):
+            return
+        batches = self._home.last_batch(plan)
+        if batches is not None:
             message = (
                 f"The checkpoint of application {self._config.application_id!r} in {str(self._config.state_dir)!r} "
                 f"is gone, though it has written {batches + 1} batches. Restore it, or start anew with another "
@@ -141,8 +143,7 @@ class Application:
             )
             raise StateError(message)
 
-    def _written_and_read(self, plan: Plan) -> dict[str, list[int]]:
+    def _written_and_read(self, plan: Plan) -> dict[Place, int]:
         """End offsets of topics that this application both writes and reads: what it wrote is input again."""
-        log = TopicLog(plan.topics_dir)
-        looped = {*plan.source_topics} & {*plan.sink_topics}
-        return {topic: log.end_offsets(topic) for topic in looped}
+        looped = [place for place in plan.places if place[0] in plan.sink_topics]
+        return dict(zip(looped, self._home.ends(looped), strict=True)) if looped else {}

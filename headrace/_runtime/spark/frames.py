@@ -18,6 +18,7 @@ from headrace.topics.log import RECORD_SCHEMA
 TO_SINK = -1
 METRICS = -2
 ALARM = -3
+OFFSETS = -4
 # a channel that is none
 TICK = -1
 
@@ -45,7 +46,7 @@ class Frame(NamedTuple):
 
     `stage` and `target` say where it goes: the index of a stage and the route of a task, or `TO_SINK` and a partition.
     `hop` and `origin` say who made it, `seq` counts the records that one made before, `channel` is the topic's index,
-    or `TICK`. Frames to `METRICS` and `ALARM` hold what the sink adds up.
+    or `TICK`. Frames to `METRICS`, `ALARM` and `OFFSETS` hold what the sink adds up.
     """
 
     stage: int

@@ -5,17 +5,17 @@ Records of global topics go to all tasks that have such a table in them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 import pyarrow as pa
 
 from headrace._core.chunk import Chunk
 from headrace._core.metrics import Metrics
-from headrace._core.order import Order
+from headrace._core.order import Ints, Order
 from headrace._runtime.spark import frames
 from headrace._runtime.spark.collector import FrameCollector
-from headrace._runtime.spark.frames import METRICS, TICK, Frame, Tick
+from headrace._runtime.spark.frames import METRICS, OFFSETS, TICK, Frame, Tick
 from headrace._runtime.spark.plan import Plan, Stage
 
 _MAX_ROWS = 50_000
@@ -29,7 +29,10 @@ def ingest(
     batches: Iterable[pa.RecordBatch],
     tick: Tick | None = None,
 ) -> Iterator[Frame]:
-    """Frames made of consecutive records of one topic-partition; `tick` is there if the plan is clocked."""
+    """Frames made of consecutive records of one topic-partition; `tick` is there if the plan is clocked.
+
+    Batches with a column of offsets have gaps between them; others have all offsets from the first on.
+    """
     clock_ms = None if tick is None else tick.clock_ms
     chunks = _with_order(plan, topic, partition, first_offset, batches, plan.latest_ms(topic, clock_ms))
     if topic in plan.global_topics:
@@ -55,6 +58,11 @@ def tick_frames(plan: Plan, tick: Tick) -> Iterator[Frame]:
                 yield Frame(stage.index, target, -1, 0, 0, TICK, payload)
 
 
+def offsets_frame(offsets: Mapping[str, int]) -> Frame:
+    """Tells the sink how far a batch reads: `{"topic-partition": next offset}`."""
+    return Frame(OFFSETS, 0, 0, 0, 0, 0, msgspec.json.encode(offsets))
+
+
 def metrics_frame(metrics: Metrics) -> Frame:
     return Frame(METRICS, 0, 0, 0, 0, 0, msgspec.json.encode(metrics.drain()))
 
@@ -72,8 +80,11 @@ def _with_order(
         for start in range(0, whole.num_rows, _MAX_ROWS):
             batch = whole.slice(start, _MAX_ROWS)
             timestamps = batch.column("timestamp").to_numpy()
-            order = Order.of_partition(rank, offset, timestamps, reached_ms, latest_ms)
-            reached_ms, offset = int(order.time_ms[-1]), offset + batch.num_rows
+            offsets: int | Ints = offset
+            if "offset" in batch.schema.names:
+                offsets, batch = batch.column("offset").to_numpy(), batch.drop_columns(["offset"])
+            order = Order.of_partition(rank, offsets, timestamps, reached_ms, latest_ms)
+            reached_ms, offset = int(order.time_ms[-1]), int(order.offset[-1]) + 1
             yield batch, order
 
 

@@ -27,13 +27,17 @@ class SavedStage(msgspec.Struct, frozen=True):
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """The owner and the layout of a state directory; `epoch` counts its starts, the newest of which may write."""
+    """The owner and the layout of a state directory; `epoch` counts its starts, the newest of which may write.
+
+    `first_offsets` are where it began to read topics of Kafka: a first batch that is repeated begins there.
+    """
 
     application_id: str
     instance: str
     spark_partitions: int
     stages: tuple[SavedStage, ...] = ()
     epoch: int = 0
+    first_offsets: dict[str, int] = {}
     format: int = _FORMAT
 
 
@@ -85,8 +89,8 @@ def new(config: StreamsConfig, spark_partitions: int) -> Manifest:
     return Manifest(config.application_id, uuid.uuid4().hex, spark_partitions)
 
 
-def next_start(manifest: Manifest, stages: tuple[SavedStage, ...]) -> Manifest:
-    return msgspec.structs.replace(manifest, stages=stages, epoch=manifest.epoch + 1)
+def next_start(manifest: Manifest, stages: tuple[SavedStage, ...], first_offsets: dict[str, int]) -> Manifest:
+    return msgspec.structs.replace(manifest, stages=stages, epoch=manifest.epoch + 1, first_offsets=first_offsets)
 
 
 def save(config: StreamsConfig, manifest: Manifest) -> None:

@@ -6,7 +6,7 @@ It is plain data, pickled once and read by every worker.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from headrace._graph.graph import Graph
@@ -16,6 +16,7 @@ from headrace._runtime.spark.clock import Clock, system_clock
 from headrace._runtime.spark.routing import routes
 from headrace.config import StreamsConfig
 from headrace.serdes import SessionWindowed, Windowed
+from headrace.topics.kafka_cluster import KafkaCluster
 
 
 @dataclass(frozen=True)
@@ -30,10 +31,13 @@ class Stage:
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything a worker must know."""
+    """Everything a worker must know; topics are on the broker, or without one in the directory."""
 
     application_id: str
     topics_dir: str
+    broker: KafkaCluster | None
+    auto_offset_reset: str
+    exactly_once: bool
     state_dir: str
     local_dir: str | None
     instance: str
@@ -44,6 +48,7 @@ class Plan:
     spark_partitions: int
     run: str
     clock: Clock
+    first_offsets: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def timed(self) -> bool:
@@ -158,6 +163,9 @@ def make_plan(
     return Plan(
         application_id=config.application_id,
         topics_dir=str(config.topics_dir.absolute()) if config.topics_dir else "",
+        broker=KafkaCluster(config.bootstrap_servers, config.kafka) if config.bootstrap_servers else None,
+        auto_offset_reset=config.auto_offset_reset,
+        exactly_once=config.processing_guarantee != "at_least_once",
         state_dir=str(config.state_dir.absolute()),
         local_dir=str(config.local_dir.absolute()) if config.local_dir else None,
         instance=instance,

@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.errors import PySparkException
 
 from headrace._runtime.spark import frames, program
-from headrace._runtime.spark.embedded import data_source
+from headrace._runtime.spark.data_source import data_source
 from headrace._runtime.spark.failures import recovered
 from headrace._runtime.spark.plan import Plan
 from headrace._runtime.spark.session import query_settings

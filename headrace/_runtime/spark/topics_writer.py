@@ -1,10 +1,16 @@
-"""Writes embedded topics: workers write data files, the driver makes those of a batch visible at once, and once."""
+"""The one sink of a query: takes frames apart, has the records written, and keeps what was counted on the way.
+
+Into embedded topics workers write data files, and the driver makes those of a batch visible at once, and once.
+"""
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
+from typing import Any
 
 import msgspec
 import pyarrow as pa
@@ -15,7 +21,7 @@ from headrace._runtime.spark import frames, program
 from headrace._runtime.spark.clock import AlarmFile
 from headrace._runtime.spark.counters import CounterFile
 from headrace._runtime.spark.failures import reported
-from headrace._runtime.spark.frames import ALARM, METRICS, Frame
+from headrace._runtime.spark.frames import ALARM, METRICS, OFFSETS, TO_SINK, Frame
 from headrace._runtime.spark.manifest import refuse_fenced
 from headrace._runtime.spark.plan import Plan
 from headrace.topics.log import Run, SegmentWriter, TopicLog
@@ -28,10 +34,11 @@ class Written(WriterCommitMessage):
     runs: list[Run] = field(default_factory=list)
     counts: Counts = field(default_factory=dict)
     due_ms: list[int] = field(default_factory=list)
+    offsets: dict[str, int] = field(default_factory=dict)
 
 
-class TopicsWriter(DataSourceStreamArrowWriter):
-    """Writes all output topics of a query; a batch becomes visible at once, and once."""
+class RoutingWriter(DataSourceStreamArrowWriter):
+    """Writes all output topics of a query."""
 
     def __init__(self, packed: bytes) -> None:
         self._packed = packed
@@ -39,35 +46,58 @@ class TopicsWriter(DataSourceStreamArrowWriter):
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         with reported():
             plan = program.load(self._packed)
-            parts: list[Counts] = []
-            outputs: list[Frame] = []
-            due_ms: list[int | None] = []
+            received: defaultdict[int, list[Frame]] = defaultdict(list)
             for batch in iterator:
                 for frame in map(Frame._make, zip(*(column.to_pylist() for column in batch.columns), strict=True)):
-                    if frame.stage == METRICS:
-                        parts.append(msgspec.json.decode(frame.payload))
-                    elif frame.stage == ALARM:
-                        due_ms.append(msgspec.json.decode(frame.payload))
-                    else:
-                        outputs.append(frame)
-            return Written(write_runs(plan, outputs), total(parts), [due for due in due_ms if due is not None])
+                    received[frame.stage].append(frame)
+            parts: list[Counts] = _told(received[METRICS])
+            due_ms: list[int | None] = _told(received[ALARM])
+            offsets: list[dict[str, int]] = _told(received[OFFSETS])
+            return Written(
+                self.put(plan, received[TO_SINK]),
+                total(parts),
+                [due for due in due_ms if due is not None],
+                {place: offset for told in offsets for place, offset in told.items()},
+            )
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
         with reported():
             plan = program.load(self._packed)
             written = [message for message in messages if isinstance(message, Written)]
-            runs = [run for message in written for run in message.runs]
             refuse_fenced(plan.state_dir, plan.epoch)
-            create = {topic: plan.partitions[topic] for topic in plan.sink_topics}
-            _log_of(plan.topics_dir).commit(runs, producer=plan.instance, batch=batchId, create=create)
+            self.publish(plan, written, batchId)
             CounterFile(plan.state_dir).add(batchId, total(message.counts for message in written))
             if plan.timed:
                 AlarmFile(plan.state_dir).set(min((due for message in written for due in message.due_ms), default=None))
+
+    @abstractmethod
+    def put(self, plan: Plan, outputs: list[Frame]) -> list[Run]:
+        """On a worker: writes the records that one Spark task has of a batch; returns what is still to be committed."""
+
+    @abstractmethod
+    def publish(self, plan: Plan, written: list[Written], batch: int) -> None:
+        """On the driver, when all tasks have written: completes the batch."""
+
+
+class EmbeddedWriter(RoutingWriter):
+    """Writes embedded topics; a batch becomes visible at once, and once."""
+
+    def put(self, plan: Plan, outputs: list[Frame]) -> list[Run]:
+        return write_runs(plan, outputs)
+
+    def publish(self, plan: Plan, written: list[Written], batch: int) -> None:
+        runs = [run for message in written for run in message.runs]
+        create = {topic: plan.partitions[topic] for topic in plan.sink_topics}
+        _log_of(plan.topics_dir).commit(runs, producer=plan.instance, batch=batch, create=create)
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: ARG002, N803
         with reported():
             runs = [run for message in messages if isinstance(message, Written) for run in message.runs]
             TopicLog(program.load(self._packed).topics_dir).discard(runs)
+
+
+def _told(told: list[Frame]) -> list[Any]:
+    return [msgspec.json.decode(frame.payload) for frame in told]
 
 
 @cache

@@ -1,13 +1,14 @@
-"""Embedded topics as a Spark data source. Ingesting happens while reading: no extra hop through Spark."""
+"""The topics as a Spark data source. Ingesting happens while reading: no extra hop through Spark."""
 
 from __future__ import annotations
 
 from pyspark.sql.datasource import DataSource, DataSourceStreamArrowWriter, DataSourceStreamReader
 from pyspark.sql.types import StructType
 
-from headrace._runtime.spark import frames
+from headrace._runtime.spark import frames, program
+from headrace._runtime.spark.kafka_writer import KafkaWriter
 from headrace._runtime.spark.topics_reader import TopicsReader
-from headrace._runtime.spark.topics_writer import TopicsWriter
+from headrace._runtime.spark.topics_writer import EmbeddedWriter
 
 
 def data_source(name: str, packed: bytes, max_records: int) -> type[DataSource]:
@@ -37,4 +38,5 @@ class _Topics(DataSource):
         return TopicsReader(self.program, self.max_records_per_batch)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:  # noqa: ARG002, N802
-        return TopicsWriter(self.program)
+        on_kafka = program.load(self.program).broker is not None
+        return KafkaWriter(self.program) if on_kafka else EmbeddedWriter(self.program)

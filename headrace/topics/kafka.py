@@ -1,0 +1,151 @@
+"""Topics on Kafka from Python: create, produce, read. No Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+import pyarrow as pa
+
+from headrace.errors import TopicError
+from headrace.record import Headers, Record
+from headrace.serdes import Json, Serde, String
+from headrace.topics._catalog import check_topic
+from headrace.topics._records import RecordEncoder, decode
+from headrace.topics.kafka_cluster import KafkaCluster
+from headrace.topics.kafka_commits import Outgoing, write_at_least_once
+from headrace.topics.local import TopicDescription
+
+_CHUNK = 1 << 16
+
+
+class KafkaTopics:
+    """The topics of a Kafka cluster, with the same methods as `LocalTopics`.
+
+    Needs the extra `headrace[kafka]`. Only committed records are read. Offsets have gaps, left by transactions and
+    compaction, so that numbers of records told from them are upper bounds.
+
+    Args:
+        bootstrap_servers: brokers, e.g. `"kafka-1:9092,kafka-2:9092"`.
+        kafka: how to reach them: settings of the Kafka client by librdkafka's names, e.g. `security.protocol`.
+
+    Raises:
+        TopicError: by every method, within seconds, if no broker answers.
+
+    Example:
+        >>> topics = KafkaTopics("localhost:9092")                                  # doctest: +SKIP
+        >>> topics.create("clicks", partitions=2)                                   # doctest: +SKIP
+        >>> topics.produce("clicks", [Record("alice", {"page": "/"}, 12)])          # doctest: +SKIP
+        1
+        >>> topics.read("clicks")                                                   # doctest: +SKIP
+        [Record(key='alice', value={'page': '/'}, timestamp_ms=12)]
+    """
+
+    def __init__(self, bootstrap_servers: str, kafka: Mapping[str, Any] | None = None) -> None:
+        self._cluster = KafkaCluster(bootstrap_servers, dict(kafka or {}))
+
+    def __repr__(self) -> str:
+        return f"KafkaTopics({self._cluster.bootstrap_servers!r})"
+
+    def create(self, name: str, partitions: int = 4, *, exist_ok: bool = False) -> None:
+        """Creates a topic with the broker's default replication.
+
+        Args:
+            name: 1 to 249 letters, digits, dots, underscores and hyphens.
+            partitions: how many partitions it has.
+            exist_ok: whether a topic that exists with as many partitions is left as it is.
+
+        Raises:
+            TopicError: for another name, another number, or a topic that exists.
+        """
+        check_topic(name, partitions)
+        self._cluster.create({name: partitions}, exist_ok=exist_ok)
+        found = self._cluster.partitions(name)
+        if found != partitions:
+            message = f"Topic {name!r} exists already, with {found} partitions instead of {partitions}."
+            raise TopicError(message)
+
+    def describe(self, name: str) -> TopicDescription:
+        """The partitions of a topic and how far they reach.
+
+        Raises:
+            TopicError: if there is no such topic.
+        """
+        places = [(name, partition) for partition in range(self._cluster.partitions(name))]
+        return TopicDescription(name, tuple(self._cluster.ends(places)), tuple(self._cluster.beginnings(places)))
+
+    def produce(
+        self,
+        name: str,
+        records: Iterable[Record[Any, Any]],
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+    ) -> int:
+        """Appends records to a topic, and returns when Kafka has them; in case of an error some may be written.
+
+        A record goes to its `partition` if it names one, else to the partition of its key, as Kafka's own producers
+        choose it; records without a key take turns. A record without a timestamp gets the wall-clock time. Within a
+        partition the order given is kept.
+
+        Args:
+            name: an existing topic.
+            records: any number of records; they are not all held in memory.
+            key_serde: how keys become bytes; `serdes.String()` by default.
+            value_serde: how values become bytes; `serdes.Json()` by default.
+
+        Returns:
+            The number of records.
+
+        Raises:
+            TopicError: if there is no such topic or partition, or a timestamp is 0, which Kafka's C client cannot
+                write.
+            SerdeError: if a key or value cannot be serialized; names the record's place in the call.
+        """
+        topic = self.describe(name)
+        encoder = RecordEncoder(
+            name, topic.partitions, sum(topic.end_offsets), key_serde or String(), value_serde or Json()
+        )
+        remaining = iter(records)
+        count = 0
+        while chunk := tuple(islice(remaining, _CHUNK)):
+            rows = (row for partition, batch in encoder.encode(chunk) for row in _rows(name, partition, batch))
+            write_at_least_once(self._cluster, rows)
+            count += len(chunk)
+        return count
+
+    def read(
+        self, name: str, key_serde: Serde[Any] | None = None, value_serde: Serde[Any] | None = None
+    ) -> list[Record[Any, Any]]:
+        """All committed records of a topic, by partition and then by offset, each with its `partition`.
+
+        Args:
+            name: an existing topic.
+            key_serde: how bytes become keys; `serdes.String()` by default.
+            value_serde: how bytes become values; `serdes.Json()` by default.
+
+        Raises:
+            TopicError: if there is no such topic.
+            SerdeError: if a key or value cannot be deserialized; names the partition and offset.
+        """
+        key_serde, value_serde = key_serde or String(), value_serde or Json()
+        topic = self.describe(name)
+        return [
+            record
+            for partition, (start, end) in enumerate(zip(topic.begin_offsets, topic.end_offsets, strict=True))
+            for batch in self._read(name, partition, start, end)
+            for record in decode(name, partition, start, batch, key_serde, value_serde)
+        ]
+
+    def list(self) -> list[str]:
+        """The names of all topics but Kafka's own, sorted."""
+        return sorted(self._cluster.topics())
+
+    def _read(self, name: str, partition: int, start: int, end: int) -> Iterator[pa.RecordBatch]:
+        return self._cluster.read(name, partition, start, end)
+
+
+def _rows(topic: str, partition: int, batch: pa.RecordBatch) -> Iterator[Outgoing]:
+    for row in batch.to_pylist():
+        headers: Headers = tuple((header["key"], header["value"]) for header in row["headers"] or ())
+        yield Outgoing(topic, partition, row["key"], row["value"], row["timestamp"], headers)

@@ -1,0 +1,33 @@
+"""Topics of their own for each test, on one broker."""
+
+from __future__ import annotations
+
+import pytest
+
+import headrace as hr
+from tests.support.runtimes import FAST_START
+
+
+@pytest.fixture
+def topics(broker):
+    """The broker without topics that other tests left."""
+    from confluent_kafka.admin import AdminClient
+
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
+    left = hr.KafkaTopics(broker.bootstrap_servers).list()
+    if left:
+        for deleted in admin.delete_topics(left, operation_timeout=30).values():
+            deleted.result()
+    return hr.KafkaTopics(broker.bootstrap_servers)
+
+
+@pytest.fixture
+def config(broker, tmp_path):
+    """Settings of an application on the broker."""
+
+    def settings(**given):
+        paths = {"state_dir": tmp_path / "state", "local_dir": tmp_path / "local"}
+        given = {"application_id": f"app-{tmp_path.name}", **paths, **given}
+        return hr.StreamsConfig(bootstrap_servers=broker.bootstrap_servers, spark=FAST_START, **given)
+
+    return settings

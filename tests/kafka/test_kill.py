@@ -1,0 +1,82 @@
+"""`kill -9` as soon as a part of a batch is written, before Spark has committed it: nothing twice, nothing lost."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from headrace import serdes
+from tests.kafka.test_streams import of_each_key
+from tests.spark.test_kill import descendants, lines, reference
+
+pytestmark = [pytest.mark.kafka, pytest.mark.spark]
+
+
+def start(directory, broker, max_records=20):
+    command = [sys.executable, "-m", "tests.support.killable", "word_letters", str(directory), str(max_records)]
+    return subprocess.Popen(
+        [*command, broker.bootstrap_servers],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def notes(topics):
+    """Where the notes of all tasks end that a part of a batch is written."""
+    name = "killable-headrace-commits"
+    return topics.describe(name).end_offsets if name in topics.list() else ()
+
+
+def kill_when_a_part_is_written(process, topics, directory, rng):
+    """Says whether a batch was under way that Spark had not committed."""
+    before = None
+    while process.poll() is None:
+        found = notes(topics)
+        begun = sum((directory / "state" / "checkpoint" / "offsets" / str(n)).exists() for n in range(100))
+        before = before or (found, begun)
+        if begun > before[1] and found != before[0]:
+            break
+        if begun == before[1]:
+            before = (found, begun)
+        time.sleep(0.005)
+    time.sleep(rng.choice([0, 0, 0.05, 0.3]))
+    for victim in [process.pid, *descendants(process.pid)]:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(victim, signal.SIGKILL)
+    process.communicate()
+    checkpoint = directory / "state" / "checkpoint"
+    newest = {
+        part: max((int(p.name) for p in (checkpoint / part).glob("[0-9]*")), default=-1)
+        for part in ("offsets", "commits")
+    }
+    return newest["offsets"] > newest["commits"]
+
+
+@pytest.mark.parametrize("kills", [3, pytest.param(20, marks=pytest.mark.slow)])
+def test_killed_application_writes_to_kafka_what_an_undisturbed_one_writes(topics, broker, spark, tmp_path, kills):
+    seed = random.randrange(10**6)
+    print(f"seed {seed}")
+    topics.create("lines", partitions=4)
+    topics.produce(
+        "lines", [r.with_timestamp(r.timestamp_ms + 1) for r in lines(1, 40 * kills + 80)], value_serde=serdes.String()
+    )
+    rng = random.Random(seed)
+    halves = 0
+    for _ in range(kills):
+        halves += kill_when_a_part_is_written(start(tmp_path / "killed", broker), topics, tmp_path / "killed", rng)
+    final = start(tmp_path / "killed", broker, max_records=100 * kills)
+    output, _ = final.communicate(timeout=600)
+    assert output.split() == ["running", "done"]
+    print(f"{halves} of {kills} kills left a batch for the next start")
+    undisturbed = of_each_key(reference(spark, tmp_path / "undisturbed", kills))
+    later = {key: [(value, time_ms + 1) for value, time_ms in rows] for key, rows in undisturbed.items()}
+    assert of_each_key(topics) == later

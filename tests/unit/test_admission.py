@@ -1,0 +1,56 @@
+"""How much of the input goes into the next batch: a prefix of the one order, whatever is asked to find it."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headrace._runtime.spark.admission import admitted, by_time_index
+
+QUEUES = st.lists(st.lists(st.integers(1, 60), max_size=12), min_size=1, max_size=4)
+
+
+def index_of(queues):
+    """Kafka's index: the first offset of a timestamp or a higher one."""
+
+    def offsets_at(time_ms):
+        return [next((i for i, t in enumerate(queue) if t >= time_ms), -1) for queue in queues]
+
+    return offsets_at
+
+
+def admit(queues, starts, limit, global_topics=()):
+    places = [(f"t{rank}", 0) for rank in range(len(queues))]
+    return admitted(places, starts, list(map(len, queues)), limit, by_time_index(index_of(queues)), global_topics)
+
+
+@given(QUEUES, st.integers(1, 20))
+def test_batches_found_by_the_time_index_are_a_prefix_of_the_one_order_and_reach_the_end(queues, limit):
+    order = sorted(
+        (time_ms, rank, offset)
+        for rank, queue in enumerate(queues)
+        for offset, time_ms in enumerate(accumulate(queue, max))
+    )
+    starts = [0] * len(queues)
+    while starts != list(map(len, queues)):
+        ends = admit(queues, starts, limit)
+        assert 0 < sum(ends) - sum(starts) <= limit
+        taken = {(rank, offset) for rank, end in enumerate(ends) for offset in range(end)}
+        assert {(rank, offset) for _, rank, offset in order[: len(taken)]} == taken
+        starts = ends
+
+
+def test_batch_that_is_well_filled_ends_at_a_time():
+    assert admit([[1, 2, 3, 4, 9], [1, 2, 3, 9, 9]], [0, 0], 8) == [4, 3]
+
+
+def test_records_of_one_time_are_taken_in_the_order_of_their_partitions():
+    assert admit([[5, 5, 5], [5, 5, 5]], [0, 0], 4) == [3, 1]
+    assert admit([[5, 5, 5], [5, 5, 5]], [3, 1], 4) == [3, 3]
+
+
+def test_global_topics_come_first():
+    assert admit([[1, 1], [7, 8, 9]], [0, 0], 3, global_topics={"t1"}) == [0, 3]
+    assert admit([[1, 1], [7, 8, 9]], [0, 0], 4, global_topics={"t1"}) == [1, 3]
