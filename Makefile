@@ -28,7 +28,8 @@ test: java setup
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow"
 
 test-slow: java setup
-	$(BIN)/python -m pytest -q -m slow
+	HEADRACE_DOSE=full $(BIN)/python -m pytest -q -m slow
+	HEADRACE_DOSE=full $(BIN)/python -m pytest -q -n 2 tests/property tests/unit
 
 lint: setup
 	$(BIN)/ruff format headrace tests bench conformance

@@ -39,7 +39,7 @@ def test_driver_writes_what_kafka_streams_wrote_with_restarts_in_between(topolog
     assert found == {golden.name: expected(golden, golden.restarts("restarts")) for golden in goldens(topology_id)}
 
 
-@pytest.mark.parametrize("mode", ["one by one", "cut at random"])
+@pytest.mark.parametrize("mode", ["cut at random", pytest.param("one by one", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("topology_id", IDS)
 def test_plan_writes_what_kafka_streams_wrote(topology_id, mode):
     chosen = [golden for golden in goldens(topology_id) if golden.error is None]

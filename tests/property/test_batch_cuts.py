@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import headrace as hr
 from headrace import serdes
+from tests.support.dose import examples
 from tests.support.plan_runner import PlanRunner
 from tests.support.topologies import word_letters
 
@@ -48,7 +49,7 @@ def run(records, cuts, spark_partitions):
         return runner.outputs()
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(records=RECORDS, cuts=CUTS, spark_partitions=st.integers(1, 3))
 def test_cuts_failures_and_restarts_do_not_change_any_output_topic(records, cuts, spark_partitions):
     assert run(records, cuts, spark_partitions) == run(records, [], 2)

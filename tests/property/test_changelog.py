@@ -21,6 +21,7 @@ from headrace._state.compaction import CompactionPolicy
 from headrace._state.durable import MemoryDurable
 from headrace._state.head import Head
 from headrace._state.replica import Replica
+from tests.support.dose import examples
 
 STORES = ("a", "ab", "b\u00e9")
 DESCRIBE = "application 'test', stage 1, task 0"
@@ -132,7 +133,7 @@ def ordered(model: dict[str, dict[bytes, bytes]]) -> dict[str, list[tuple[bytes,
     return {name: sorted(entries.items()) for name, entries in model.items()}
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(80), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(policy=_POLICIES, steps=st.lists(st.tuples(_BATCHES, _FATES, _MISHAPS), max_size=14))
 def test_state_is_what_the_committed_batches_made_it(policy, steps):
     with tempfile.TemporaryDirectory() as root:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import headrace as hr
 from headrace.testing import TopologyTestDriver
+from tests.support.dose import examples
 from tests.support.plan_runner import PlanRunner
 
 MS = timedelta(milliseconds=1)
@@ -120,7 +121,7 @@ def on_plan(topology, records, cuts, partitions=2):
 
 
 @ALL_WINDOWS
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(records=RECORDS, inputs=st.integers(1, 4), re_keyed=st.booleans())
 def test_cogroup_gives_what_the_merged_and_tagged_stream_gives(windows, records, inputs, re_keyed):
     chosen = of_inputs(records, inputs)
@@ -129,7 +130,7 @@ def test_cogroup_gives_what_the_merged_and_tagged_stream_gives(windows, records,
 
 
 @ALL_WINDOWS
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(records=RECORDS, inputs=st.integers(1, 4), re_keyed=st.booleans(), cuts=CUTS)
 def test_cuts_failures_and_restarts_leave_a_cogroup_as_it_is(windows, records, inputs, re_keyed, cuts):
     chosen = of_inputs(records, inputs)

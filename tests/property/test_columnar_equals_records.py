@@ -24,6 +24,7 @@ from headrace._runtime.spark.collector import FrameCollector
 from headrace._runtime.spark.plan import make_plan
 from headrace._state.memory import MemoryStore
 from headrace._state.overlay import OverlayStore
+from tests.support.dose import examples
 
 KEYS = {
     "string": (serdes.String(), st.sampled_from(["a", "b", "ü", ""])),
@@ -93,7 +94,7 @@ def test_count_in_columns_equals_count_by_records(kind):
     counted.to("copy")
     topology = builder.build()
 
-    @settings(max_examples=60)
+    @settings(max_examples=examples(60))
     @given(st.lists(st.tuples(records(keys), records(keys)), min_size=1, max_size=3))
     def check(chunks):
         by_records = run(topology, chunks, serde, columnar=False)
@@ -117,7 +118,7 @@ def test_tumbling_count_in_columns_equals_count_by_records(kind, size, grace, tr
     counts.to_stream().to("out")
     topology = builder.build()
 
-    @settings(max_examples=25)
+    @settings(max_examples=examples(25))
     @given(st.lists(st.tuples(records(keys), records(keys)), min_size=1, max_size=3))
     def check(chunks):
         switch = {"allow_stream_time_key_tracking": tracking}
@@ -151,7 +152,7 @@ def test_stream_table_join_in_columns_equals_join_by_records(kind, left, joiner)
     )
     batches = st.one_of(st.tuples(st.just("in"), streamed, streamed), st.tuples(st.just("table"), rows))
 
-    @settings(max_examples=40)
+    @settings(max_examples=examples(40))
     @given(st.lists(batches, min_size=1, max_size=6))
     def check(chunks):
         by_records = run(topology, chunks, serde, columnar=False)
@@ -248,7 +249,7 @@ def test_join_of_streams_in_columns_equals_the_join_by_records(kind, method, map
     serde, keys = KEYS[kind]
     value_serde = serdes.Json()
 
-    @settings(max_examples=60)
+    @settings(max_examples=examples(60))
     @given(
         windows=st.tuples(st.integers(-4, 9), st.integers(4, 9), st.integers(0, 6)),
         batches=st.lists(sided(keys), min_size=1, max_size=3),

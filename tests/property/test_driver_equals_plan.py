@@ -12,13 +12,14 @@ import headrace as hr
 from headrace import serdes
 from headrace.testing import TopologyTestDriver
 from tests.property.test_batch_cuts import LINES
+from tests.support.dose import examples
 from tests.support.plan_runner import PlanRunner
 from tests.support.topologies import word_letters
 
 RECORDS = st.lists(st.tuples(st.sampled_from("kmn"), LINES, st.integers(0, 50)), min_size=1, max_size=25)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(records=RECORDS, limit=st.integers(1, 30))
 def test_driver_and_plan_write_the_same_records(records, limit):
     topology = word_letters()

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import headrace as hr
 from headrace import serdes
+from tests.support.dose import examples
 from tests.support.plan_runner import PlanRunner
 from tests.support.raw_topics import append
 
@@ -113,7 +114,7 @@ FALLIBLE = {plain: True, counts: False, final_counts: False, joined_texts: True,
 DEAD_ON_ARRIVAL = (b"k", POISON, 4, 0)
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(records=RECORDS, cuts=CUTS, several=st.integers(1, 4))
 @example(records=[(b"k", b"a", 4, 0), (b"k", b"a", 5, 0), DEAD_ON_ARRIVAL, (b"k", b"b", 6, 0)], cuts=[], several=2)
 @pytest.mark.parametrize("build", FALLIBLE, ids=lambda build: build.__name__)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import headrace as hr
 from headrace.testing import TopologyTestDriver
+from tests.support.dose import examples
 from tests.support.plan_runner import PlanRunner
 
 KEYS = "abcde"
@@ -68,13 +69,13 @@ def run(rows, records, cuts, spark_partitions=2):
         return runner.outputs()
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(rows=ROWS, records=RECORDS, cuts=CUTS, spark_partitions=st.integers(1, 3))
 def test_cuts_failures_and_restarts_do_not_change_any_output_topic(rows, records, cuts, spark_partitions):
     assert run(rows, records, cuts, spark_partitions) == run(rows, records, [])
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(rows=ROWS, records=RECORDS, cuts=CUTS)
 def test_driver_and_plan_write_the_same_records_when_the_table_comes_first(rows, records, cuts):
     rows, records = ([(*record[:3], 0) for record in listed] for listed in (rows, records))

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import headrace as hr
 from headrace.testing import TopologyTestDriver
+from tests.support.dose import examples
 from tests.support.plan_runner import PlanRunner
 
 RECORDS = st.lists(
@@ -85,7 +86,7 @@ def test_the_plan_writes_what_the_driver_writes_however_the_input_is_cut(join):
     join(builder.stream("in")).to("out")
     topology = builder.build()
 
-    @settings(max_examples=25)
+    @settings(max_examples=examples(25))
     @given(records=RECORDS, cuts=st.lists(st.integers(1, 9), max_size=6))
     def check(records, cuts):
         with TopologyTestDriver(topology) as driver:

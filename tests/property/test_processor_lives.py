@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import headrace as hr
 from headrace.testing import TopologyTestDriver
+from tests.support.dose import examples
 from tests.support.plan_runner import PlanRunner
 from tests.support.topologies import busy
 
@@ -50,14 +51,14 @@ def one(runner, limit, event, *, tick=False):
     runner.run_batch(limit, tick=tick)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(records=RECORDS, cuts=CUTS, moves=MOVES)
 def test_cuts_failures_and_machines_do_not_change_what_processors_do(records, cuts, moves):
     undisturbed = [(milliseconds, None) for milliseconds, _ in moves]
     assert run(records, cuts, moves, 3) == run(records, [], undisturbed, 3)
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(records=RECORDS, moves=MOVES, limit=st.integers(1, 12))
 def test_driver_and_plan_run_processors_alike(records, moves, limit):
     found = run(records, [(limit, None)] * 40, moves, 1)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import headrace as hr
 from headrace import serdes
 from headrace.testing import TopologyTestDriver
+from tests.support.dose import examples
 from tests.support.plan_runner import PlanRunner
 
 TOPICS = ("left", "right")
@@ -142,7 +143,7 @@ class Slow:
 @KINDS
 @TRACKING
 def test_join_equals_a_look_at_every_record_ever_kept(kind, tracking):
-    @settings(max_examples=150)
+    @settings(max_examples=examples(150))
     @given(windows=join_windows(), records=RECORDS, restarts=st.sets(st.integers(0, 39), max_size=4))
     def check(windows, records, restarts):
         slow = Slow(kind, windows, tracking)
@@ -152,7 +153,7 @@ def test_join_equals_a_look_at_every_record_ever_kept(kind, tracking):
     check()
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(records=RECORDS)
 def test_where_nothing_is_forgotten_an_inner_join_is_every_pair_within_the_windows(records):
     windows = hr.JoinWindows(5, 7, 1_000)
@@ -169,7 +170,7 @@ def test_where_nothing_is_forgotten_an_inner_join_is_every_pair_within_the_windo
 
 @KINDS
 def test_with_a_clock_for_each_key_every_key_gets_what_it_would_get_alone(kind):
-    @settings(max_examples=60)
+    @settings(max_examples=examples(60))
     @given(windows=join_windows(), records=RECORDS)
     def check(windows, records):
         together = on_driver(kind, windows, records, tracking=True)
@@ -204,7 +205,7 @@ def on_plan(kind, windows, records, cuts, *, tracking):
 @KINDS
 @TRACKING
 def test_cuts_failures_and_restarts_do_not_change_any_result(kind, tracking):
-    @settings(max_examples=20)
+    @settings(max_examples=examples(20))
     @given(windows=join_windows(), records=RECORDS, cuts=CUTS)
     def check(windows, records, cuts):
         whole = on_plan(kind, windows, records, [], tracking=tracking)

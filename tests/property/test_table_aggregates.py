@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import headrace as hr
 from headrace import serdes
 from headrace.testing import TopologyTestDriver
+from tests.support.dose import examples
 from tests.support.plan_runner import PlanRunner
 
 ROWS = st.lists(
@@ -50,7 +51,7 @@ def recomputed(rows):
     return members
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(updates=ROWS, restart_after=st.sets(st.integers(0, 40), max_size=3))
 def test_a_set_and_a_count_equal_the_recomputation_after_every_update(updates, restart_after):
     rows = {}
@@ -69,7 +70,7 @@ def test_a_set_and_a_count_equal_the_recomputation_after_every_update(updates, r
             assert {group: size for group, size in driver.store("sizes").all() if size} == sizes
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(updates=ROWS, cuts=st.lists(st.tuples(st.integers(1, 9), st.booleans()), max_size=8))
 def test_cuts_and_restarts_on_several_partitions_lead_to_the_same_aggregates(updates, cuts):
     """The last result of each group, from partitions that take turns as Spark has them."""
@@ -123,7 +124,7 @@ HEADED = st.lists(
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     updates=HEADED,
     cuts=st.lists(st.integers(1, 9), max_size=5),

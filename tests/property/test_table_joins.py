@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import headrace as hr
 from headrace.testing import TopologyTestDriver
+from tests.support.dose import examples
 from tests.support.plan_runner import PlanRunner
 
 CUTS = st.lists(st.tuples(st.integers(1, 9), st.sampled_from([None, None, "before", "after", "restart"])), max_size=8)
@@ -190,7 +191,7 @@ def test_after_every_update_the_result_is_the_join_of_the_current_rows(name):
     build, joined = JOINS[name]
     topology = topology_of(build)
 
-    @settings(max_examples=60)
+    @settings(max_examples=examples(60))
     @given(updates=updates_of(name), restart_after=st.sets(st.integers(0, 30), max_size=3))
     def check(updates, restart_after):
         tables, found = Tables(), {}
@@ -233,7 +234,7 @@ def test_on_several_partitions_cuts_change_nothing_and_the_last_results_are_the_
     topology = topology_of(build)
     other_counts = st.integers(1, 4) if "foreign key" in name else st.just(3)
 
-    @settings(max_examples=15)
+    @settings(max_examples=examples(15))
     @given(updates=updates_of(name), cuts=CUTS, others=other_counts)
     def check(updates, cuts, others):
         tables = Tables()

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from headrace.errors import TopicError
 from headrace.topics import _batches, _writer
 from headrace.topics.log import ORDER_SCHEMA, TopicLog
+from tests.support.dose import examples
 
 TOPICS = {"a": 1, "b": 2}
 PLACES = [("a", 0), ("b", 0), ("b", 1)]
@@ -81,7 +82,7 @@ def everything(log):
     return {place: read(log, place, 0, log.end_offsets(place[0])[place[1]]) for place in PLACES}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(operations=operations, data=st.data())
 def test_the_log_equals_lists(operations, data):
     model = {place: [] for place in PLACES}
@@ -112,7 +113,7 @@ def test_the_log_equals_lists(operations, data):
         assert everything(reader) == model
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(commits=st.lists(writers, min_size=1, max_size=4), data=st.data())
 def test_a_log_cut_anywhere_holds_a_prefix_of_the_commits(commits, data):
     model = {place: [] for place in PLACES}
@@ -131,7 +132,7 @@ def test_a_log_cut_anywhere_holds_a_prefix_of_the_commits(commits, data):
         assert everything(TopicLog(path)) == expected
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(commits=st.lists(writers, min_size=1, max_size=4), bit=st.integers(0, 7), data=st.data())
 def test_a_flipped_bit_is_an_error_or_loses_the_last_commit_only(commits, bit, data):
     model = {place: [] for place in PLACES}
@@ -152,7 +153,7 @@ def test_a_flipped_bit_is_an_error_or_loses_the_last_commit_only(commits, bit, d
             assert everything(TopicLog(path)) == before
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(writers=writers.filter(any), bit=st.integers(0, 7), data=st.data())
 def test_a_flipped_bit_of_data_is_an_error(writers, bit, data):
     model = {place: [] for place in PLACES}

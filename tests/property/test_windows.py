@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import headrace as hr
 from headrace import serdes
 from headrace.testing import TopologyTestDriver
+from tests.support.dose import examples
 from tests.support.plan_runner import PlanRunner
 
 
@@ -71,7 +72,7 @@ def on_plan(windows, records, cuts, *, tracking, partitions=2):
 @pytest.mark.parametrize("tracking", [False, True], ids=["one clock", "a clock for each key"])
 @pytest.mark.parametrize("kind", WINDOWS)
 def test_cuts_failures_and_restarts_do_not_change_any_result(kind, tracking):
-    @settings(max_examples=12)
+    @settings(max_examples=examples(12))
     @given(records=RECORDS, cuts=CUTS)
     def check(records, cuts):
         whole = on_plan(WINDOWS[kind], records, [], tracking=tracking)
@@ -96,7 +97,7 @@ def by_key(windows, records):
 
 @pytest.mark.parametrize("kind", WINDOWS)
 def test_with_a_clock_for_each_key_every_key_gets_what_it_would_get_alone(kind):
-    @settings(max_examples=40)
+    @settings(max_examples=examples(40))
     @given(records=RECORDS)
     def check(records):
         alone = {}
@@ -109,7 +110,7 @@ def test_with_a_clock_for_each_key_every_key_gets_what_it_would_get_alone(kind):
 
 @pytest.mark.parametrize("kind", WINDOWS)
 def test_with_a_clock_for_each_key_the_order_of_unrelated_keys_does_not_matter(kind):
-    @settings(max_examples=40)
+    @settings(max_examples=examples(40))
     @given(records=RECORDS, data=st.data())
     def check(records, data):
         numbered = {}

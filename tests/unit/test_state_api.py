@@ -14,6 +14,7 @@ from headrace._state.memory import MemoryStore
 from headrace._state.overlay import OverlayStore
 from headrace._state.position import ORIGIN
 from headrace._state.replica import Replica
+from tests.support.dose import examples
 
 LONG = b"L" * 511
 KEYS = st.one_of(
@@ -50,7 +51,7 @@ def overlay_over_replica(stored):
 
 
 stores = pytest.mark.parametrize("make", [memory, overlay_over_memory, overlay_over_replica])
-few = settings(max_examples=40, deadline=None)
+few = settings(max_examples=examples(40), deadline=None)
 
 
 @stores

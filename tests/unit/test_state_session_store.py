@@ -8,6 +8,7 @@ from headrace._state.memory import MemoryStore
 from headrace._state.session_store import SessionStore
 from headrace.errors import StateError
 from tests.support.bytestores import TRICKY_KEYS, Batches, InMemory, timed_entries_in
+from tests.support.dose import examples
 
 clocks = pytest.mark.parametrize("clock", [StoreClock, KeyClock])
 
@@ -146,7 +147,7 @@ def open_store(place, clock):
 
 @pytest.mark.parametrize("place", [InMemory, Batches])
 @clocks
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(steps=STEPS, bounds=st.tuples(st.none() | KEYS, st.none() | KEYS, TIMES, TIMES))
 def test_reads_equal_those_of_a_list_of_all_puts(place, clock, steps, bounds):
     place, sessions, times = place(), {}, {}

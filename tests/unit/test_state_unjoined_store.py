@@ -11,6 +11,7 @@ from headrace._state.memory import MemoryStore
 from headrace._state.unjoined_store import Unjoined, UnjoinedStore, Waits
 from headrace.serdes.sides import LEFT, RIGHT, Sides, SideValue
 from tests.support.bytestores import Batches, InMemory, Watched
+from tests.support.dose import examples
 
 VALUES = Sides(serdes.String(), serdes.Long())
 
@@ -173,7 +174,7 @@ def _in_bytes(entry):
 
 @pytest.mark.parametrize("place", [InMemory, Batches])
 @pytest.mark.parametrize("each_key", [False, True])
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(steps=STEPS, waits=st.tuples(st.integers(-3, 12), st.integers(-3, 12)).map(lambda both: Waits(*both)))
 def test_what_is_given_up_and_next_are_those_of_a_walk_over_all(place, each_key, steps, waits):
     place, model, time_ms = place(), Model(each_key), 0

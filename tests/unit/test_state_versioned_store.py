@@ -8,6 +8,7 @@ from headrace._state.memory import MemoryStore
 from headrace._state.versioned_store import NEWEST, NOT_PUT, VersionedRecord, VersionedStore
 from headrace.errors import StateError
 from tests.support.bytestores import TRICKY_KEYS, Batches, InMemory, Watched
+from tests.support.dose import examples
 
 
 def versioned_store(history_ms=10, contents=None):
@@ -226,7 +227,7 @@ class Model:
 
 
 @pytest.mark.parametrize("place", [InMemory, Batches])
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(steps=STEPS, asked=st.lists(TIMES, max_size=8))
 def test_reads_equal_those_of_a_list_of_all_versions(place, steps, asked):
     place, model = place(), Model()

@@ -12,6 +12,7 @@ from headrace._state.memory import MemoryStore
 from headrace._state.window_store import TimestampedWindowStore, WindowStore
 from headrace.errors import StateError
 from tests.support.bytestores import TRICKY_KEYS, Batches, InMemory, Watched, timed_entries_in
+from tests.support.dose import examples
 
 SIZE = 10
 clocks = pytest.mark.parametrize("clock", [StoreClock, KeyClock])
@@ -283,7 +284,7 @@ TIMES = st.integers(0, 12).map(lambda n: n * 25_000) | st.integers(0, 400_000)
 PUTS = st.tuples(KEYS, st.none() | st.integers(0, 9), TIMES)
 STEPS = st.lists(st.sampled_from(["commit", "reopen"]) | PUTS, max_size=40)
 variants = pytest.mark.parametrize("place", [InMemory, Batches])
-few = settings(max_examples=150, deadline=None)
+few = settings(max_examples=examples(150), deadline=None)
 
 
 class Model:
