@@ -6,7 +6,7 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from bench import count, day_of_readings, state_size, table_aggregate, tracked_keys, tumbling
+from bench import count, day_of_readings, joins, state_size, table_aggregate, tracked_keys, tumbling
 from headrace import StreamsConfig
 from headrace._runtime.spark.session import local_session, query_settings
 
@@ -18,6 +18,8 @@ CASES = {
     "state-size": state_size.run,
     "day-of-readings": day_of_readings.run,
     "tracked-keys": tracked_keys.run,
+    "stream-stream-join": joins.run_streams,
+    "stream-table-join": joins.run_table,
 }
 
 

@@ -27,6 +27,7 @@ FIRST_MS = 1_748_736_000_000 + 55 * MINUTE_MS  # of 2025-06-01
 def run(spark: Any, directory: Path, *, quick: bool) -> None:
     keys, rounds, batches = (200_000, 2, 3) if quick else (2_000_000, 3, 4)
     print(f"tracked-keys: {keys:,} keys, batches of {TOUCHED:,} records")
+    memory = {keys // 2: _memory_mb(spark, directory / "half", keys // 2)}
     each, one = (Keys(spark, directory / str(tracking), keys, batches, tracking=tracking) for tracking in (True, False))
     contenders = [Contender("clock-for-each", each), Contender("one-clock", one)]
     alternate(contenders, rounds)
@@ -35,6 +36,8 @@ def run(spark: Any, directory: Path, *, quick: bool) -> None:
     print(f"  batch time with a clock for each key is {slowdown:.2f}x that with one clock")
     print(f"  preloading took {each.preloaded_in_s:.0f} s and {one.preloaded_in_s:.0f} s")
     print(f"  private memory of the largest worker: {each.memory_mb:,.0f} MB and {one.memory_mb:,.0f} MB")
+    memory |= {keys: each.memory_mb, 2 * keys: _memory_mb(spark, directory / "double", 2 * keys)}
+    print("  with a clock for each of " + ", ".join(f"{number:,} keys {mb:,.0f} MB" for number, mb in memory.items()))
     save(
         "tracked-keys",
         {contender.name: contender.rate for contender in contenders},
@@ -45,8 +48,16 @@ def run(spark: Any, directory: Path, *, quick: bool) -> None:
             "preload_s_one_clock": round(one.preloaded_in_s),
             "worker_mb_clock_for_each": round(each.memory_mb),
             "worker_mb_one_clock": round(one.memory_mb),
+            "worker_mb_by_keys": {f"{number}": round(mb) for number, mb in memory.items()},
         },
     )
+
+
+def _memory_mb(spark: Any, directory: Path, keys: int) -> float:
+    """What a worker needs for so many keys with a clock each; fewer are measured before more, as workers are reused."""
+    counted = Keys(spark, directory, keys, 2, tracking=True)
+    counted(0)
+    return counted.memory_mb
 
 
 class Keys:

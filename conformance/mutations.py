@@ -143,6 +143,18 @@ MUTATIONS = (
         "and False",
     ),
     Mutation(
+        "a left join with a global table has results for records that select no row",
+        "_core/operators/stream_global_join.py",
+        "if row_key is None and not self._left:",
+        "if row_key is None:",
+    ),
+    Mutation(
+        "records without a value join no row of a global table",
+        "_core/operators/stream_global_join.py",
+        "if value is None:",
+        "if False:",
+    ),
+    Mutation(
         "a clock that jumps over several due times fires once",
         "_core/punctuation.py",
         "return point_ms + ((time_ms - point_ms) // interval_ms + 1) * interval_ms",

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 Step = list[Any]
 
 
-def in_merge_order(steps: list[Step]) -> bool:
+def in_merge_order(steps: list[Step], global_topics: Collection[str] = ()) -> bool:
     """Whether a task that had all steps at once, or any stretch of them, would take them in just this order.
 
     True for every scenario with a single input topic, unless it moves the wall clock. Equal timestamps at two heads
-    leave the order open: then it is False.
+    leave the order open: then it is False. Records of global topics are taken before all others.
     """
     if any(step[0].startswith("@") for step in steps):
         return False
+    is_table = [step[0] in global_topics for step in steps]
+    if is_table != sorted(is_table, reverse=True):
+        return False
+    steps = steps[sum(is_table) :]
     queues = _queues(steps)
     for step in steps:
         others = [queue for topic, queue in queues.items() if topic != step[0]]

@@ -4,11 +4,14 @@ from headrace import serdes
 from headrace.branched import BranchedKStream
 from headrace.builder import StreamsBuilder
 from headrace.change import Change
+from headrace.cogrouped import CogroupedKStream, SessionWindowedCogroupedKStream, TimeWindowedCogroupedKStream
 from headrace.config import StreamsConfig
 from headrace.emit import EmitStrategy
+from headrace.error_handlers import ErrorHandlerContext
 from headrace.errors import (
     ConfigError,
     ProcessingError,
+    RegistryError,
     SerdeError,
     StateError,
     StreamsError,
@@ -53,9 +56,11 @@ __all__ = [
     "BufferConfig",
     "Cancellable",
     "Change",
+    "CogroupedKStream",
     "ConfigError",
     "ConsumerRecord",
     "EmitStrategy",
+    "ErrorHandlerContext",
     "FixedKeyProcessor",
     "GlobalKTable",
     "JoinWindows",
@@ -72,7 +77,9 @@ __all__ = [
     "PunctuationType",
     "Record",
     "RecordMetadata",
+    "RegistryError",
     "SerdeError",
+    "SessionWindowedCogroupedKStream",
     "SessionWindowedKStream",
     "SessionWindows",
     "SlidingWindows",
@@ -83,6 +90,7 @@ __all__ = [
     "StreamsConfig",
     "StreamsError",
     "Suppressed",
+    "TimeWindowedCogroupedKStream",
     "TimeWindowedKStream",
     "TimeWindows",
     "To",

@@ -12,6 +12,7 @@ from headrace._graph.nodes import Source, TableSource
 from headrace._graph.old_values import materialized
 from headrace._graph.stores import Store, Versioned
 from headrace.errors import TopologyError
+from headrace.global_table import GlobalKTable
 from headrace.kstream import KStream
 from headrace.ktable import KTable
 from headrace.serdes import Serde
@@ -115,6 +116,65 @@ class StreamsBuilder:
         if store is not None:
             materialized(self._graph, node)
         return KTable(self._graph, node.name, key_serde, value_serde, versioned=isinstance(kept, Versioned))
+
+    def global_table(
+        self,
+        topic: str,
+        *,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        timestamp_extractor: Extractor | None = None,
+        store: str | Store | None = None,
+        name: str | None = None,
+    ) -> GlobalKTable[Any, Any]:
+        """A table of the newest record of every key of a topic, of which every task has all rows.
+
+        Streams join it by any key, whatever the partitions of the topic. There is no common time: a record meets the
+        rows there are when it is processed. An application reads the topic to its end before its first record, and
+        in every micro-batch takes new rows in before the records. A record with the value `None` deletes the row.
+        Records without a key are dropped and counted. The topic can be read neither as a stream nor as a table.
+
+        Args:
+            topic: the topic.
+            key_serde: serde of the keys; default: the configured one, then `serdes.String()`.
+            value_serde: serde of the values; default: the configured one, then `serdes.Json()`.
+            timestamp_extractor: gives rows another timestamp than that of their record; a negative one drops the
+                record. The configured one is for streams and is not asked, as in Kafka Streams.
+            store: names the store of the rows, to query it; or describes it: `Stores.timestamped_key_value(...)`.
+            name: name of the table node.
+        """
+        prefix = f"{checked_name(topic, 'topic')}-"
+        kept = rows_store(
+            self._graph.names.store(None, prefix) if store is None else store, "global_table", key_serde, value_serde
+        )
+        self._refuse_read_already(topic)
+        source_name = None if name is None else f"{checked_name(name, 'node')}-source"
+        source = self._graph.add(
+            Source(
+                name=self._graph.names.node(source_name, "KSTREAM-SOURCE-"),
+                topics=(topic,),
+                key_serde=key_serde,
+                value_serde=value_serde,
+                timestamp_extractor=timestamp_extractor,
+                is_global=True,
+            )
+        )
+        node = TableSource(
+            name=self._graph.names.node(name, "KTABLE-SOURCE-"), parents=(source.name,), store_when_needed=kept
+        )
+        self._graph.add(node)
+        materialized(self._graph, node)
+        return GlobalKTable(self._graph, kept.name)
+
+    def _refuse_read_already(self, topic: str) -> None:
+        """A global table has its topic for itself: tasks read all of it, and others their partition."""
+        source = self._graph.source_of((topic,))
+        if source is not None:
+            message = (
+                f"global_table() was given topic {topic!r}, which source {source.name!r} reads already, and a topic "
+                "can be read only once. Write its records to another topic as well, and make the global table of that."
+            )
+            raise TopologyError(message)
 
     def _source(
         self,

@@ -8,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from headrace.error_handlers import ANSWERS, ErrorHandler
 from headrace.errors import ConfigError, known_names, nearest
 from headrace.serdes import Serde
 from headrace.timestamps import Extractor, fail_on_invalid_timestamp
@@ -18,12 +19,10 @@ _APPLICATION_ID = re.compile(r"[A-Za-z0-9._-]{1,200}")
 _NOT_YET: dict[str, tuple[Any, str]] = {
     "bootstrap_servers": (None, "topics on a Kafka broker"),
     "statestore_cache_max_bytes": (0, "the record cache"),
-    "deserialization_exception_handler": ("fail", "error handlers"),
-    "processing_exception_handler": ("fail", "error handlers"),
-    "production_exception_handler": ("fail", "error handlers"),
 }
 
 _AHEAD_HANDLERS = ("fail", "skip", "dead_letter")
+_ERROR_HANDLERS = ("deserialization_exception_handler", "processing_exception_handler", "production_exception_handler")
 
 # Up to here Kafka Streams told a change within a group of a table as two events.
 _TWO_EVENTS = (
@@ -58,8 +57,12 @@ class StreamsConfig:
             future closes every window. Default: no limit.
         timestamp_ahead_handler: what becomes of a record beyond that: "fail" stops the application, "skip" drops and
             counts it, "dead_letter" also writes it to `dead_letter_topic`.
-        dead_letter_topic: where `timestamp_ahead_handler="dead_letter"` writes records as they were read, with headers
-            that say why and where from.
+        deserialization_exception_handler: what becomes of an input record that cannot be decoded, or has a negative
+            timestamp: "fail" stops the application, "continue" drops and counts it, "dead_letter" also writes it to
+            `dead_letter_topic`; or a function that is given an `ErrorHandlerContext` and answers one of these.
+        processing_exception_handler: the same for a record on which an operator fails, and for punctuations.
+        production_exception_handler: the same for a result that cannot be encoded.
+        dead_letter_topic: where handlers write records as they were read, with headers that say why and where from.
         upgrade_from: a version of Kafka Streams up to "3.4" has table aggregations take a change within a group as two
             events, with the result in between visible, as those versions did; default: one event.
         spark: settings for the Spark session and query.
@@ -95,9 +98,9 @@ class StreamsConfig:
         timestamp_ahead_handler: str = "fail",
         statestore_cache_max_bytes: int = 0,
         processing_guarantee: str = "exactly_once_v2",
-        deserialization_exception_handler: str = "fail",
-        processing_exception_handler: str = "fail",
-        production_exception_handler: str = "fail",
+        deserialization_exception_handler: ErrorHandler = "fail",
+        processing_exception_handler: ErrorHandler = "fail",
+        production_exception_handler: ErrorHandler = "fail",
         dead_letter_topic: str | None = None,
         spark: Mapping[str, str] | None = None,
         **unknown: Any,
@@ -127,6 +130,9 @@ class StreamsConfig:
     stream_time_key_idle: timedelta | None
     max_timestamp_ahead: timedelta | None
     timestamp_ahead_handler: str
+    deserialization_exception_handler: ErrorHandler
+    processing_exception_handler: ErrorHandler
+    production_exception_handler: ErrorHandler
     dead_letter_topic: str | None
     processing_guarantee: str
     spark: dict[str, str]
@@ -178,6 +184,7 @@ def _check(given: Mapping[str, Any]) -> None:
         message = f"commit_interval is {given['commit_interval']!r}; it must be a timedelta of 0 or more."
         raise ConfigError(message)
     _check_guard(given)
+    _check_error_handlers(given)
     _check_optional_duration("stream_time_key_idle", given["stream_time_key_idle"])
     if given["stream_time_key_idle"] is not None and not given["allow_stream_time_key_tracking"]:
         message = (
@@ -196,9 +203,7 @@ def _check(given: Mapping[str, Any]) -> None:
 
 
 def _check_guard(given: Mapping[str, Any]) -> None:
-    ahead, handler, topic = (
-        given[name] for name in ("max_timestamp_ahead", "timestamp_ahead_handler", "dead_letter_topic")
-    )
+    ahead, handler = given["max_timestamp_ahead"], given["timestamp_ahead_handler"]
     _check_optional_duration("max_timestamp_ahead", ahead)
     if handler not in _AHEAD_HANDLERS:
         message = f"timestamp_ahead_handler is {handler!r}; allowed: {', '.join(map(repr, _AHEAD_HANDLERS))}."
@@ -206,13 +211,24 @@ def _check_guard(given: Mapping[str, Any]) -> None:
     if ahead is None and handler != "fail":
         message = f"timestamp_ahead_handler is {handler!r}, but nothing is ever too far ahead: set max_timestamp_ahead."
         raise ConfigError(message)
-    if handler == "dead_letter" and (not isinstance(topic, str) or not topic):
-        message = f"timestamp_ahead_handler='dead_letter' needs a topic to write to; dead_letter_topic is {topic!r}."
+
+
+def _check_error_handlers(given: Mapping[str, Any]) -> None:
+    for name in _ERROR_HANDLERS:
+        if not callable(given[name]) and given[name] not in ANSWERS:
+            message = (
+                f"{name} is {given[name]!r}; allowed: {', '.join(map(repr, ANSWERS))}, or a function that is given an "
+                "ErrorHandlerContext and answers one of these."
+            )
+            raise ConfigError(message)
+    topic, names = given["dead_letter_topic"], (*_ERROR_HANDLERS, "timestamp_ahead_handler")
+    writing = [name for name in names if given[name] == "dead_letter"]
+    if writing and (not isinstance(topic, str) or not topic):
+        message = f"{writing[0]}='dead_letter' needs a topic to write to; dead_letter_topic is {topic!r}."
         raise ConfigError(message)
-    if handler != "dead_letter" and topic is not None:
+    if topic is not None and not writing and not any(callable(given[name]) for name in _ERROR_HANDLERS):
         message = (
-            f"dead_letter_topic={topic!r} needs timestamp_ahead_handler='dead_letter'; other error handlers are "
-            "something this version does not have. Leave it at None."
+            f"dead_letter_topic={topic!r}, but no handler writes to it: set one of {', '.join(names)} to 'dead_letter'."
         )
         raise ConfigError(message)
 

@@ -22,12 +22,16 @@ class SerdeError(StreamsError, ValueError):
     """A key or value cannot be turned into bytes, or bytes cannot be turned back."""
 
 
+class RegistryError(SerdeError):
+    """A schema registry cannot be asked, or refuses a schema; the record that needed it may be fine."""
+
+
 class TopicError(StreamsError):
     """A topic is unknown, or what it holds cannot be read."""
 
 
 class StateError(StreamsError):
-    """Stored state is missing, damaged, or belongs to something else."""
+    """Stored state is missing, damaged, too large, or belongs to something else. No error handler passes over it."""
 
 
 class ProcessingError(StreamsError):

@@ -9,9 +9,9 @@ from headrace._graph.checks import checked_callable
 from headrace._graph.graph import GraphBuilder
 from headrace._graph.names import checked_name
 from headrace._graph.nodes import Node, StreamAggregate, StreamCount, StreamReduce
-from headrace._graph.repartition import add_repartition
+from headrace._graph.repartition import add_repartition, pass_over_repartition
 from headrace._graph.stores import TimestampedKeyValue
-from headrace.errors import TopologyError
+from headrace._graph.window_stores import checked_windows
 from headrace.ktable import KTable
 from headrace.serdes import Long, Serde
 from headrace.windowed import Grouping, SessionWindowedKStream, TimeWindowedKStream
@@ -164,17 +164,34 @@ class KGroupedStream(Generic[K, V]):
             ...     [(record.timestamp_ms, dict(record.headers)["headrace.stream.time"]) for record in late]
             [(20000, b'65000')]
         """
-        if not isinstance(windows, Windows):
-            message = (
-                f"windowed_by() was given {windows!r}; allowed: TimeWindows, SlidingWindows, SessionWindows, "
-                "UnlimitedWindows."
-            )
-            raise TopologyError(message)
+        checked_windows(windows)
         topic = None if late_to is None else checked_name(late_to, "topic")
         grouping = Grouping(self._graph, self._key_serde, self._value_serde, windows, topic, self._input)
         return (
             SessionWindowedKStream(grouping) if isinstance(windows, SessionWindows) else TimeWindowedKStream(grouping)
         )
+
+    def cogroup(self, aggregator: Callable[[K, V, A], A]) -> CogroupedKStream[K, A]:
+        """This stream and others that follow, each folded by its own aggregator into one shared aggregate per key.
+
+        Args:
+            aggregator: `aggregator(key, value, aggregate)` for the records of this stream.
+
+        Example:
+            >>> import headrace as hr
+            >>> from headrace.testing import TopologyTestDriver
+            >>> builder = hr.StreamsBuilder()
+            >>> clicks, sales = builder.stream("clicks").group_by_key(), builder.stream("sales").group_by_key()
+            >>> both = clicks.cogroup(lambda user, page, seen: {**seen, "page": page})
+            >>> both = both.cogroup(sales, lambda user, price, seen: {**seen, "spent": seen.get("spent", 0) + price})
+            >>> both.aggregate(dict).to_stream().to("users")
+            >>> with TopologyTestDriver(builder.build()) as driver:
+            ...     driver.input_topic("clicks").pipe("ann", "/", timestamp_ms=5)
+            ...     driver.input_topic("sales").pipe("ann", 30, timestamp_ms=3)
+            ...     [(record.value, record.timestamp_ms) for record in driver.output_topic("users").read_all()]
+            [({'page': '/'}, 5), ({'page': '/', 'spent': 30}, 5)]
+        """
+        return CogroupedKStream._of(self, aggregator)
 
     def _aggregated(
         self,
@@ -196,6 +213,7 @@ class KGroupedStream(Generic[K, V]):
         if not self._repartition_required:
             return self._node
         if self._name is not None and self._repartitioned is not None:
+            pass_over_repartition(self._graph)
             return self._repartitioned
         self._repartitioned = add_repartition(
             self._graph,
@@ -208,3 +226,6 @@ class KGroupedStream(Generic[K, V]):
 
     def __repr__(self) -> str:
         return f"<KGroupedStream {self._node}>"
+
+
+from headrace.cogrouped import CogroupedKStream  # noqa: E402  grouped streams are cogrouped with grouped streams

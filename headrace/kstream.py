@@ -390,7 +390,8 @@ class KStream(Generic[K, V]):
         a **table**, only this stream triggers: each record meets the row that its key has at that moment, or with
         `foreign_key(key, value)` the row of that key; with a versioned table, the row as of the record's timestamp. A
         **global table** is asked for the row of `key_selector(key, value)`. Joined with tables, a result keeps key and
-        timestamp of the record. Records without a value are dropped and counted, so are those without a key.
+        timestamp of the record. Records without a value are dropped and counted, so are those without a key; with a
+        global table, those that select none.
 
         Args:
             other: what to join with.
@@ -448,7 +449,8 @@ class KStream(Generic[K, V]):
         """As `join`, but a record without a partner comes out too, as `joiner(value, None)` with its own timestamp.
 
         With a stream, that happens when its window has closed: when the stream time is beyond its timestamp, the
-        windows' `after` and the grace. Records without a key never find a partner and come out at once.
+        windows' `after` and the grace. Records without a key, with a global table those that select none, never find a
+        partner and come out at once.
 
         Example:
             >>> from datetime import timedelta

@@ -217,6 +217,24 @@ class KTable(Generic[K, V]):
             store: names a store for the result, to query it.
             value_serde: serde of the result.
             name: name of the operator.
+
+        Example:
+            >>> import headrace as hr
+            >>> from headrace.testing import TopologyTestDriver
+            >>> builder = hr.StreamsBuilder()
+            >>> orders, products = builder.table("orders"), builder.table("products")
+            >>> priced = orders.join(
+            ...     products,
+            ...     lambda order, price: order["count"] * price,
+            ...     foreign_key=lambda number, order: order["product"],
+            ... )
+            >>> priced.to_stream().to("out")
+            >>> with TopologyTestDriver(builder.build()) as driver:
+            ...     driver.input_topic("orders").pipe("o1", {"product": "pen", "count": 3}, timestamp_ms=1)
+            ...     driver.input_topic("products").pipe("pen", 2, timestamp_ms=2)
+            ...     driver.input_topic("products").pipe("pen", 5, timestamp_ms=3)
+            ...     driver.output_topic("out").read_all()
+            [Record(key='o1', value=6, timestamp_ms=2), Record(key='o1', value=15, timestamp_ms=3)]
         """
         options = {"foreign_key": foreign_key, "store": store, "value_serde": value_serde, "name": name}
         return dispatch.join_table(self, other, Join.of("join", joiner, **options))
@@ -231,7 +249,20 @@ class KTable(Generic[K, V]):
         value_serde: Serde[Any] | None = None,
         name: str | None = None,
     ) -> KTable[K, V2]:
-        """As `join`, but every row of this table is in the result; without a partner as `joiner(value, None)`."""
+        """As `join`, but every row of this table is in the result; without a partner as `joiner(value, None)`.
+
+        Example:
+            >>> import headrace as hr
+            >>> from headrace.testing import TopologyTestDriver
+            >>> builder = hr.StreamsBuilder()
+            >>> names, cities = builder.table("names"), builder.table("cities")
+            >>> names.left_join(cities, lambda name, city: [name, city]).to_stream().to("out")
+            >>> with TopologyTestDriver(builder.build()) as driver:
+            ...     driver.input_topic("names").pipe("k", "Ann", timestamp_ms=7)
+            ...     driver.input_topic("cities").pipe("k", "Bern", timestamp_ms=5)
+            ...     [(record.value, record.timestamp_ms) for record in driver.output_topic("out").read_all()]
+            [(['Ann', None], 7), (['Ann', 'Bern'], 7)]
+        """
         options = {"foreign_key": foreign_key, "store": store, "value_serde": value_serde, "name": name}
         return dispatch.join_table(self, other, Join.of("left_join", joiner, **options))
 
@@ -244,7 +275,19 @@ class KTable(Generic[K, V]):
         value_serde: Serde[Any] | None = None,
         name: str | None = None,
     ) -> KTable[K, V2]:
-        """As `left_join`, for the rows of both tables: the side without a row is `None`."""
+        """As `left_join`, for the rows of both tables: the side without a row is `None`.
+
+        Example:
+            >>> import headrace as hr
+            >>> from headrace.testing import TopologyTestDriver
+            >>> builder = hr.StreamsBuilder()
+            >>> names, cities = builder.table("names"), builder.table("cities")
+            >>> names.outer_join(cities, lambda name, city: [name, city], store="both").to_stream().to("out")
+            >>> with TopologyTestDriver(builder.build()) as driver:
+            ...     driver.input_topic("cities").pipe("k", "Bern", timestamp_ms=5)
+            ...     driver.store("both").get("k")
+            [None, 'Bern']
+        """
         return dispatch.join_table(
             self, other, Join.of("outer_join", joiner, store=store, value_serde=value_serde, name=name)
         )
@@ -340,6 +383,10 @@ class KTable(Generic[K, V]):
         self._graph.add(node)
         versioned = self._versioned and not node.stores
         return KTable(self._graph, node.name, self._key_serde, value_serde, versioned=versioned)
+
+    def _table(self, node: str, value_serde: Serde[Any] | None) -> KTable[Any, Any]:
+        """A table with the same keys that keeps only the latest rows."""
+        return KTable(self._graph, node, self._key_serde, value_serde)
 
     def __repr__(self) -> str:
         return f"<KTable {self._node}>"

@@ -24,7 +24,7 @@ class ConsumerRecord(msgspec.Struct, frozen=True):
 
 
 def fail_on_invalid_timestamp(record: ConsumerRecord, partition_time_ms: int) -> int:  # noqa: ARG001
-    """The record's own timestamp; a negative one stops the application. The default."""
+    """The record's own timestamp; a negative one is for `deserialization_exception_handler` to decide. The default."""
     if record.timestamp_ms < 0:
         message = (
             f"Record {record.topic}-{record.partition}@{record.offset} has the invalid timestamp "

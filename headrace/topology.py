@@ -161,9 +161,16 @@ class Topology:
         if not parents:
             message = f"Node {name!r} was given no parents; records reach it only through at least one."
             raise TopologyError(message)
+        tables = [node.name for table in self._builder.build().global_tables.values() for node in table.nodes]
         for parent in parents:
             if isinstance(self._builder.node(parent), Sink):
                 message = f"Node {name!r} names the sink {parent!r} as parent; records end at a sink."
+                raise TopologyError(message)
+            if parent in tables:
+                message = (
+                    f"Node {name!r} names {parent!r} of a global table as parent; its records end in the table. Let a "
+                    "processor of a stream read it: connect_processor_and_state_stores(processor, store)."
+                )
                 raise TopologyError(message)
         return parents
 

@@ -8,14 +8,14 @@ from typing import Any, Generic, TypeVar
 
 from headrace._graph.checks import checked_callable
 from headrace._graph.graph import GraphBuilder
-from headrace._graph.nodes import Sink, WindowedAggregate
-from headrace._graph.window_stores import window_store
+from headrace._graph.late_records import add_windowed_aggregate
+from headrace._graph.nodes import WindowedAggregate
+from headrace._graph.window_stores import window_store, windowed_key_serde
 from headrace.emit import EmitStrategy
 from headrace.errors import TopologyError
 from headrace.ktable import KTable
-from headrace.serdes import Long, Serde, SessionWindowed
-from headrace.serdes import Windowed as WindowedSerde
-from headrace.windowing import SessionWindows, SlidingWindows, UnlimitedWindows, Windows
+from headrace.serdes import Long, Serde
+from headrace.windowing import UnlimitedWindows, Windows
 from headrace.windows import Windowed
 
 K = TypeVar("K")
@@ -70,34 +70,20 @@ class _Windowed(Generic[K, V]):
         node_name = graph.names.node(name, prefix)
         parent = grouping.input_for(kept.name)
         graph.add_store(kept)
-        late_sink = None if grouping.late_to is None else f"{node_name}-late-sink"
         initializer, aggregator, *merger = functions
-        graph.add(
-            WindowedAggregate(
-                name=node_name,
-                parents=(parent,),
-                stores=(kept.name,),
-                windows=windows,
-                initializer=initializer,
-                aggregator=aggregator,
-                merger=merger[0] if merger else None,
-                counts=aggregator is _one_more,
-                emit_on_close=grouping.on_close,
-                late_sink=late_sink,
-            )
+        aggregate = WindowedAggregate(
+            name=node_name,
+            parents=(parent,),
+            stores=(kept.name,),
+            windows=windows,
+            initializer=initializer,
+            aggregator=aggregator,
+            merger=merger[0] if merger else None,
+            counts=aggregator is _one_more,
+            emit_on_close=grouping.on_close,
         )
-        if late_sink is not None:
-            assert grouping.late_to is not None
-            graph.add(
-                Sink(
-                    name=late_sink,
-                    parents=(node_name,),
-                    topic=grouping.late_to,
-                    key_serde=grouping.key_serde,
-                    value_serde=grouping.value_serde,
-                )
-            )
-        return KTable(graph, node_name, _windowed_serde(windows, grouping.key_serde), value_serde)
+        add_windowed_aggregate(graph, aggregate, grouping.late_to, grouping.key_serde, grouping.value_serde)
+        return KTable(graph, node_name, windowed_key_serde(windows, grouping.key_serde), value_serde)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._grouping.windows}>"
@@ -231,13 +217,6 @@ class SessionWindowedKStream(_Windowed[K, V]):
         checked_callable(aggregator, "aggregate", "aggregator(key, value, aggregate)")
         checked_callable(merger, "aggregate", "merger(key, left, right)")
         return self._aggregated("KSTREAM-AGGREGATE-", (initializer, aggregator, merger), store, value_serde, name)
-
-
-def _windowed_serde(windows: Windows, key_serde: Serde[Any] | None) -> Serde[Any]:
-    if isinstance(windows, SessionWindows):
-        return SessionWindowed(key_serde)
-    size_ms = windows.difference_ms if isinstance(windows, SlidingWindows) else windows.size_ms
-    return WindowedSerde(key_serde, size_ms)
 
 
 def _one_more(key: Any, value: Any, count: int) -> int:  # noqa: ARG001

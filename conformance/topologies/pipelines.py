@@ -10,7 +10,7 @@ from conformance.registry import ms, topology
 from conformance.topologies.windows import session_windows, time_windows, windowed
 
 
-@topology("clicks-per-country", requires="stream-table joins")
+@topology("clicks-per-country")
 def clicks_per_country(builder: hr.StreamsBuilder, **windows: int) -> None:
     """The first example of the documentation: clicks with the country of their user, final counts per window."""
     clicks: Any = builder.stream("clicks")
@@ -59,7 +59,7 @@ def suppress_and_aggregate(builder: hr.StreamsBuilder, **windows: int) -> None:
     final.group_by(by_inner_key).aggregate(f.empty, f.plus, f.minus).to_stream().to("out")
 
 
-@topology("suppress-and-join", requires="table-table joins")
+@topology("suppress-and-join")
 def suppress_and_join(builder: hr.StreamsBuilder, *, limit: int) -> None:
     """What a join sees of a table that holds its updates back."""
     left: Any = builder.table("left")

@@ -132,7 +132,7 @@ def failing_map(builder: hr.StreamsBuilder) -> None:
     builder.stream("in").flat_map_values(f.words).map_values(_checked).to("out")
 
 
-@topology("failing-map-continue", requires="error handlers")
+@topology("failing-map-continue")
 def failing_map_continue(builder: hr.StreamsBuilder) -> None:
     builder.stream("in").flat_map_values(f.words).map_values(_checked).to("out")
 

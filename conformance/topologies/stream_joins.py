@@ -35,7 +35,7 @@ def inner_by_head(builder: hr.StreamsBuilder, **within: int) -> None:
     _by_head(builder, "left").join(_by_head(builder, "right"), f.joined, within=_within(**within)).to("out")
 
 
-@topology("stream-stream-left-join-by-head", requires="null keys through repartitions")
+@topology("stream-stream-left-join-by-head")
 def left_by_head(builder: hr.StreamsBuilder, **within: int) -> None:
     _by_head(builder, "left").left_join(_by_head(builder, "right"), f.joined, within=_within(**within)).to("out")
 

@@ -9,41 +9,38 @@ from conformance import functions as f
 from conformance.registry import topology
 from conformance.topologies.tables import versioned_table
 
-_NEEDS = "table-table joins"
-_FOREIGN = "foreign-key joins"
 
-
-@topology("table-table-join", requires=_NEEDS)
+@topology("table-table-join")
 def inner(builder: hr.StreamsBuilder, *, stored: bool = False) -> None:
     left, right = _tables(builder)
     left.join(right, f.joined, **_store(stored)).to_stream().to("out")
 
 
-@topology("table-table-left-join", requires=_NEEDS)
+@topology("table-table-left-join")
 def left_join(builder: hr.StreamsBuilder, *, stored: bool = False) -> None:
     left, right = _tables(builder)
     left.left_join(right, f.joined, **_store(stored)).to_stream().to("out")
 
 
-@topology("table-table-outer-join", requires=_NEEDS)
+@topology("table-table-outer-join")
 def outer_join(builder: hr.StreamsBuilder, *, stored: bool = False) -> None:
     left, right = _tables(builder)
     left.outer_join(right, f.joined, **_store(stored)).to_stream().to("out")
 
 
-@topology("three-tables-join", requires=_NEEDS)
+@topology("three-tables-join")
 def three_tables(builder: hr.StreamsBuilder) -> None:
     left, right = _tables(builder)
     left.left_join(right, f.joined).outer_join(builder.table("third"), f.joined).to_stream().to("out")
 
 
-@topology("filtered-tables-join", requires=_NEEDS)
+@topology("filtered-tables-join")
 def filtered_tables(builder: hr.StreamsBuilder) -> None:
     left, right = _tables(builder)
     left.filter(f.is_long).outer_join(right.map_values(f.shout), f.joined).to_stream().to("out")
 
 
-@topology("table-table-join-and-aggregate", requires=_NEEDS)
+@topology("table-table-join-and-aggregate")
 def join_and_aggregate(builder: hr.StreamsBuilder) -> None:
     """What a join sends as the old value becomes visible."""
     left, right = _tables(builder)
@@ -51,31 +48,31 @@ def join_and_aggregate(builder: hr.StreamsBuilder) -> None:
     grouped.aggregate(f.empty, f.plus, f.minus).to_stream().to("out")
 
 
-@topology("counts-join", requires=_NEEDS)
+@topology("counts-join")
 def counts_join(builder: hr.StreamsBuilder) -> None:
     left: Any = builder.stream("left").group_by_key().count()
     left.outer_join(builder.stream("right").group_by_key().count(), f.joined).to_stream().to("out")
 
 
-@topology("versioned-tables-join", requires="versioned tables")
+@topology("versioned-tables-join")
 def versioned_tables(builder: hr.StreamsBuilder, *, history: int) -> None:
     left, right = versioned_table(builder, "left", history), versioned_table(builder, "right", history)
     left.join(right, f.joined).to_stream().to("out")
 
 
-@topology("foreign-key-join", requires=_FOREIGN)
+@topology("foreign-key-join")
 def foreign_key(builder: hr.StreamsBuilder) -> None:
     left, right = _tables(builder)
     left.join(right, f.joined, foreign_key=_foreign_key).to_stream().to("out")
 
 
-@topology("foreign-key-left-join", requires=_FOREIGN)
+@topology("foreign-key-left-join")
 def foreign_key_left(builder: hr.StreamsBuilder) -> None:
     left, right = _tables(builder)
     left.left_join(right, f.joined, foreign_key=_foreign_key).to_stream().to("out")
 
 
-@topology("foreign-key-join-and-aggregate", requires=_FOREIGN)
+@topology("foreign-key-join-and-aggregate")
 def foreign_key_and_aggregate(builder: hr.StreamsBuilder) -> None:
     left, right = _tables(builder)
     grouped = left.join(right, f.joined, foreign_key=_foreign_key).group_by(f.by_group)

@@ -8,6 +8,7 @@ from conformance.variations.variation import Variation, all_together, one_input,
 
 _PLAIN = Shape()
 _TWO = Shape((Lane("in"), Lane("other", values=inputs.capitals)))
+_THREE = Shape((*_TWO.lanes, Lane("third", values=inputs.deletable)))
 _WORDS = Shape.of(inputs.words)
 _NUMBERS = Shape.of(inputs.numbers, null_value=0)
 _KEYLESS = Shape(null_key=0.2, null_value=0.15)
@@ -58,5 +59,13 @@ VARIATIONS: dict[str, list[Variation]] = {
     "extractor-of-partition-time": one_input(_KEYLESS),
     "cogroup": several_inputs(_TWO, cached=True) + all_together(_TWO),
     "cogroup-by-head": several_inputs(_TWO, cached=True),
-    "cogroup-three": several_inputs(Shape((*_TWO.lanes, Lane("third", values=inputs.deletable))), cached=True, count=6),
+    "cogroup-by-two-heads": several_inputs(
+        Shape((Lane("in", values=inputs.few_letters), Lane("other", values=inputs.few_letters))), cached=True
+    ),
+    "cogroup-three": several_inputs(_THREE, cached=True, count=6),
+    "cogroup-and-aggregate": several_inputs(_THREE),
+    **dict.fromkeys(
+        ("cogroup-of-one-stream", "cogroup-of-texts"),
+        one_input(Shape((Lane(keys=("p", "q", "r"), values=inputs.few_letters),), length=16)),
+    ),
 }

@@ -88,6 +88,7 @@ VARIATIONS: dict[str, list[Variation]] = {
     "cogroup-time-window": several_inputs(_TWO, _TUMBLING, _HOPPING),
     "cogroup-sliding-window": several_inputs(_TWO.but(length=24), *_SLIDING),
     "cogroup-session-window": several_inputs(_TWO.but(length=24), *_SESSION),
+    "suppress-cogroup-time-window": several_inputs(_TWO, _TUMBLING_GRACE, _HOPPING),
     "process-timestamps-and-count": one_input(
         Shape.of(_values_as_times, null_value=0), _TUMBLING, _TUMBLING_GRACE, count=3
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, takewhile
 from typing import NamedTuple
 
 import numpy as np
@@ -31,7 +32,8 @@ class Columns(NamedTuple):
 class Chunk:
     """Consecutive records on one way into a task; order and timestamps are known before they are loaded.
 
-    `load` reads them, `load_batch` as Arrow. `origin` tells apart who wrote to the same topic.
+    `load` reads them, `load_batch` as Arrow. `origin` tells apart who wrote to the same topic. What is `handed_over` by
+    an earlier stage would not leave the task in Kafka Streams.
     """
 
     topic: str
@@ -40,6 +42,7 @@ class Chunk:
     load: Callable[[], Columns]
     load_batch: Callable[[], pa.RecordBatch] | None = None
     origin: tuple[int, int] = (0, 0)
+    handed_over: bool = False
 
     @property
     def rows(self) -> int:
@@ -67,28 +70,44 @@ def merged(chunks: Sequence[Chunk]) -> tuple[Order, Iterator[Run]]:
 
 
 def merged_batches(
-    chunks: Sequence[Chunk], load: Callable[[Chunk], pa.RecordBatch]
+    chunks: Sequence[Chunk], load: Callable[[Chunk], pa.RecordBatch | None]
 ) -> tuple[Order, Iterator[pa.RecordBatch]]:
-    """The same as Arrow batches: chunk by chunk where they follow each other, else all of them sorted."""
+    """The same as Arrow batches: chunk by chunk where they follow each other, else all of them sorted.
+
+    Batches end before the first chunk of which `load` gives none; if all must be sorted, there are then none at all.
+    """
     order = concatenated([chunk.order for chunk in chunks])
     rows = _processing_order(chunks, order)
+    loaded = takewhile(lambda batch: batch is not None, map(load, chunks))
     if rows is None:
-        return order, map(load, chunks)
-    table = pa.concat_tables([pa.Table.from_batches([load(chunk)]) for chunk in chunks], promote_options="default")
+        return order, loaded
+    tables = [pa.Table.from_batches([batch]) for batch in loaded]
+    if len(tables) < len(chunks):
+        return order, iter(())
+    table = pa.concat_tables(tables, promote_options="default")
     return order.take(rows), iter(table.take(pa.array(rows)).combine_chunks().to_batches())
+
+
+def after(chunks: Sequence[Chunk], rows: int) -> list[Chunk]:
+    """The chunks behind those that have the first so many rows."""
+    ends = accumulate(chunk.rows for chunk in chunks)
+    return [chunk for chunk, end in zip(chunks, ends, strict=True) if end > rows]
 
 
 def _processing_order(chunks: Sequence[Chunk], order: Order) -> npt.NDArray[np.intp] | None:
     """The permutation that puts rows into processing order, `None` if they are in it.
 
-    Records that descend from the same input record and come different ways go by smallest head timestamp, as the
-    queues of a Kafka Streams task do; then in the order of their chunks.
+    Of records that descend from the same input record, those handed over go first, whatever their timestamps: Kafka
+    Streams takes them before anything it reads from a topic. Others that come different ways go by smallest head
+    timestamp, as the queues of its tasks do; then in the order of their chunks.
     """
     ways = {(chunk.topic, chunk.origin): number for number, chunk in enumerate(chunks)}
     if len(ways) == 1:
         return sorted_rows(order)
     way_of = np.repeat([ways[chunk.topic, chunk.origin] for chunk in chunks], [chunk.rows for chunk in chunks])
-    timestamps = np.concatenate([chunk.timestamps for chunk in chunks])
+    timestamps = np.concatenate(
+        [np.full(chunk.rows, -1) if chunk.handed_over else chunk.timestamps for chunk in chunks]
+    )
     return sorted_rows((*order, head_times((*order, way_of), timestamps)))
 
 

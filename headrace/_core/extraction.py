@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,12 +16,13 @@ from headrace._state.api import ByteStore
 from headrace.processor import RecordMetadata
 from headrace.timestamps import ConsumerRecord, Extractor
 
+if TYPE_CHECKING:
+    from headrace._core.decoding import Decoded
+
 
 def extracted(
     chunk: Chunk,
-    columns: Columns,
-    keys: Sequence[Any],
-    values: Sequence[Any],
+    records: Decoded,
     place: tuple[str, int],
     extractor: Extractor,
     partition_times: ByteStore,
@@ -30,8 +31,10 @@ def extracted(
 ) -> Chunk:
     """The chunk with extracted timestamps, without the records whose extracted timestamp is negative.
 
-    One too far ahead stays, for the source to refuse it, but does not move the partition's time.
+    One that cannot be taken stays, to be handled at its place, and so does one too far ahead, for the source to refuse
+    it; but neither moves the partition's time, and nobody is asked for the time of the former.
     """
+    keys, values, columns, poison = records
     topic, partition = place
     stored_under = f"{topic}-{partition}".encode()
     stored = partition_times.get(stored_under)
@@ -42,6 +45,11 @@ def extracted(
     timestamps: list[int] = []
     reached: list[int] = []
     for row, offset in enumerate(offsets):
+        if row in poison:
+            kept.append(row)
+            timestamps.append(columns.timestamps[row])
+            reached.append(partition_time_ms)
+            continue
         headers = columns.headers[row] if columns.headers else ()
         record = ConsumerRecord(topic, partition, offset, keys[row], values[row], columns.timestamps[row], headers)
         try:

@@ -54,6 +54,11 @@ def init_error(error: BaseException, task_id: str, node: str) -> ProcessingError
     return _told(f"{node} failed while its processor was made and initialised, task {task_id}", error)
 
 
+def handler_error(error: BaseException, setting: str, asked: ProcessingError) -> ProcessingError:
+    """For an error handler that raises instead of answering."""
+    return ProcessingError(f"{_told(f'{setting} failed', error)}\nIt was asked about: {asked}")
+
+
 def _told(what: str, error: BaseException) -> ProcessingError:
     problem = str(error) if isinstance(error, StreamsError) else f"{type(error).__name__}: {error}"
     line = _users_line(error.__traceback__)

@@ -8,6 +8,7 @@ from typing import Any
 
 from headrace._core.context import TaskContext
 from headrace._core.idle_keys import IdleKeys
+from headrace.errors import StateError
 from headrace.pending import PendingTask
 from headrace.record import Record
 
@@ -29,6 +30,23 @@ class Operator(ABC):
             self.forward = self.children[0].process
         elif self.children:
             self.forward = self._forward_to_all
+
+    def handle_errors(self, handle: Callable[[Operator, AnyRecord, Exception], None]) -> None:
+        """Has errors of `process` handled instead of raised to whoever forwards a record; to be called unconnected.
+
+        Errors of state are raised all the same: other records would meet them too.
+        """
+        process = self.process
+
+        def handling(record: AnyRecord) -> None:
+            try:
+                process(record)
+            except StateError:
+                raise
+            except Exception as error:
+                handle(self, record, error)
+
+        self.process = handling  # type: ignore[method-assign]
 
     def init(self, context: TaskContext) -> None:
         """Called once per task, before its first record."""

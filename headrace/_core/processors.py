@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from headrace._core.context import TaskContext
-from headrace._core.failure import init_error, punctuation_error
+from headrace._core.failure import init_error
 from headrace._core.operators.processor import UserProcessor
 from headrace._core.punctuation import Agenda, Memory, Schedule
 from headrace._state.api import ByteStore
@@ -63,7 +63,8 @@ class Processors:
         contexts = {f"context {name}": operator.given for name, operator in self._operators.items()}
         kinds = {f"class {name}": operator.kind for name, operator in self._operators.items()}
         stores = {f"store {name}": store for name, store in self._context.stores.items()}
-        return {"agenda": self._agenda, **contexts, **kinds, **stores}
+        tables = {f"table {name}": rows for name, rows in self._context.global_tables.items()}
+        return {"agenda": self._agenda, **contexts, **kinds, **stores, **tables}
 
     @property
     def life(self) -> Life:
@@ -103,11 +104,10 @@ class Processors:
 
     def _run(self, schedule: Schedule, clock_ms: int) -> None:
         context = self._context
-        context.punctuating = True
+        context.fired_ms = clock_ms
         try:
             self._operators[schedule.node].punctuate(schedule.callback, clock_ms)
         except Exception as error:
-            clock = f"{schedule.grid.kind.value} {clock_ms}"
-            raise punctuation_error(error, context.task_id, schedule.node, clock) from error
+            context.errors.punctuation(schedule.node, f"{schedule.grid.kind.value} {clock_ms}", error)
         finally:
-            context.punctuating = False
+            context.fired_ms = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +25,18 @@ def stream_time(context: TaskContext, operator: str, stream_times: str, key_time
     return OperatorTime(context.store(stream_times), operator)
 
 
+class Moves(NamedTuple):
+    """Keys whose own time moved on in a batch: from where (-1 for a new key), to where, and their lowest timestamp."""
+
+    keys: Sequence[bytes]
+    before: Ints
+    after: Ints
+    lowest: Ints
+
+
+_NO_MOVES = Moves((), *[np.empty(0, np.int64)] * 3)
+
+
 class StreamTime(Protocol):
     """Tells how far time has come, for the operator or for each key."""
 
@@ -39,8 +51,8 @@ class StreamTime(Protocol):
         """The time that counts for a key now; -1 before the first record."""
         ...
 
-    def advance_many(self, keys: pa.Array, timestamps: Ints) -> Ints:
-        """`advance` for many records, with their keys as the bytes of the store's serde."""
+    def advance_many(self, keys: pa.Array, timestamps: Ints) -> tuple[Ints, Moves]:
+        """`advance` for many records, with their keys as the bytes of the store's serde; and which keys moved on."""
         ...
 
 
@@ -76,7 +88,7 @@ class KeyTime:
         known = self._times.get(key)
         return -1 if known is None else known
 
-    def advance_many(self, keys: pa.Array, timestamps: Ints) -> Ints:
+    def advance_many(self, keys: pa.Array, timestamps: Ints) -> tuple[Ints, Moves]:
         encoded = keys.dictionary_encode()
         distinct: list[bytes] = encoded.dictionary.to_pylist()
         rows = Groups(encoded.indices.to_numpy(), len(distinct))
@@ -84,10 +96,12 @@ class KeyTime:
         times = rows.running_max(timestamps, known)
         reached = rows.last(times)
         raw = reached.astype(">i8").tobytes()
+        moved = np.flatnonzero(reached > known)
+        keys_moved = [distinct[row] for row in moved.tolist()]
         self._times.contents.put_many(
-            (distinct[row], raw[8 * row : 8 * row + 8]) for row in np.flatnonzero(reached > known).tolist()
+            (key, raw[8 * row : 8 * row + 8]) for key, row in zip(keys_moved, moved.tolist(), strict=True)
         )
-        return times
+        return times, Moves(keys_moved, known[moved], reached[moved], rows.lowest(timestamps)[moved])
 
 
 class OperatorTime:
@@ -118,8 +132,8 @@ class OperatorTime:
     def reached(self, key: Any) -> int:  # noqa: ARG002
         return self._time_ms
 
-    def advance_many(self, keys: pa.Array, timestamps: Ints) -> Ints:  # noqa: ARG002
+    def advance_many(self, keys: pa.Array, timestamps: Ints) -> tuple[Ints, Moves]:  # noqa: ARG002
         times: Ints = np.maximum(np.maximum.accumulate(timestamps), self._time_ms)
         if len(times):
             self.advance(None, int(times[-1]))
-        return times
+        return times, _NO_MOVES

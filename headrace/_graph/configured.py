@@ -11,13 +11,14 @@ from headrace._graph.nodes import Node, Sink, Source, StreamJoin, Suppress, Wind
 from headrace._graph.stores import KeyValue, Session, Store, SuppressBuffer, TimestampedWindow, Unjoined, Window
 from headrace.config import StreamsConfig
 from headrace.errors import ConfigError
-from headrace.serdes import Bytes, Long, Serde, SessionWindowed, Windowed
+from headrace.serdes import Long, Serde, SessionWindowed, Windowed
+from headrace.windowing import TimeWindows
 
 _FORGETTING = Window | TimestampedWindow | Session | SuppressBuffer | Unjoined
 
 
 def configured(graph: Graph, config: StreamsConfig) -> Graph:
-    """The same graph with what settings ask for: sinks of dead letters; times of each key, with their stores."""
+    """The same graph with what settings ask for: a topic of dead letters; times of each key, with their stores."""
     if config.dead_letter_topic is not None:
         graph = _with_dead_letters(graph, config.dead_letter_topic)
     idle = config.stream_time_key_idle
@@ -26,18 +27,12 @@ def configured(graph: Graph, config: StreamsConfig) -> Graph:
 
 
 def _with_dead_letters(graph: Graph, topic: str) -> Graph:
-    if topic in graph.source_topics or topic in graph.sink_topics:
+    read = {one for node in graph.nodes if isinstance(node, Source) for one in node.topics}
+    written = {node.topic for node in graph.nodes if isinstance(node, Sink)}
+    if topic in read | written:
         message = f"dead_letter_topic is {topic!r}, which the topology reads or writes; give it a topic of its own."
         raise ConfigError(message)
-    nodes: list[Node] = []
-    for node in graph.nodes:
-        if not isinstance(node, Source) or node.internal:
-            nodes.append(node)
-            continue
-        name = f"{node.name}-dead-letter-sink"
-        sink = Sink(name=name, parents=(node.name,), topic=topic, key_serde=Bytes(), value_serde=Bytes())
-        nodes += [replace(node, dead_letters=name), sink]
-    return Graph(tuple(nodes), graph.stores)
+    return replace(graph, dead_letter_topic=topic)
 
 
 def _with_key_times(graph: Graph, idle_ms: int | None) -> Graph:
@@ -46,7 +41,7 @@ def _with_key_times(graph: Graph, idle_ms: int | None) -> Graph:
     nodes: list[Node] = []
     for node in graph.nodes:
         if isinstance(node, WindowedAggregate | Suppress | StreamJoin):
-            stores |= {name: _by_key(stores[name]) for name in node.stores}
+            stores |= {name: _by_key(stores[name], node) for name in node.stores}
             times = _checked_times(node, graph, owners)
             key_serde = graph.stores[node.stores[0]].key_serde
             if isinstance(node, Suppress):
@@ -55,7 +50,7 @@ def _with_key_times(graph: Graph, idle_ms: int | None) -> Graph:
             nodes.append(replace(node, stores=(*node.stores, times), idle_ms=idle_ms))
         else:
             nodes.append(node)
-    return Graph(tuple(nodes), stores)
+    return replace(graph, nodes=tuple(nodes), stores=stores)
 
 
 def _checked_times(node: WindowedAggregate | Suppress | StreamJoin, graph: Graph, owners: dict[str, str]) -> str:
@@ -71,7 +66,10 @@ def _checked_times(node: WindowedAggregate | Suppress | StreamJoin, graph: Graph
     return times
 
 
-def _by_key(store: Store) -> Store:
+def _by_key(store: Store, node: WindowedAggregate | Suppress | StreamJoin) -> Store:
+    if isinstance(store, TimestampedWindow) and isinstance(node, WindowedAggregate):
+        # One of several owners cannot tell what none of them needs any more.
+        return replace(store, by_key=True, told=isinstance(node.windows, TimeWindows) and not node.sharing)
     return replace(store, by_key=True) if isinstance(store, _FORGETTING) else store
 
 

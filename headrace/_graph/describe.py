@@ -21,14 +21,14 @@ def _block(graph: Graph, sub: SubTopology) -> str:
     def rank(name: str) -> tuple[int, str]:
         return (-size(name), name)
 
-    lines = [f"  Sub-topology: {sub.number}"]
+    lines = [f"  Sub-topology: {sub.number}{' for global store (will not generate tasks)' if sub.is_global else ''}"]
     for node in sorted(sub.nodes, key=lambda node: rank(node.name)):
         lines.append(f"    {_title(node)}")
         if not isinstance(node, Sink):
             lines.append(f"      --> {_listed(sorted(graph.children[node.name], key=rank))}")
         if not isinstance(node, Source):
             lines.append(f"      <-- {_listed(list(node.parents))}")
-    return "\n".join(lines) + "\n\n"
+    return "\n".join(lines) + ("\n" if sub.is_global else "\n\n")
 
 
 def _title(node: Node) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from headrace._graph.names import NameGenerator
 from headrace._graph.nodes import Node, Sink, Source
+from headrace._graph.null_keys import with_null_keys
 from headrace._graph.stores import Store
 from headrace.errors import TopologyError, known_names, nearest
 
@@ -17,10 +18,15 @@ N = TypeVar("N", bound=Node)
 
 @dataclass(frozen=True)
 class SubTopology:
-    """A connected part of the graph: what one task runs. `number` counts as Kafka Streams counts."""
+    """A connected part of the graph: what one task runs. `number` counts as Kafka Streams counts.
+
+    `copies` are stores that are there only to run it: they hold the rows of tables of other parts, by the name of the
+    table and by that of the source of its changes.
+    """
 
     number: int
     nodes: tuple[Node, ...]
+    copies: Mapping[str, Store] = field(default_factory=dict)
 
     def of_type(self, kind: type[N]) -> tuple[N, ...]:
         return tuple(node for node in self.nodes if isinstance(node, kind))
@@ -35,12 +41,27 @@ class SubTopology:
 
     @cached_property
     def source_topics(self) -> tuple[str, ...]:
-        """All topics read, user topics and internal ones, without repetition, in order of declaration."""
-        return tuple(dict.fromkeys(topic for source in self.sources for topic in source.topics))
+        """Topics of which each task reads its partition, user topics and internal ones, in order of declaration."""
+        return _topics(source for source in self.sources if not source.is_global)
+
+    @cached_property
+    def global_topics(self) -> tuple[str, ...]:
+        """Topics that each task reads whole."""
+        return _topics(source for source in self.sources if source.is_global)
+
+    @property
+    def is_global(self) -> bool:
+        """Whether it is a global table, which other tasks have in them: it has none of its own."""
+        return bool(self.global_topics) and not self.source_topics
 
     @cached_property
     def internal_topics(self) -> frozenset[str]:
         return frozenset(topic for source in self.sources if source.internal for topic in source.topics)
+
+    @cached_property
+    def handed_over(self) -> frozenset[str]:
+        """Topics of records that earlier stages of the same task hand over."""
+        return frozenset(topic for source in self.sources if source.handed_over for topic in source.topics)
 
     @cached_property
     def stores(self) -> tuple[str, ...]:
@@ -50,13 +71,30 @@ class SubTopology:
     def children(self) -> dict[str, tuple[str, ...]]:
         return children_of(self.nodes)
 
+    @cached_property
+    def by_name(self) -> dict[str, Node]:
+        return {node.name: node for node in self.nodes}
+
+
+class Copartition(NamedTuple):
+    """A join or cogroup whose sides are read from topics that must have as many partitions, the one as the other."""
+
+    operation: str
+    topics: tuple[str, ...]
+    other_topics: tuple[str, ...]
+
 
 @dataclass(frozen=True)
 class Graph:
-    """All nodes in the order they were added, and all stores by name."""
+    """All nodes in the order they were added, all stores by name, and which topics must be partitioned alike.
+
+    Every task may write to the `dead_letter_topic`, if there is one.
+    """
 
     nodes: tuple[Node, ...]
     stores: Mapping[str, Store]
+    copartitions: tuple[Copartition, ...] = ()
+    dead_letter_topic: str | None = None
 
     @cached_property
     def by_name(self) -> dict[str, Node]:
@@ -88,6 +126,15 @@ class Graph:
         )
 
     @cached_property
+    def global_tables(self) -> dict[str, SubTopology]:
+        """Global tables by the name of their store."""
+        return {store: sub for sub in self.sub_topologies if sub.is_global for store in sub.stores}
+
+    @cached_property
+    def global_topics(self) -> frozenset[str]:
+        return frozenset(topic for table in self.global_tables.values() for topic in table.global_topics)
+
+    @cached_property
     def source_topics(self) -> tuple[str, ...]:
         """User topics read by the topology."""
         return _topics(s for s in self.nodes if isinstance(s, Source) and not s.internal)
@@ -95,7 +142,9 @@ class Graph:
     @cached_property
     def sink_topics(self) -> tuple[str, ...]:
         """User topics written by the topology."""
-        return tuple(dict.fromkeys(s.topic for s in self.nodes if isinstance(s, Sink) and not s.internal))
+        written = [s.topic for s in self.nodes if isinstance(s, Sink) and not s.internal]
+        dead_letters = [] if self.dead_letter_topic is None else [self.dead_letter_topic]
+        return tuple(dict.fromkeys(written + dead_letters))
 
 
 def children_of(nodes: Iterable[Node]) -> dict[str, tuple[str, ...]]:
@@ -118,12 +167,14 @@ class GraphBuilder:
         self.names = NameGenerator()
         self._nodes: dict[str, Node] = {}
         self._stores: dict[str, Store] = {}
+        self._copartitions: list[Copartition] = []
 
     @classmethod
     def of(cls, graph: Graph) -> GraphBuilder:
         """A builder that goes on from a finished graph, without changing it."""
         builder = cls()
         builder._nodes, builder._stores = dict(graph.by_name), dict(graph.stores)
+        builder._copartitions = list(graph.copartitions)
         return builder
 
     def add(self, node: N) -> N:
@@ -159,6 +210,9 @@ class GraphBuilder:
         self._stores[store.name] = store
         return store
 
+    def store(self, name: str) -> Store:
+        return self._stores[name]
+
     def shared_store(self, store: Store | str, user: str) -> str:
         """The name of a store for a processor to use: one that is there, or this description, added if it is new."""
         if isinstance(store, Store):
@@ -175,9 +229,21 @@ class GraphBuilder:
         return store
 
     def connect(self, name: str, stores: Iterable[str]) -> None:
-        """Lets a node use more stores."""
+        """Lets a node use more stores; those of global tables it may read."""
+        node, tables = self.node(name), self.build().global_tables
+        used = dict.fromkeys((*node.stores, *node.global_stores, *stores))
+        own = tuple(store for store in used if store not in tables)
+        self.replace(replace(node, stores=own, global_stores=tuple(store for store in used if store in tables)))
+
+    def copartition(self, operation: str, node: str, other: str) -> None:
+        """Has the topics that two nodes read from partitioned alike."""
+        self._copartitions.append(Copartition(operation, self._topics_of(node), self._topics_of(other)))
+
+    def _topics_of(self, name: str) -> tuple[str, ...]:
         node = self.node(name)
-        self.replace(replace(node, stores=tuple(dict.fromkeys((*node.stores, *stores)))))
+        if isinstance(node, Source):
+            return node.topics
+        return tuple(dict.fromkeys(topic for parent in node.parents for topic in self._topics_of(parent)))
 
     def sources(self) -> list[Source]:
         return [node for node in self._nodes.values() if isinstance(node, Source)]
@@ -186,9 +252,15 @@ class GraphBuilder:
         """The source that already reads exactly these topics; topics shared with another source are refused."""
         for node in self.sources():
             if set(node.topics) & set(topics):
+                shared = sorted(set(node.topics) & set(topics))
+                if node.is_global:
+                    message = (
+                        f"Topic {shared[0]!r} is already read by source {node.name!r} as a global table, and a topic "
+                        "can be read only once. Use that table, or write its records to another topic as well."
+                    )
+                    raise TopologyError(message)
                 if node.topics == topics:
                     return node
-                shared = sorted(set(node.topics) & set(topics))
                 message = (
                     f"Topic {shared[0]!r} is already read by source {node.name!r} together with other topics "
                     f"({known_names(node.topics)}). Read each topic once and reuse the stream."
@@ -196,9 +268,14 @@ class GraphBuilder:
                 raise TopologyError(message)
         return None
 
-    def writers_of(self, topics: tuple[str, ...]) -> tuple[str, ...]:
-        """The names of the sinks that write these topics."""
+    def before(self, node: Node) -> tuple[str, ...]:
+        """The names of the nodes whose records a node receives; those of a repartition come from its sinks."""
+        if isinstance(node, Source) and node.internal:
+            return self._writers_of(node.topics)
+        return node.parents
+
+    def _writers_of(self, topics: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(node.name for node in self._nodes.values() if isinstance(node, Sink) and node.topic in topics)
 
     def build(self) -> Graph:
-        return Graph(tuple(self._nodes.values()), dict(self._stores))
+        return Graph(with_null_keys(self._nodes), dict(self._stores), tuple(self._copartitions))

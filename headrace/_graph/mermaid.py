@@ -13,11 +13,12 @@ def to_mermaid(graph: Graph) -> str:
     lines = ["flowchart TD"]
     edges: list[str] = []
     for sub in graph.sub_topologies:
-        lines.append(f'    subgraph sub{sub.number}["Sub-topology {sub.number}"]')
+        kind = ": global table" if sub.is_global else ""
+        lines.append(f'    subgraph sub{sub.number}["Sub-topology {sub.number}{kind}"]')
         for node in sub.nodes:
             lines.append(f'        {ids[node.name]}["{_label(node)}"]')
             edges += [f"    {ids[node.name]} --> {ids[child]}" for child in graph.children[node.name]]
-            edges += [f"    {ids[node.name]} -.- {stores[store]}" for store in node.stores]
+            edges += [f"    {ids[node.name]} -.- {stores[store]}" for store in (*node.stores, *node.global_stores)]
             if isinstance(node, Source):
                 edges += [f"    {topics[topic]} --> {ids[node.name]}" for topic in node.topics]
             if isinstance(node, Sink):

@@ -21,6 +21,10 @@ class NameGenerator:
         self._next += 1
         return f"{prefix}{index:010d}"
 
+    def skip(self, count: int) -> None:
+        """Uses up indices that stand for no name."""
+        self._next += count
+
     def node(self, given: str | None, prefix: str) -> str:
         generated = self.generate(prefix)
         return generated if given is None else checked_name(given, "node")

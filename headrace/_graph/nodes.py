@@ -33,23 +33,36 @@ def idle_keys(name: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Node:
-    """A named vertex; `parents` are the names of the nodes whose records it receives."""
+    """A named vertex; `parents` are the names of the nodes whose records it receives.
+
+    `tables` are the names of those whose rows it looks up; `stores` include theirs, and `reads` are those that it never
+    writes. `global_stores` are those of global tables that it reads: they do not tie it to other nodes, as `stores` do.
+    """
 
     name: str
     parents: tuple[str, ...] = ()
     stores: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
+    tables: tuple[str, ...] = ()
+    global_stores: tuple[str, ...] = ()
 
     @property
     def internal_stores(self) -> tuple[str, ...]:
         """Names of what an operator keeps for itself beside its stores, in bytes."""
         return ()
 
+    @property
+    def takes_null_keys(self) -> bool:
+        """Whether it is a join that has a result for records without a key."""
+        return False
+
 
 @dataclass(frozen=True, kw_only=True)
 class Source(Node):
     """Reads topics. An internal one reads what a repartition sink of the same topology wrote.
 
-    Records that it refuses go to `dead_letters`, a child, if there is one.
+    Of a global one every task gets all records. What an earlier stage of the same task has handed over comes before all
+    else that follows from the same input record.
     """
 
     topics: tuple[str, ...]
@@ -57,7 +70,8 @@ class Source(Node):
     value_serde: Serde[Any] | None
     timestamp_extractor: Extractor | None = None
     internal: bool = False
-    dead_letters: str | None = None
+    is_global: bool = False
+    handed_over: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,6 +210,10 @@ class StreamJoin(Node):
         times = (STREAM_TIMES,) if self.unjoined is not None else ()
         return (*times, *((idle_keys(self.merge),) if self.idle_ms is not None else ()))
 
+    @property
+    def takes_null_keys(self) -> bool:
+        return self.is_outer
+
 
 @dataclass(frozen=True, kw_only=True)
 class TableNode(Node):
@@ -229,7 +247,8 @@ class WindowedAggregate(TableNode):
     """Folds the records of a key into an aggregate per window; `merger` is for sessions, `counts` if that is all.
 
     `emit_on_close` holds results back until their window closes. Records too late for a window go to `late_sink`, a
-    child, if there is one. After `idle_ms` of silence of a key on the wall clock, its windows close.
+    child, if there is one. After `idle_ms` of silence of a key on the wall clock, its windows close; the key must be
+    silent also to those that share its store, the other aggregations of a cogroup.
     """
 
     windows: Windows
@@ -239,12 +258,18 @@ class WindowedAggregate(TableNode):
     counts: bool = False
     emit_on_close: bool = False
     late_sink: str | None = None
+    sharing: tuple[str, ...] = ()
     idle_ms: int | None = None
 
     @property
     def internal_stores(self) -> tuple[str, ...]:
         held = (open_windows(self.name),) if self.emit_on_close else ()
         return (STREAM_TIMES, *held, *((idle_keys(self.name),) if self.idle_ms is not None else ()))
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableMerge(TableNode):
+    """The changes of several aggregations on one store, as one table: its rows are in the store they share."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -318,8 +343,159 @@ class TableToStream(Node):
 
 
 @dataclass(frozen=True, kw_only=True)
+class StreamGlobalJoin(Node):
+    """Each record with the row of a global table that `key_selector` names; with `left` also without one."""
+
+    key_selector: Callable[[Any, Any], Any]
+    joiner: Callable[[Any, Any], Any]
+    left: bool
+
+    @property
+    def takes_null_keys(self) -> bool:
+        return self.left
+
+
+@dataclass(frozen=True, kw_only=True)
 class Process(Node):
     """Runs a processor of the user's; one with a fixed key forwards no other."""
 
     factory: ProcessorFactory
     fixed_key: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableJoin(TableNode):
+    """Joins the changes of a table with the rows of another.
+
+    `optional` says whether a result may lack the row of this table, `other_optional` that of the other.
+    """
+
+    joiner: Callable[[Any, Any], Any]
+    is_left: bool
+    optional: bool
+    other_optional: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableJoinMerge(TableNode):
+    """The table that two `TableJoin` make, of the tables `left` and `right`."""
+
+    left: str
+    right: str
+    joiner: Callable[[Any, Any], Any]
+    left_optional: bool
+    right_optional: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamTableJoin(Node):
+    """Joins records with rows of a table; with a grace, its first store is where they wait."""
+
+    joiner: Callable[[Any, Any], Any]
+    left: bool
+    versioned: bool
+    grace_ms: int | None = None
+
+    @property
+    def internal_stores(self) -> tuple[str, ...]:
+        return () if self.grace_ms is None else (STREAM_TIMES,)
+
+    @property
+    def takes_null_keys(self) -> bool:
+        return self.left
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForeignKeySubscribe(Node):
+    """Sends the rows of a table to the side of their foreign key."""
+
+    foreign_key: Callable[[Any, Any], Any]
+    key_serde: Serde[Any] | None
+    value_serde: Serde[Any] | None
+    foreign_serde: Serde[Any] | None
+    left: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForeignKeyReceive(Node):
+    """Keeps which rows refer to which foreign key."""
+
+    foreign_serde: Serde[Any] | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForeignKeyAnswer(Node):
+    """Answers rows with the foreign row they refer to."""
+
+    key_serde: Serde[Any] | None
+    foreign_value_serde: Serde[Any] | None
+    left: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForeignKeyChange(Node):
+    """Answers all rows that refer to a foreign row that changes.
+
+    `with_itself` if both are rows of the same table, `with_part` if the foreign ones are some of its rows.
+    """
+
+    key_serde: Serde[Any] | None
+    foreign_serde: Serde[Any] | None
+    foreign_value_serde: Serde[Any] | None
+    left: bool
+    with_itself: bool
+    with_part: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForeignKeyResolve(Node):
+    """Makes results of answers."""
+
+    joiner: Callable[[Any, Any], Any]
+    key_serde: Serde[Any] | None
+    value_serde: Serde[Any] | None
+    foreign_value_serde: Serde[Any] | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamForeignKeySelect(Node):
+    """Sends records to the row of their foreign key."""
+
+    foreign_key: Callable[[Any, Any], Any]
+    key_serde: Serde[Any] | None
+    value_serde: Serde[Any] | None
+    left: bool
+
+    @property
+    def takes_null_keys(self) -> bool:
+        return self.left
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamForeignKeyJoin(Node):
+    """Joins records with the row of their foreign key."""
+
+    joiner: Callable[[Any, Any], Any]
+    key_serde: Serde[Any] | None
+    value_serde: Serde[Any] | None
+    left: bool
+    versioned: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableCopy(Node):
+    """Keeps the rows of a table once more, for a later stage."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HandOver(Node):
+    """Where the records of a node go into a relay to a later stage, which it shares with others."""
+
+    number: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class TakeOver(Node):
+    """Where they come out of it."""
+
+    number: int

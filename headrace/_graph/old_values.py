@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from headrace._graph.graph import GraphBuilder
-from headrace._graph.nodes import TableFilter, TableMapValues, TableNode, TableSource
+from headrace._graph.nodes import TableFilter, TableJoinMerge, TableMapValues, TableMerge, TableNode, TableSource
 
 
 def send_old_values(graph: GraphBuilder, name: str, *, materialize: bool) -> bool:
@@ -26,6 +26,9 @@ def send_old_values(graph: GraphBuilder, name: str, *, materialize: bool) -> boo
         (parent,) = node.parents
         if not send_old_values(graph, parent, materialize=materialize):
             return False
+    elif isinstance(node, TableJoinMerge | TableMerge):
+        for parent in node.parents:
+            send_old_values(graph, parent, materialize=materialize)
     graph.replace(replace(node, send_old_values=True))
     return True
 

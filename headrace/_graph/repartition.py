@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from headrace._graph.graph import GraphBuilder
-from headrace._graph.names import is_generated
 from headrace._graph.nodes import NullKeyFilter, Sink, Source
 from headrace.serdes import Serde
+
+# What Kafka Streams takes for a generated name here. The names of a cogroup's stores are none: they name the nodes too.
+_GENERATED = re.compile(r"KSTREAM.*-\d{10}")
 
 
 def add_repartition(
@@ -21,7 +24,7 @@ def add_repartition(
 ) -> str:
     """Adds the three nodes after `parent` and returns the name of the source."""
     topic = f"{base}-repartition"
-    generated = is_generated(base)
+    generated = _GENERATED.fullmatch(base) is not None
 
     def name(prefix: str, suffix: str) -> str:
         return graph.names.node(None if generated else f"{topic}-{suffix}", prefix)
@@ -47,7 +50,6 @@ def add_repartition(
     return source_name
 
 
-def skip_repartition(graph: GraphBuilder) -> None:
-    """Uses up the names of a repartition that is not added as there is one already; Kafka Streams does too."""
-    for prefix in ("KSTREAM-SINK-", "KSTREAM-FILTER-", "KSTREAM-SOURCE-"):
-        graph.names.generate(prefix)
+def pass_over_repartition(graph: GraphBuilder) -> None:
+    """Uses up the names of a repartition that is not added because it is there, as Kafka Streams does."""
+    graph.names.skip(3)

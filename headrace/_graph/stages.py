@@ -1,27 +1,31 @@
 """Sub-topologies cut into stages that can run one after another, each once per batch.
 
 A sub-topology is one stage, unless its own output comes back to it through a repartition (a stream joined with a table
-made of that same stream). Then it is cut: nodes behind the repartition, and all that share a store with them, run in a
-later stage, and a relay hands them the records of earlier ones.
+made of that same stream). Then it is cut by levels: nodes behind the repartition run in a later stage, a relay hands
+them the records of earlier ones, and a table of an earlier stage that they look up is kept there once more. A global
+table is part of every stage that reads it.
 """
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from headrace._graph.global_tables import replicated
 from headrace._graph.graph import Graph, SubTopology
-from headrace._graph.nodes import Node, Sink, Source
-from headrace.errors import TopologyError
+from headrace._graph.levels import levels
+from headrace._graph.nodes import HandOver, Node, Sink, Source, TableCopy, TableJoinMerge, TakeOver
+from headrace._graph.rows import worked_out_from
+from headrace._graph.stores import Session, Store, TimestampedKeyValue, TimestampedWindow
 from headrace.serdes import Serde
 
 _Place = tuple[int, int]  # number of the sub-topology, level
 
 
 class Pickled(Serde[Any]):
-    """Any Python value, for relays only: they never leave the application."""
+    """Any Python value, for relays and copies only: they never leave the application."""
 
     def _to_bytes(self, value: Any) -> bytes:
         return pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
@@ -30,51 +34,124 @@ class Pickled(Serde[Any]):
         return pickle.loads(data)  # noqa: S301
 
 
+_PICKLED: dict[str, Any] = {"key_serde": Pickled(), "value_serde": Pickled()}
+
+
 def stages(graph: Graph) -> tuple[SubTopology, ...]:
     """Each stage after all that feed it."""
     home = {node.name: sub.number for sub in graph.sub_topologies for node in sub.nodes}
     cyclic = _cyclic(graph, home)
-    levels = _levels(graph) if cyclic else {}
-    places = {name: (number, levels[name] if number in cyclic else 0) for name, number in home.items()}
-    members: dict[_Place, list[Node]] = {}
-    relays: dict[tuple[str, _Place], str] = {}
-    for node in graph.nodes:
-        place = places[node.name]
-        parents = tuple(
-            parent if places[parent] == place else _relay(parent, places[parent], place, members, relays)
-            for parent in node.parents
-        )
-        members.setdefault(place, []).append(replace(node, parents=parents))
-    return _ordered({place: SubTopology(place[0], tuple(nodes)) for place, nodes in members.items()})
+    found = levels(graph) if cyclic else {}
+    cut = _Cut(graph, {name: (number, found[name] if number in cyclic else 0) for name, number in home.items()})
+    return _ordered(replicated(graph, cut.stages()))
 
 
-def _relay(
-    parent: str,
-    from_place: _Place,
-    to_place: _Place,
-    members: dict[_Place, list[Node]],
-    relays: dict[tuple[str, _Place], str],
-) -> str:
-    """The source, in a later stage, of what a node of an earlier one forwards."""
-    known = relays.get((parent, to_place))
-    if known is not None:
-        return known
-    topic = f"{parent}-relay-{to_place[1]}"
-    pickled = Pickled()
-    sink = Sink(
-        name=f"{topic}-sink",
-        parents=(parent,),
-        topic=topic,
-        key_serde=pickled,
-        value_serde=pickled,
-        internal=True,
-        relay=True,
-    )
-    source = Source(name=f"{topic}-source", topics=(topic,), key_serde=pickled, value_serde=pickled, internal=True)
-    members[from_place].append(sink)
-    members.setdefault(to_place, []).append(source)
-    relays[parent, to_place] = source.name
-    return source.name
+class _Cut:
+    """The stages in the making."""
+
+    def __init__(self, graph: Graph, places: Mapping[str, _Place]) -> None:
+        self._graph = graph
+        self._places = places
+        self._members: dict[_Place, list[Node]] = {}
+        self._copies: dict[_Place, dict[str, Store]] = {}
+        self._relays: dict[tuple[_Place, _Place], list[str]] = {}
+
+    def stages(self) -> dict[_Place, SubTopology]:
+        # Copies first: those who look them up see a change there before they see what follows from it.
+        placed = [self._with_copies(node) for node in self._graph.nodes]
+        for node in placed:
+            place = self._places[node.name]
+            parents = tuple(self._parent(parent, place) for parent in node.parents)
+            self._members.setdefault(place, []).append(replace(node, parents=parents))
+        for (earlier, later), relayed in self._relays.items():
+            handed = tuple(_handed(parent, later) for parent in relayed)
+            topic, serdes = _relay(earlier, later), _PICKLED
+            sink = Sink(name=f"{topic}-sink", parents=handed, topic=topic, internal=True, relay=True, **serdes)
+            source = Source(name=f"{topic}-source", topics=(topic,), internal=True, handed_over=True, **serdes)
+            self._members[earlier].append(sink)
+            self._members[later].append(source)
+        return {
+            place: SubTopology(place[0], tuple(nodes), self._copies.get(place, {}))
+            for place, nodes in self._members.items()
+        }
+
+    def _with_copies(self, node: Node) -> Node:
+        """The node with the stores of its own stage only: of tables of earlier ones, it looks up copies."""
+        place = self._places[node.name]
+        elsewhere = {store for store in node.reads if place not in self._owners(store)}
+        if not elsewhere:
+            return node
+        tables = dict.fromkeys(other for table in node.tables for other in self._elsewhere(table, place))
+        copies = [self._copy(table, place) for table in tables]
+        stores, reads = ([*(s for s in used if s not in elsewhere), *copies] for used in (node.stores, node.reads))
+        return replace(node, stores=tuple(stores), reads=tuple(reads))
+
+    def _owners(self, store: str) -> set[_Place]:
+        return {
+            self._places[node.name] for node in self._graph.nodes if store in node.stores and store not in node.reads
+        }
+
+    def _elsewhere(self, table: str, place: _Place) -> list[str]:
+        """The tables of earlier stages that the rows of a table are worked out from; or it is one itself."""
+        if self._places[table] != place:
+            return [table]
+        before = worked_out_from(self._graph.by_name[table])
+        return [other for name in before for other in self._elsewhere(name, place)]
+
+    def _copy(self, table: str, place: _Place) -> str:
+        """The node, and the store, that keeps the rows of a table of an earlier stage."""
+        name = f"{table}-copy-{place[1]}"
+        copies = self._copies.setdefault(place, {})
+        if table not in copies:
+            changes = self._parent(table, place)
+            copies[table] = copies[changes] = replace(self._like(table), name=name, value_serde=Pickled())
+            copy = TableCopy(name=name, parents=(changes,), stores=(name,), tables=(name,))
+            self._members.setdefault(place, []).append(copy)
+        return name
+
+    def _like(self, table: str) -> Store:
+        """A store as rows like those of the table are kept in: those of windows expire, versions have a history."""
+        node = self._graph.by_name[table]
+        before = [self._like(name) for name in worked_out_from(node)]
+        if not before:
+            store = self._graph.stores[node.stores[0]]
+            return replace(store, told=False) if isinstance(store, TimestampedWindow) else store
+        return _joined(*before) if isinstance(node, TableJoinMerge) else before[0]
+
+    def _parent(self, parent: str, place: _Place) -> str:
+        """The node itself if it is in the same stage, else where, in a later stage, its records come out of a relay.
+
+        All that one stage hands to another goes through one relay: it comes in the order in which it was made.
+        """
+        earlier = self._places[parent]
+        if earlier == place:
+            return parent
+        taken = f"{_handed(parent, place)}-taken"
+        relayed = self._relays.setdefault((earlier, place), [])
+        if parent not in relayed:
+            number = len(relayed)
+            relayed.append(parent)
+            hand_over = HandOver(name=_handed(parent, place), parents=(parent,), number=number)
+            take_over = TakeOver(name=taken, parents=(f"{_relay(earlier, place)}-source",), number=number)
+            self._members.setdefault(earlier, []).append(hand_over)
+            self._members.setdefault(place, []).append(take_over)
+        return taken
+
+
+def _relay(earlier: _Place, later: _Place) -> str:
+    return f"relay-{earlier[0]}-{earlier[1]}-{later[1]}"
+
+
+def _handed(parent: str, later: _Place) -> str:
+    return f"{parent}-relay-{later[1]}"
+
+
+def _joined(left: Store, right: Store) -> Store:
+    """A join has no versions, and its rows stay as long as those of either side."""
+    if isinstance(left, TimestampedWindow | Session) and isinstance(right, TimestampedWindow | Session):
+        return max(left, right, key=lambda side: side.retention_ms)
+    lasting = right if isinstance(left, TimestampedWindow | Session) else left
+    return TimestampedKeyValue(name=lasting.name, key_serde=lasting.key_serde)
 
 
 def _cyclic(graph: Graph, home: Mapping[str, int]) -> set[int]:
@@ -98,55 +175,19 @@ def _reachable(start: int, feeds: Mapping[int, set[int]]) -> set[int]:
     return found
 
 
-def _levels(graph: Graph) -> dict[str, int]:
-    """How many repartitions lie before each node; nodes that share a store wait for the last of them."""
-    sinks = {node.topic: node.name for node in graph.nodes if isinstance(node, Sink) and node.internal}
-    sharing: dict[str, list[str]] = {}
-    for node in graph.nodes:
-        for store in node.stores:
-            sharing.setdefault(store, []).append(node.name)
-    levels = dict.fromkeys(graph.by_name, 0)
-    for _ in range(len(graph.nodes) + 1):
-        before = dict(levels)
-        for node in graph.nodes:
-            levels[node.name] = max(levels[node.name], *_lower_bounds(node, levels, sinks, sharing), 0)
-        if levels == before:
-            return _with_late_sources(graph, levels)
-    message = (
-        "A store is used both before and after a repartition that it feeds itself; such a topology cannot run in one "
-        "pass. Write to a topic with to() and read it back with stream() instead."
-    )
-    raise TopologyError(message)
-
-
-def _lower_bounds(
-    node: Node, levels: Mapping[str, int], sinks: Mapping[str, str], sharing: Mapping[str, list[str]]
-) -> Iterable[int]:
-    yield from (levels[parent] for parent in node.parents)
-    yield from (levels[other] for store in node.stores for other in sharing[store])
-    if isinstance(node, Source) and node.internal:
-        yield from (levels[sinks[topic]] + 1 for topic in node.topics)
-
-
-def _with_late_sources(graph: Graph, levels: dict[str, int]) -> dict[str, int]:
-    """A repartition read only by later nodes is read there, without a relay."""
-    placed = dict(levels)
-    for node in graph.nodes:
-        if isinstance(node, Source):
-            readers = [levels[child] for child in graph.children[node.name] if child != node.dead_letters]
-            placed[node.name] = min(readers, default=levels[node.name])
-            if node.dead_letters is not None:
-                placed[node.dead_letters] = placed[node.name]
-    return placed
-
-
 def _ordered(unordered: Mapping[_Place, SubTopology]) -> tuple[SubTopology, ...]:
-    writers = {sink.topic: place for place, stage in unordered.items() for sink in stage.sinks if sink.internal}
+    writers: dict[str, set[_Place]] = {}
+    for place, stage in unordered.items():
+        for sink in stage.sinks:
+            if sink.internal:
+                writers.setdefault(sink.topic, set()).add(place)
     ordered: list[_Place] = []
     waiting = sorted(unordered)
     while waiting:
         ready = next(
-            place for place in waiting if all(writers[topic] in ordered for topic in unordered[place].internal_topics)
+            place
+            for place in waiting
+            if all(writers[topic] <= set(ordered) for topic in unordered[place].internal_topics)
         )
         ordered.append(ready)
         waiting.remove(ready)

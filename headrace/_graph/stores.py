@@ -39,11 +39,15 @@ class Window(Store):
 
 @dataclass(frozen=True, kw_only=True)
 class TimestampedWindow(Store):
-    """Values with their timestamps by key and window start; `by_key` forgets by the time of each key."""
+    """Values with their timestamps by key and window start; `by_key` forgets by the time of each key.
+
+    A store that is `told` what to forget keeps no times itself.
+    """
 
     retention_ms: int
     window_size_ms: int
     by_key: bool = False
+    told: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,3 +77,8 @@ class Versioned(Store):
     """Values by key and time of validity."""
 
     history_ms: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordBuffer(Store):
+    """Records that wait, in the order of their timestamps."""

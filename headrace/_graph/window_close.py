@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headrace._graph.graph import GraphBuilder
-from headrace._graph.nodes import Node, Source, WindowedAggregate
+from headrace._graph.nodes import WindowedAggregate
 from headrace.errors import TopologyError
 from headrace.windowing import SessionWindows, UnlimitedWindows, Windows
 
@@ -21,7 +21,7 @@ def close_wait_ms(graph: GraphBuilder, table: str) -> int:
         if isinstance(node, WindowedAggregate):
             waits.append(_wait_ms(node.windows, node.name, table))
             continue
-        parents = _parents(graph, node)
+        parents = graph.before(node)
         if not parents:
             message = (
                 f"suppress() of {table}: Suppressed.until_window_closes() was given for a table that comes from "
@@ -32,12 +32,6 @@ def close_wait_ms(graph: GraphBuilder, table: str) -> int:
         waiting += [parent for parent in parents if parent not in seen]
         seen.update(parents)
     return max(waits)
-
-
-def _parents(graph: GraphBuilder, node: Node) -> tuple[str, ...]:
-    if isinstance(node, Source) and node.internal:
-        return graph.writers_of(node.topics)
-    return node.parents
 
 
 def _wait_ms(windows: Windows, aggregation: str, table: str) -> int:

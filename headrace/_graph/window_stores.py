@@ -1,4 +1,4 @@
-"""The store under a windowed aggregation: kept for as long as its windows take records, or longer if asked."""
+"""What lies under a windowed aggregation: the store of its windows, kept while they take records or longer if asked."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 from headrace._graph.names import checked_name
 from headrace._graph.stores import Session, Store, TimestampedWindow, Window
 from headrace.errors import TopologyError
-from headrace.serdes import Serde
-from headrace.windowing import SessionWindows, SlidingWindows, UnlimitedWindows, Windows
+from headrace.serdes import Serde, SessionWindowed, Windowed
+from headrace.windowing import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows, Windows
 
 _FOREVER_MS = 1 << 62
 
@@ -38,8 +38,25 @@ def window_store(
     serdes: dict[str, Any] = {"key_serde": key_serde, "value_serde": value_serde}
     if isinstance(windows, SessionWindows):
         return Session(name=name, retention_ms=retention_ms, **serdes)
-    size_ms = windows.difference_ms if isinstance(windows, SlidingWindows) else windows.size_ms
-    return TimestampedWindow(name=name, retention_ms=retention_ms, window_size_ms=size_ms, **serdes)
+    return TimestampedWindow(name=name, retention_ms=retention_ms, window_size_ms=_size_ms(windows), **serdes)
+
+
+def windowed_key_serde(windows: Windows, key_serde: Serde[Any] | None) -> Serde[Any]:
+    """The serde of the keys of results."""
+    return SessionWindowed(key_serde) if isinstance(windows, SessionWindows) else Windowed(key_serde, _size_ms(windows))
+
+
+def checked_windows(windows: object) -> None:
+    if not isinstance(windows, Windows):
+        message = (
+            f"windowed_by() was given {windows!r}; allowed: TimeWindows, SlidingWindows, SessionWindows, "
+            "UnlimitedWindows."
+        )
+        raise TopologyError(message)
+
+
+def _size_ms(windows: TimeWindows | SlidingWindows | UnlimitedWindows) -> int:
+    return windows.difference_ms if isinstance(windows, SlidingWindows) else windows.size_ms
 
 
 def _shortest_retention_ms(windows: Windows) -> int:

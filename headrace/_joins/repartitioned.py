@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from headrace._graph.repartition import add_repartition, skip_repartition
+from headrace._graph.repartition import add_repartition, pass_over_repartition
 from headrace.serdes import Serde
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def repartitioned(
     named = stream._node if base is None else base
     known = stream._graph.source_of((f"{named}-repartition",))
     if known is not None and (known.key_serde, known.value_serde) == (keys, values):
-        skip_repartition(stream._graph)
+        pass_over_repartition(stream._graph)
         return stream._handle(known.name, keys, values, repartition_required=False)
     source = add_repartition(stream._graph, stream._node, named, key_serde=keys, value_serde=values)
     return stream._handle(source, keys, values, repartition_required=False)

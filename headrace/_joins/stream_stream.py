@@ -71,6 +71,7 @@ def join_streams(left: KStream[Any, Any], right: KStream[Any, Any], join: Join) 
         )
         graph.add(node)
     graph.add(PassThrough(name=merge, parents=tuple(side.join for side in sides)))
+    graph.copartition(join.operation, left._node, right._node)
     return left._handle(merge, keys, None, repartition_required=False)
 
 

@@ -8,9 +8,12 @@ from functools import partial
 from typing import Any
 
 from headrace._core import operators as ops
-from headrace._core.columnar.compile import columnar_forms
+from headrace._core.columnar.compile import Stores, columnar_forms
 from headrace._core.columnar.join_forms import join_forms
 from headrace._core.context import Collector, TaskContext
+from headrace._core.decoding import Decoder
+from headrace._core.error_policy import ErrorPolicy
+from headrace._core.global_tables import GlobalTables
 from headrace._core.metrics import Metrics
 from headrace._core.operator import Operator
 from headrace._core.operators.source import Source
@@ -19,9 +22,11 @@ from headrace._core.task import Task
 from headrace._graph import nodes
 from headrace._graph.graph import Graph, SubTopology
 from headrace._graph.stages import stages
+from headrace._graph.stores import Store
 from headrace._runtime.defaults import Defaults
 from headrace._runtime.operators import operator_for
-from headrace._runtime.stores import make_store
+from headrace._runtime.rows import rows_of
+from headrace._runtime.stores import make_global_rows, make_store
 from headrace._state.api import ByteStore
 from headrace.config import StreamsConfig
 from headrace.timestamps import Extractor, fail_on_invalid_timestamp
@@ -32,12 +37,16 @@ TASK = "$task"
 
 @dataclass(frozen=True)
 class TaskBlueprint:
-    """Everything needed to make the tasks of one sub-topology, on any machine."""
+    """Everything needed to make the tasks of one sub-topology, on any machine.
+
+    `counted_tables` are the global topics of which it is the first reader: its first task counts their records.
+    """
 
     graph: Graph
     sub: SubTopology
     defaults: Defaults
     application_id: str
+    counted_tables: frozenset[str]
 
     @property
     def has_processors(self) -> bool:
@@ -57,10 +66,15 @@ class TaskBlueprint:
         """Extractors that are more than the record's own timestamp, by topic."""
         found: dict[str, Extractor] = {}
         for source in self.sub.sources:
-            extractor = source.timestamp_extractor or self.defaults.extractor
+            default = fail_on_invalid_timestamp if source.is_global else self.defaults.extractor
+            extractor = source.timestamp_extractor or default
             if not source.internal and extractor is not fail_on_invalid_timestamp:
                 found.update(dict.fromkeys(source.topics, extractor))
         return found
+
+    def spec(self, name: str) -> Store:
+        """The description of a store of this sub-topology."""
+        return self.graph.stores.get(name) or next(copy for copy in self.sub.copies.values() if copy.name == name)
 
     @property
     def stores(self) -> tuple[str, ...]:
@@ -92,34 +106,53 @@ class TaskBlueprint:
         life they take up instead.
         """
         typed = self._typed(stores, self.sub.stores) | {name: stores[name] for name in self.internal_stores}
-        context = self._context(partition, collector, typed, metrics, places, system_time_ms)
+        context = self._context(partition, collector, typed, metrics, places, self.sub.nodes, system_time_ms)
+        context.global_tables = self._tables_of_processors(stores)
         built = {node.name: operator_for(node, self.defaults) for node in self.sub.nodes}
+        context.errors.guard(built.values())
         for name, operator in built.items():
             operator.connect([built[child] for child in self.sub.children[name]])
-        sources: dict[str, Source] = {}
-        for node in self.sub.sources:
-            operator = built[node.name]
-            assert isinstance(operator, Source)
-            sources.update(dict.fromkeys(node.topics, operator))
         times = stores.get(PARTITION_TIMES)
-        in_columns = columnar and not self.has_processors
-        forms = columnar_forms(sources, typed) if in_columns else {}
-        joins = join_forms(sources, typed) if in_columns else {}
+        sources, global_sources = (self._sources(built, is_global=is_global) for is_global in (False, True))
+        counted = self.counted_tables if partition == 0 else frozenset[str]()
+        tables = GlobalTables(context, Decoder(context, global_sources, self.extractors, times), counted)
+        forms, joins = {}, {}
+        if columnar and not self.has_processors:
+            handlers = self.defaults.error_handlers
+            user_functions = not handlers.skip_results
+            forms = columnar_forms(sources, Stores(typed, context.tables), user_functions=user_functions)
+            joins = join_forms(sources, typed) if handlers.all_fail else {}
         processors: Callable[[], Processors] | None = None
         if self.has_processors:
             users = [operator for operator in built.values() if isinstance(operator, ops.UserProcessor)]
             processors = partial(Processors, context, users, stores[TASK], revive)
-        return Task(context, list(built.values()), sources, forms, joins, self.extractors, times, processors)
+        decoder = Decoder(context, sources, self.extractors, times)
+        return Task(context, list(built.values()), decoder, forms, tables, joins, processors)
 
-    def operator_on(self, node: nodes.Node, partition: int, stores: Mapping[str, ByteStore]) -> Operator:
+    def operator_on(self, name: str, partition: int, stores: Mapping[str, ByteStore]) -> Operator:
         """One operator by itself on the stores of a task: to be asked about them, not to be run."""
+        node = self.sub.by_name[name]
         typed = self._typed(stores, node.stores) | {name: stores[name] for name in node.internal_stores}
         operator = operator_for(node, self.defaults)
-        operator.init(self._context(partition, _Nowhere(), typed, Metrics(), ()))
+        operator.init(self._context(partition, _Nowhere(), typed, Metrics(), (), (node,)))
         return operator
 
+    def _sources(self, built: Mapping[str, Operator], *, is_global: bool) -> dict[str, Source]:
+        """The sources by their topics: of topics that each task has whole, or of the others."""
+        found: dict[str, Source] = {}
+        for node in self.sub.sources:
+            operator = built[node.name]
+            assert isinstance(operator, Source)
+            if node.is_global == is_global:
+                found.update(dict.fromkeys(node.topics, operator))
+        return found
+
+    def _tables_of_processors(self, stores: Mapping[str, ByteStore]) -> dict[str, Any]:
+        specs = [self.graph.stores[name] for node in self.sub.of_type(nodes.Process) for name in node.global_stores]
+        return {spec.name: make_global_rows(spec, stores[spec.name], self.defaults.serdes(spec)) for spec in specs}
+
     def _typed(self, stores: Mapping[str, ByteStore], names: Sequence[str]) -> dict[str, Any]:
-        specs = [self.graph.stores[name] for name in names]
+        specs = [self.spec(name) for name in names]
         return {spec.name: make_store(spec, stores[spec.name], self.defaults.serdes(spec)) for spec in specs}
 
     def _context(
@@ -129,9 +162,10 @@ class TaskBlueprint:
         stores: Mapping[str, Any],
         metrics: Metrics,
         places: Sequence[tuple[str, int]],
+        running: Sequence[nodes.Node],
         system_time_ms: int = 0,
     ) -> TaskContext:
-        return TaskContext(
+        context = TaskContext(
             f"{self.sub.number}_{partition}",
             self.application_id,
             collector,
@@ -139,8 +173,11 @@ class TaskBlueprint:
             self.graph.stores.keys(),
             metrics,
             places,
+            {name: rows_of(self.sub, name, stores) for node in running for name in node.tables},
             system_time_ms,
         )
+        context.errors = ErrorPolicy(context, self.defaults.error_handlers)
+        return context
 
 
 class _Nowhere:
@@ -156,4 +193,9 @@ class _Nowhere:
 def blueprints(graph: Graph, config: StreamsConfig) -> tuple[TaskBlueprint, ...]:
     """One per sub-topology, each after all that feed it."""
     defaults = Defaults.of(config)
-    return tuple(TaskBlueprint(graph, sub, defaults, config.application_id) for sub in stages(graph))
+    made: list[TaskBlueprint] = []
+    read: set[str] = set()
+    for sub in stages(graph):
+        made.append(TaskBlueprint(graph, sub, defaults, config.application_id, frozenset(sub.global_topics) - read))
+        read.update(sub.global_topics)
+    return tuple(made)

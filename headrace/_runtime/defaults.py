@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from headrace._core import operators as ops
+from headrace._core.error_policy import ErrorHandlers
 from headrace._graph import nodes
 from headrace._graph.graph import Graph
 from headrace._graph.stores import Store
@@ -20,13 +21,14 @@ from headrace.timestamps import Extractor
 
 @dataclass(frozen=True)
 class Defaults:
-    """What the configuration decides: serdes and extractor for nodes that name none, what sources refuse, and more."""
+    """What the configuration decides: serdes and extractor for nodes that name none, what is refused, and more."""
 
     key_serde: Serde[Any]
     value_serde: Serde[Any]
     extractor: Extractor
     single_event: bool
     guard: ops.TimestampGuard | None
+    error_handlers: ErrorHandlers
 
     @classmethod
     def of(cls, config: StreamsConfig) -> Defaults:
@@ -36,11 +38,23 @@ class Defaults:
             config.default_timestamp_extractor,
             single_event=not config.writes_old_change_events,
             guard=_guard(config),
+            error_handlers=ErrorHandlers(
+                config.deserialization_exception_handler,
+                config.processing_exception_handler,
+                config.production_exception_handler,
+                config.dead_letter_topic,
+            ),
         )
 
+    def keys(self, given: Serde[Any] | None) -> Serde[Any]:
+        """The serde of keys, where a node names this one or none."""
+        return (given or self.key_serde).with_default(self.key_serde)
+
+    def values(self, given: Serde[Any] | None) -> Serde[Any]:
+        return (given or self.value_serde).with_default(self.value_serde)
+
     def serdes(self, node: nodes.Source | nodes.Sink | Store) -> tuple[Serde[Any], Serde[Any]]:
-        keys, values = self.key_serde, self.value_serde
-        return (node.key_serde or keys).with_default(keys), (node.value_serde or values).with_default(values)
+        return self.keys(node.key_serde), self.values(node.value_serde)
 
     def view(self, graph: Graph, name: str, parts: Sequence[ByteReader]) -> Any:
         """What a query sees of a store of which the tasks hold these parts."""

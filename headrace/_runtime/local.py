@@ -33,13 +33,16 @@ class Message(NamedTuple):
     headers: Headers
 
 
+_Written = tuple[str, Message]
 _Pending = dict[tuple[str, int], list[tuple[Order, Message]]]
+_StorePlace = tuple[int | None, int, str]  # stage, partition, name; a global table is in no stage
 
 
 class LocalRuntime:
     """Tasks of all sub-topologies, created when a partition first gets a record. Repartitions have one partition.
 
-    Those of partition 0 that have processors are there from the start, with or without records.
+    Those of partition 0 that have processors are there from the start, with or without records. Global tables are
+    there once, for all tasks: the first reader's task of partition 0 takes their records in.
     """
 
     def __init__(self, graph: Graph, config: StreamsConfig, wall_clock_ms: int) -> None:
@@ -48,7 +51,7 @@ class LocalRuntime:
         sinks = [sink for blueprint in self._blueprints for sink in blueprint.sub.sinks if sink.internal]
         self._internal = {sink.topic for sink in sinks}
         self._relays = {sink.topic for sink in sinks if sink.relay}
-        self._durable: dict[tuple[int, int, str], MemoryStore] = {}
+        self._durable: dict[_StorePlace, MemoryStore] = {}
         self._offsets: dict[tuple[str, int], int] = {}
         self._ranks: dict[tuple[str, int], int] = {}
         self._counts: Counts = {}
@@ -76,13 +79,15 @@ class LocalRuntime:
         """What operators hold back, as committed; all of them, or the one that the name of it or its store says."""
         found = []
         for node in holding(self._graph, name):
-            stage = next(index for index, blueprint in enumerate(self._blueprints) if node in blueprint.sub.nodes)
+            stage = next(
+                index for index, blueprint in enumerate(self._blueprints) if node.name in blueprint.sub.by_name
+            )
             partitions = sorted(self._partitions(stage))
             found.append(pending(node, tuple(self._pending_in(stage, node, partition) for partition in partitions)))
         return found
 
     def _pending_in(self, stage: int, node: Node, partition: int) -> PendingTask:
-        stores = {store: self._durable[stage, partition, store] for store in self._blueprints[stage].stores}
+        stores = {store: self._durable[place] for store, place in self._places(stage, partition).items()}
         return pending_in_task(self._blueprints[stage], node, partition, stores)
 
     def pipe(self, topic: str, partition: int, message: Message) -> None:
@@ -92,12 +97,15 @@ class LocalRuntime:
             place, message = (waiting[0][0], partition), waiting.popleft()[1]
             offset = self._offsets[place] = self._offsets.get(place, -1) + 1
             order = Order.of_partition(self._rank(place), offset, np.array([message.timestamp_ms], np.int64))
-            waiting += self._step({place: [(order, message)]})
+            tables, others = self._step({place: [(order, message)]})
+            waiting.extendleft(reversed(tables))
+            waiting.extend(others)
 
     def advance(self, milliseconds: int) -> None:
         """Moves the wall clock and runs the punctuations that are then due, and all that follows from them."""
         self.wall_clock_ms += milliseconds
-        for topic, message in self._step({}, tick=True):
+        tables, others = self._step({}, tick=True)
+        for topic, message in (*tables, *others):
             self.pipe(topic, 0, message)
 
     def close(self) -> None:
@@ -105,8 +113,8 @@ class LocalRuntime:
         for task in tasks.values():
             task.close()
 
-    def _step(self, pending: _Pending, *, tick: bool = False) -> list[tuple[str, Message]]:
-        """One commit. Returns what was written to topics that are read."""
+    def _step(self, pending: _Pending, *, tick: bool = False) -> tuple[list[_Written], list[_Written]]:
+        """One commit. Returns what was written to topics that are read: those of global tables, and others."""
         try:
             produced = self._process(pending, tick=tick)
         except Exception:
@@ -116,17 +124,21 @@ class LocalRuntime:
         for topic, written in produced:
             self.outputs.setdefault(topic, []).append(written)
             self._counts = total([self._counts, {f"topic {topic}": {"records_out": 1}}])
-        return [(topic, written) for topic, written in produced if topic in self._graph.source_topics]
+        tables = self._graph.global_topics
+        read = [one for one in produced if one[0] in self._graph.source_topics]
+        return [one for one in read if one[0] in tables], [one for one in read if one[0] not in tables]
 
     def _commit(self) -> None:
         for task in self._tasks.values():
             self._counts = total([self._counts, task.commit()])
 
-    def _process(self, pending: _Pending, *, tick: bool) -> list[tuple[str, Message]]:
-        outputs: list[tuple[str, Message]] = []
+    def _process(self, pending: _Pending, *, tick: bool) -> list[_Written]:
+        outputs: list[_Written] = []
         for stage, blueprint in enumerate(self._blueprints):
-            arrived = {where: pending[where] for where in sorted(pending) if where[0] in blueprint.sub.source_topics}
+            topics = blueprint.sub.source_topics
+            arrived = {where: pending[where] for where in sorted(pending) if where[0] in topics}
             ticking = self._partitions(stage) if tick and blueprint.ticks else set()
+            arrived |= {(topic, 0): pending[topic, p] for topic, p in pending if topic in blueprint.counted_tables}
             for task_partition in sorted({partition for _, partition in arrived} | ticking):
                 inputs = {name: records for (name, p), records in arrived.items() if p == task_partition}
                 for sink_topic, written_order, written in self._task(stage, task_partition).run(inputs, tick=tick):
@@ -151,10 +163,19 @@ class LocalRuntime:
         if (stage, partition) not in self._tasks:
             blueprint = self._blueprints[stage]
             durable = {
-                name: self._durable.setdefault((stage, partition, name), MemoryStore()) for name in blueprint.stores
+                name: self._durable.setdefault(place, MemoryStore())
+                for name, place in self._places(stage, partition).items()
             }
             self._tasks[stage, partition] = _LocalTask(blueprint, partition, durable, self)
         return self._tasks[stage, partition]
+
+    def _places(self, stage: int, partition: int) -> dict[str, _StorePlace]:
+        """Where the stores of a task are kept."""
+        tables = self._graph.global_tables
+        return {
+            name: (None, 0, name) if name in tables else (stage, partition, name)
+            for name in self._blueprints[stage].stores
+        }
 
 
 class _LocalTask:
@@ -164,6 +185,7 @@ class _LocalTask:
         self, blueprint: TaskBlueprint, partition: int, durable: dict[str, MemoryStore], runtime: LocalRuntime
     ) -> None:
         self._runtime = runtime
+        self._handed_over = blueprint.sub.handed_over
         self._durable = durable
         self._stores = {name: OverlayStore(store) for name, store in durable.items()}
         self._metrics = Metrics()
@@ -189,7 +211,9 @@ class _LocalTask:
         self, inputs: dict[str, list[tuple[Order, Message]]], *, tick: bool
     ) -> Iterator[tuple[str, Order, Message]]:
         self._task.context.system_time_ms = self._runtime.wall_clock_ms
-        for _ in self._task.process([_chunk(topic, records) for topic, records in inputs.items()]):
+        handed_over = self._handed_over
+        chunks = [_chunk(topic, records, handed_over=topic in handed_over) for topic, records in inputs.items()]
+        for _ in self._task.process(chunks):
             pass
         yield from self._taken()
         if tick:
@@ -212,7 +236,7 @@ class _LocalTask:
         return self._metrics.drain()
 
 
-def _chunk(topic: str, records: list[tuple[Order, Message]]) -> Chunk:
+def _chunk(topic: str, records: list[tuple[Order, Message]], *, handed_over: bool) -> Chunk:
     orders = Order(*(np.concatenate(columns) for columns in zip(*(order for order, _ in records), strict=True)))
     messages = [message for _, message in records]
     headers = [message.headers for message in messages]
@@ -222,4 +246,4 @@ def _chunk(topic: str, records: list[tuple[Order, Message]]) -> Chunk:
         [message.timestamp_ms for message in messages],
         headers if any(headers) else None,
     )
-    return Chunk(topic, orders, np.array(columns.timestamps, np.int64), lambda: columns)
+    return Chunk(topic, orders, np.array(columns.timestamps, np.int64), lambda: columns, handed_over=handed_over)

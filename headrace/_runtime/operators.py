@@ -39,7 +39,7 @@ def _windowed_aggregate(node: nodes.WindowedAggregate) -> Operator:
         key_times=_key_times(node, node.name),
         open_windows=nodes.open_windows(node.name) if node.emit_on_close else None,
         late_sink=node.late_sink,
-        idle=_idle(node.idle_ms, node.name),
+        idle=_idle(node.idle_ms, node.name, node.sharing),
         send_old_values=node.send_old_values,
     )
     match node.windows:
@@ -60,8 +60,10 @@ def _key_times(node: nodes.Node, operator: str) -> str | None:
     return times if times in node.stores else None
 
 
-def _idle(idle_ms: int | None, operator: str) -> IdleSettings | None:
-    return None if idle_ms is None else IdleSettings(idle_ms, nodes.idle_keys(operator))
+def _idle(idle_ms: int | None, operator: str, beside: tuple[str, ...] = ()) -> IdleSettings | None:
+    if idle_ms is None:
+        return None
+    return IdleSettings(idle_ms, nodes.idle_keys(operator), tuple(map(nodes.idle_keys, beside)))
 
 
 def _stream_join(node: nodes.StreamJoin) -> Operator:
@@ -97,13 +99,30 @@ def _suppress(node: nodes.Suppress) -> Operator:
     return ops.TableSuppress(node.name, settings)
 
 
+def _stream_table_join(node: nodes.StreamTableJoin) -> Operator:
+    (table,) = node.tables
+    if node.grace_ms is None:
+        return ops.StreamTableJoin(node.name, table, node.joiner, left=node.left, versioned=node.versioned)
+    return ops.StreamTableGraceJoin(
+        node.name,
+        table,
+        node.joiner,
+        left=node.left,
+        grace_ms=node.grace_ms,
+        store=node.stores[0],
+        stream_times=nodes.STREAM_TIMES,
+    )
+
+
 def _own_store(node: nodes.Node) -> str | None:
     return node.stores[0] if node.stores else None
 
 
 _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
     nodes.Source: lambda node, defaults: ops.Source(
-        node.name, *defaults.serdes(node), None if node.internal else defaults.guard, node.dead_letters
+        node.name,
+        *defaults.serdes(node),
+        None if node.internal or node.is_global else defaults.guard,
     ),
     nodes.Sink: lambda node, defaults: ops.Sink(node.name, node.topic, *defaults.serdes(node)),
     nodes.Filter: lambda node, _: ops.StreamFilter(node.name, node.predicate, keep=node.keep),
@@ -128,6 +147,7 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
     nodes.StreamReduce: lambda node, _: ops.StreamReduce(
         node.name, node.stores[0], node.reducer, send_old_values=node.send_old_values
     ),
+    nodes.TableMerge: lambda node, _: ops.PassThrough(node.name),
     nodes.WindowedAggregate: lambda node, _: _windowed_aggregate(node),
     nodes.TableSource: lambda node, _: _table_source(node),
     nodes.TableFilter: lambda node, _: ops.TableFilter(
@@ -156,6 +176,74 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
     nodes.TableReduce: lambda node, _: ops.TableReduce(
         node.name, node.stores[0], node.adder, node.subtractor, send_old_values=node.send_old_values
     ),
-    nodes.Process: lambda node, _: ops.UserProcessor(node.name, node.factory, node.stores, fixed_key=node.fixed_key),
+    nodes.TableJoin: lambda node, _: ops.TableJoin(
+        node.name,
+        node.tables[0],
+        node.joiner,
+        ops.JoinSide(node.is_left, node.optional, node.other_optional),
+        send_old_values=node.send_old_values,
+    ),
+    nodes.TableJoinMerge: lambda node, _: ops.TableJoinMerge(node.name, _own_store(node)),
+    nodes.StreamTableJoin: lambda node, _: _stream_table_join(node),
+    nodes.ForeignKeySubscribe: lambda node, defaults: ops.ForeignKeySubscribe(
+        node.name,
+        node.foreign_key,
+        defaults.keys(node.key_serde),
+        defaults.values(node.value_serde),
+        defaults.keys(node.foreign_serde),
+        left=node.left,
+    ),
+    nodes.ForeignKeyReceive: lambda node, defaults: ops.ForeignKeyReceive(
+        node.name, node.stores[0], defaults.keys(node.foreign_serde)
+    ),
+    nodes.ForeignKeyAnswer: lambda node, defaults: ops.ForeignKeyAnswer(
+        node.name,
+        node.tables[0],
+        defaults.keys(node.key_serde),
+        defaults.values(node.foreign_value_serde),
+        left=node.left,
+    ),
+    nodes.ForeignKeyChange: lambda node, defaults: ops.ForeignKeyChange(
+        node.name,
+        node.stores[0],
+        defaults.keys(node.key_serde),
+        defaults.keys(node.foreign_serde),
+        defaults.values(node.foreign_value_serde),
+        left=node.left,
+        with_itself=node.with_itself,
+        with_part=node.with_part,
+    ),
+    nodes.ForeignKeyResolve: lambda node, defaults: ops.ForeignKeyResolve(
+        node.name,
+        node.joiner,
+        defaults.keys(node.key_serde),
+        defaults.values(node.value_serde),
+        defaults.values(node.foreign_value_serde),
+    ),
+    nodes.StreamForeignKeySelect: lambda node, defaults: ops.StreamForeignKeySelect(
+        node.name,
+        node.foreign_key,
+        defaults.keys(node.key_serde),
+        defaults.values(node.value_serde),
+        left=node.left,
+    ),
+    nodes.StreamForeignKeyJoin: lambda node, defaults: ops.StreamForeignKeyJoin(
+        node.name,
+        node.tables[0],
+        node.joiner,
+        defaults.keys(node.key_serde),
+        defaults.values(node.value_serde),
+        left=node.left,
+        versioned=node.versioned,
+    ),
+    nodes.TableCopy: lambda node, _: ops.TableCopy(node.name),
+    nodes.HandOver: lambda node, _: ops.HandOver(node.name, node.number),
+    nodes.TakeOver: lambda node, _: ops.TakeOver(node.name, node.number),
+    nodes.StreamGlobalJoin: lambda node, _: ops.StreamGlobalJoin(
+        node.name, node.global_stores[0], node.key_selector, node.joiner, left=node.left
+    ),
+    nodes.Process: lambda node, _: ops.UserProcessor(
+        node.name, node.factory, node.stores, node.global_stores, fixed_key=node.fixed_key
+    ),
     nodes.TableToStream: lambda node, _: ops.TableToStream(node.name),
 }

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from headrace._graph.graph import Graph
-from headrace._graph.nodes import Node, StreamJoin, Suppress, WindowedAggregate
+from headrace._graph.nodes import Node, StreamJoin, StreamTableJoin, Suppress, WindowedAggregate
 from headrace._runtime.assemble import TaskBlueprint
 from headrace._state.api import ByteReader, ByteStore
 from headrace.errors import StateError, known_names, nearest
@@ -31,8 +31,8 @@ def holding(graph: Graph, name: str | None) -> tuple[Node, ...]:
         "holds nothing back" if name in graph.stores or name in graph.by_name else "is neither a store nor an operator"
     )
     message = (
-        f"{name!r} {what}.{nearest(name, stores)} Results are held back by suppress(...), by left and outer joins of "
-        f"streams, and by windows with EmitStrategy.on_window_close(). {known}"
+        f"{name!r} {what}.{nearest(name, stores)} Results are held back by suppress(...), by windows with "
+        f"EmitStrategy.on_window_close(), and by joins whose records wait. {known}"
     )
     raise StateError(message)
 
@@ -45,7 +45,7 @@ def pending_in_task(
     blueprint: TaskBlueprint, node: Node, partition: int, stores: Mapping[str, ByteReader]
 ) -> PendingTask:
     """What a node holds back in the task of one partition, which has these stores."""
-    operator = blueprint.operator_on(node, partition, cast("Mapping[str, ByteStore]", stores))
+    operator = blueprint.operator_on(node.name, partition, cast("Mapping[str, ByteStore]", stores))
     told = operator.pending()
     assert told is not None
     return told
@@ -58,6 +58,8 @@ def _holds_back(node: Node) -> bool:
             return node.unjoined is not None and node.is_left
         case WindowedAggregate():
             return node.emit_on_close
+        case StreamTableJoin():
+            return node.grace_ms is not None
     return isinstance(node, Suppress)
 
 

@@ -8,14 +8,17 @@ from typing import Any, NamedTuple, cast
 from headrace._graph import stores
 from headrace._graph.graph import Graph
 from headrace._state.api import ByteReader, ByteStore
-from headrace._state.clocks import KeyClock, RetentionClock, StoreClock
+from headrace._state.clocks import KeyClock, RetentionClock, StoreClock, ToldClock
 from headrace._state.combined import CombinedReader
+from headrace._state.global_rows import GlobalRows
 from headrace._state.readonly import ReadOnlyKeyValueStore, ReadOnlyTimestampedStore
+from headrace._state.readonly_records import ReadOnlyRecordBuffer
 from headrace._state.readonly_session import ReadOnlySessionStore
 from headrace._state.readonly_suppress import ReadOnlySuppressBuffer
 from headrace._state.readonly_unjoined import ReadOnlyUnjoinedStore
 from headrace._state.readonly_versioned import ReadOnlyVersionedStore
 from headrace._state.readonly_window import ReadOnlyWindowStore
+from headrace._state.record_buffer import RecordBuffer
 from headrace._state.session_store import SessionStore
 from headrace._state.stores import KeyValueStore, TimestampedKeyValueStore
 from headrace._state.suppress_buffer import SuppressBuffer
@@ -51,6 +54,11 @@ def make_store(spec: stores.Store, contents: ByteStore, serdes: _Serdes) -> Any:
     return _KINDS[type(spec)].make(spec, contents, serdes)
 
 
+def make_global_rows(spec: stores.Store, contents: ByteStore, serdes: _Serdes) -> GlobalRows[Any, Any]:
+    """A global table as the processors of one task see it."""
+    return GlobalRows(contents, *serdes, name=spec.name)
+
+
 def make_view(spec: stores.Store, parts: Sequence[ByteReader], serdes: _Serdes) -> Any:
     """What a query sees of a store: reads only, over the tasks that hold a part of it."""
     readable = cast("Sequence[ByteStore]", parts)  # views never write
@@ -79,7 +87,7 @@ def _window(spec: stores.Window, contents: ByteStore, serdes: _Serdes) -> Window
 def _timestamped_window(
     spec: stores.TimestampedWindow, contents: ByteStore, serdes: _Serdes
 ) -> TimestampedWindowStore[Any, Any]:
-    clock = _clock(spec, contents)
+    clock = ToldClock(spec.retention_ms) if spec.told else _clock(spec, contents)
     return TimestampedWindowStore(contents, clock, *serdes, window_size_ms=spec.window_size_ms, name=spec.name)
 
 
@@ -93,6 +101,10 @@ def _clock(spec: stores.Window | stores.TimestampedWindow | stores.Session, cont
 
 def _suppress_buffer(spec: stores.SuppressBuffer, contents: ByteStore, serdes: _Serdes) -> SuppressBuffer[Any, Any]:
     return SuppressBuffer(contents, *serdes, each_key=spec.by_key, name=spec.name)
+
+
+def _records(spec: stores.RecordBuffer, contents: ByteStore, serdes: _Serdes) -> RecordBuffer[Any, Any]:
+    return RecordBuffer(contents, *serdes, name=spec.name)
 
 
 def _unjoined(spec: stores.Unjoined, contents: ByteStore, serdes: _Serdes) -> UnjoinedStore[Any]:
@@ -120,6 +132,7 @@ _KINDS: dict[type[stores.Store], _Kind] = {
     stores.TimestampedWindow: _side_by_side(_timestamped_window, ReadOnlyWindowStore),
     stores.Session: _side_by_side(_session, ReadOnlySessionStore),
     stores.SuppressBuffer: _side_by_side(_suppress_buffer, ReadOnlySuppressBuffer),
+    stores.RecordBuffer: _side_by_side(_records, ReadOnlyRecordBuffer),
     stores.Unjoined: _side_by_side(_unjoined, ReadOnlyUnjoinedStore),
     stores.Versioned: _side_by_side(_versioned, ReadOnlyVersionedStore),
 }

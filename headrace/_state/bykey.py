@@ -1,16 +1,15 @@
 """Entries by key and time where every key has a clock of its own: all times of a key lie together.
 
-Nothing can be removed for all keys at once; instead a put that moves a key's time on removes what it makes expire.
-What is there is therefore alive, and reads need no clock.
+Nothing can be removed for all keys at once; instead a put that moves a key's time on removes what it makes expire, or
+the owner who keeps the times tells what to forget. What is there is therefore alive, and reads need no clock.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import compress
 
 from headrace._state.api import ByteStore
-from headrace._state.clocks import UNKNOWN, KeyClock
+from headrace._state.clocks import UNKNOWN, KeyClock, ToldClock
 from headrace._state.composite import ENTRY, KEY_TIME, TIME_SIZE, beyond, clamped, escaped, time_at, time_bytes
 
 _FEW = 4  # places are asked for one by one, and more searched for
@@ -19,7 +18,7 @@ _FEW = 4  # places are asked for one by one, and more searched for
 class EntriesByKey:
     """Values by key, time and `rest_size` further bytes. See `TimedEntries` for what the methods promise."""
 
-    def __init__(self, contents: ByteStore, clock: KeyClock, rest_size: int) -> None:
+    def __init__(self, contents: ByteStore, clock: KeyClock | ToldClock, rest_size: int) -> None:
         self._contents = contents
         self._clock = clock
         self._observe = clock.observe
@@ -45,39 +44,23 @@ class EntriesByKey:
     def places(self, keys: Sequence[bytes], times_ms: Sequence[int]) -> list[bytes]:
         return [ENTRY + escaped(key) + time_bytes(time_ms) for key, time_ms in zip(keys, times_ms, strict=True)]
 
-    def put_many(
-        self,
-        keys: Sequence[bytes],
-        times_ms: Sequence[int],
-        places: Sequence[bytes],
-        raws: Iterable[bytes],
-        fresh: Iterable[bool],
-        step_ms: int,
-    ) -> None:
-        first_of: dict[bytes, int] = {}
-        last_of: dict[bytes, int] = {}
-        # One that was there moved its key's time when it came.
-        for key, time_ms in compress(zip(keys, times_ms, strict=True), fresh):
-            if key not in last_of:
-                first_of[key] = last_of[key] = time_ms
-            elif time_ms > last_of[key]:
-                last_of[key] = time_ms
-            elif time_ms < first_of[key]:
-                first_of[key] = time_ms
+    def put_many(self, times_ms: Sequence[int], places: Sequence[bytes], raws: Iterable[bytes]) -> None:  # noqa: ARG002
         self._contents.put_many(zip(places, raws, strict=True))
+
+    def forget(self, spans: Iterable[tuple[bytes, int, int]], step_ms: int) -> None:
+        """Removes entries without further bytes: of each key, those of a span of times, both ends inclusive.
+
+        All times ever put are multiples of `step_ms`.
+        """
         expired: list[bytes] = []
         suspects: list[bytes] = []
-        for (key, last_ms), before in zip(last_of.items(), self._clock.observe_many(last_of), strict=True):
-            oldest_ms = first_of[key] if before == UNKNOWN else before - self._retention_ms + 1
-            newest_ms = last_ms - self._retention_ms
-            if last_ms <= before or newest_ms < max(oldest_ms, 0):
-                continue
+        for key, from_ms, to_ms in spans:
             prefix = ENTRY + escaped(key)
-            steps = range(-(-max(oldest_ms, 0) // step_ms) * step_ms, newest_ms + 1, step_ms)
+            steps = range(-(-max(from_ms, 0) // step_ms) * step_ms, to_ms + 1, step_ms)
             if len(steps) <= _FEW:
                 suspects += [prefix + time_bytes(time_ms) for time_ms in steps]
             else:
-                expired += self._places_within(prefix, oldest_ms, newest_ms)
+                expired += self._places_within(prefix, from_ms, to_ms)
         found = self._contents.get_many(suspects)
         expired += [place for place, raw in zip(suspects, found, strict=True) if raw is not None]
         # All at once: a delete between two searches would have the next one order what changed anew.

@@ -6,7 +6,6 @@ store they belong to, so they are as durable as its entries.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Protocol
 
 from headrace._state.api import ByteStore
@@ -89,13 +88,18 @@ class KeyClock:
             self._contents.put(KEY_TIME + key, time_bytes(time_ms))
         return before
 
-    def observe_many(self, times_ms: Mapping[bytes, int]) -> list[int]:
-        """`observe` for one time of each of many keys."""
-        places = [KEY_TIME + key for key in times_ms]
-        before = [UNKNOWN if raw is None else time_at(raw, 0) for raw in self._contents.get_many(places)]
-        self._contents.put_many(
-            (place, time_bytes(time_ms))
-            for place, time_ms, known in zip(places, times_ms.values(), before, strict=True)
-            if time_ms > known
-        )
-        return before
+
+class ToldClock:
+    """A time for every key, kept by the store's owner: who puts nothing that is expired, and tells what to forget.
+
+    So the store keeps no times of its own, and forgets nothing by itself.
+    """
+
+    def __init__(self, retention_ms: int) -> None:
+        self.retention_ms = retention_ms
+
+    def time(self, key: bytes) -> int:  # noqa: ARG002
+        return UNKNOWN
+
+    def observe(self, key: bytes, time_ms: int) -> int:  # noqa: ARG002
+        return time_ms

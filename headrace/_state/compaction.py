@@ -8,7 +8,10 @@ each batch.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
+from itertools import accumulate
+from operator import add
 
 import msgspec
 
@@ -16,6 +19,7 @@ from headrace._state.delta import Columns, Delta, encode_columns
 from headrace._state.durable import DurableTask
 from headrace._state.head import Head, Region, cover
 from headrace._state.keyspace import END, START, key_bounds, place
+from headrace._state.pages import pages
 from headrace._state.snapshot import Snapshot
 
 _MIB = 1 << 20
@@ -95,16 +99,17 @@ def read_from(snapshot: Snapshot, low: bytes, limit: int) -> tuple[Delta, bytes]
         if bounds is None:
             continue
         columns = Columns([], [])
-        for key, value in snapshot.reader(store).range(*bounds):
-            if size >= limit:
-                if columns.keys:
-                    found[store] = columns
-                return found, place(store, key)
-            columns.keys.append(key)
-            columns.values.append(value)
-            size += len(key) + len(value)
-        if columns.keys:
-            found[store] = columns
+        for page in pages(snapshot.reader(store).range(*bounds)):
+            keys, values = zip(*page, strict=True)
+            sizes = list(accumulate(map(add, map(len, keys), map(len, values)), initial=size))
+            fitting = min(bisect_left(sizes, limit), len(page))
+            columns.keys.extend(keys[:fitting])
+            columns.values.extend(values[:fitting])
+            if fitting:
+                found[store] = columns
+            if fitting < len(page):
+                return found, place(store, page[fitting][0])
+            size = sizes[-1]
     return found, END
 
 

@@ -13,6 +13,7 @@ from headrace.errors import StateError
 
 STORE_TIME: Final = b"\x00"
 ENTRY: Final = b"\x01"
+SEQUENCE: Final = b"\x02"
 KEY_TIME: Final = b"\x03"
 SEGMENT_SIZE: Final = b"\x04"
 LATEST: Final = b"\x05"

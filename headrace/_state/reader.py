@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import Any
 
 from headrace._state import longkeys
 from headrace._state.api import prefix_end
 from headrace._state.longkeys import SHARED
+from headrace._state.pages import Entry, pages
+
+_key = itemgetter(0)
 
 
 class LmdbReader:
@@ -41,16 +46,16 @@ class LmdbReader:
         with self._txn.cursor(self._database) as cursor:
             if not (cursor.set_range(start[:SHARED]) if start else cursor.first()):
                 return
-            for key, value in cursor.iternext():
-                if end is not None and key >= end:
+            for page in pages(cursor.iternext()):
+                inside = page
+                if end is not None and page[-1][0] >= end:
+                    inside = page[: bisect_left(page, end, key=_key)]
+                if max(map(len, map(_key, page))) < SHARED:
+                    yield from inside
+                else:
+                    yield from _with_long_keys(inside, start, end)
+                if len(inside) < len(page):
                     return
-                if len(key) < SHARED:
-                    yield key, value
-                    continue
-                for rest, long_value in longkeys.listed(value):
-                    long_key = key + rest
-                    if (start is None or long_key >= start) and (end is None or long_key < end):
-                        yield long_key, long_value
 
     def prefix(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
         return self.range(prefix, prefix_end(prefix))
@@ -58,3 +63,15 @@ class LmdbReader:
     def approximate_len(self) -> int:
         entries: int = self._txn.stat(self._database)["entries"]
         return entries + (self._fetch(self._empty_slot) is not None)
+
+
+def _with_long_keys(entries: list[Entry], start: bytes | None, end: bytes | None) -> Iterator[Entry]:
+    """The entries, with those that share the beginning of a long key in their place."""
+    for key, value in entries:
+        if len(key) < SHARED:
+            yield key, value
+            continue
+        for rest, long_value in longkeys.listed(value):
+            long_key = key + rest
+            if (start is None or long_key >= start) and (end is None or long_key < end):
+                yield long_key, long_value

@@ -64,15 +64,7 @@ class SegmentedEntries:
     def places(self, keys: Sequence[bytes], times_ms: Sequence[int]) -> list[bytes]:
         return [self._place(key, time_ms, b"") for key, time_ms in zip(keys, times_ms, strict=True)]
 
-    def put_many(
-        self,
-        keys: Sequence[bytes],  # noqa: ARG002  all keys share one clock
-        times_ms: Sequence[int],
-        places: Sequence[bytes],
-        raws: Iterable[bytes],
-        fresh: Iterable[bool],  # noqa: ARG002
-        step_ms: int,  # noqa: ARG002
-    ) -> None:
+    def put_many(self, times_ms: Sequence[int], places: Sequence[bytes], raws: Iterable[bytes]) -> None:
         latest_ms = max(times_ms)
         before = self._observe(b"", latest_ms)
         if latest_ms > before and latest_ms >= self._next_expiry_ms:

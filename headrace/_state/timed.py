@@ -7,7 +7,7 @@ from typing import Protocol
 
 from headrace._state.api import ByteStore
 from headrace._state.bykey import EntriesByKey
-from headrace._state.clocks import KeyClock, RetentionClock
+from headrace._state.clocks import KeyClock, RetentionClock, ToldClock
 from headrace._state.segmented import SegmentedEntries
 
 
@@ -41,24 +41,13 @@ class TimedEntries(Entries, Protocol):
         """Where entries without further bytes lie, for `put_many` and reads that know them to be alive."""
         ...
 
-    def put_many(
-        self,
-        keys: Sequence[bytes],
-        times_ms: Sequence[int],
-        places: Sequence[bytes],
-        raws: Iterable[bytes],
-        fresh: Iterable[bool],
-        step_ms: int,
-    ) -> None:
-        """`put` for many entries, none of which would be expired at once; `fresh` are those that were not there.
-
-        All times ever put are multiples of `step_ms`.
-        """
+    def put_many(self, times_ms: Sequence[int], places: Sequence[bytes], raws: Iterable[bytes]) -> None:
+        """`put` for many entries, none of which would be expired at once."""
         ...
 
 
 def timed_entries(contents: ByteStore, clock: RetentionClock, *, rest_size: int = 0) -> TimedEntries:
     """The layout that fits the clock."""
-    if isinstance(clock, KeyClock):
+    if isinstance(clock, KeyClock | ToldClock):
         return EntriesByKey(contents, clock, rest_size)
     return SegmentedEntries(contents, clock, rest_size)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Generic, TypeVar, cast, overload
 
 from headrace._state.api import ByteStore
-from headrace._state.clocks import RetentionClock
+from headrace._state.bykey import EntriesByKey
+from headrace._state.clocks import RetentionClock, ToldClock
 from headrace._state.composite import MAX_TIME, TIME_SIZE, time_at, unescaped
 from headrace._state.listed import listed_entries
 from headrace._state.stores import TIMESTAMP_SIZE, Timestamped, timestamp_of, with_timestamp
@@ -36,6 +37,7 @@ class _Windows(TypedStore[K], Generic[K, S]):
     ) -> None:
         super().__init__(key_serde, value_serde, name)
         self.contents = contents
+        self.clock = clock
         self.window_size_ms = window_size_ms
         self.listed = listed_entries(contents, clock, window_size_ms) if retain_duplicates else None
         self._entries: Entries = self.listed or timed_entries(contents, clock)
@@ -164,6 +166,19 @@ class TimestampedWindowStore(_Windows[K, Timestamped[V]], Generic[K, V]):
     def entries(self) -> TimedEntries:
         """The entries in bytes, for operators that work on many at once."""
         return cast("TimedEntries", self._entries)
+
+    @property
+    def told(self) -> bool:
+        """Whether it forgets what its owner says, by `forget`."""
+        return isinstance(self.clock, ToldClock)
+
+    def forget(self, spans: Iterable[tuple[bytes, int, int]], step_ms: int) -> None:
+        """Removes windows: of each key in bytes, those that start in a span of times, both ends inclusive.
+
+        All windows start at multiples of `step_ms`.
+        """
+        assert isinstance(self._entries, EntriesByKey)
+        self._entries.forget(spans, step_ms)
 
     def put(self, key: K, value: V | None, start_ms: int, timestamp_ms: int) -> None:
         """Stores the value of a window with its timestamp; a value of `None` removes the window."""

@@ -86,7 +86,7 @@ def print_readable(records: Iterator[Stored], keys: Reader, values: Reader, limi
         count += 1
         place = f"{record.partition:>4} {record.offset:>8}  {shown_time(record.timestamp_ms):<23}"
         key, value = shown(keys.read(record.key, strict=False)), shown(values.read(record.value, strict=False))
-        headers = "".join(f"  [{name}={_text(data)}]" for name, data in record.headers)
+        headers = "".join(f"  [{name}={_one_line(_text(data))}]" for name, data in record.headers)
         if screen.is_terminal:
             line = Text.assemble((place, "dim"), "  ", (f"{key:<16}", "cyan"), "  ", value, (headers, "dim"))
             screen.print(line, soft_wrap=True)
@@ -113,6 +113,12 @@ def print_json(records: Iterator[Stored], keys: Reader, values: Reader, limit: i
 
 def _text(data: bytes | None) -> str:
     return "null" if data is None else data.decode(errors="backslashreplace")
+
+
+def _one_line(text: str) -> str:
+    """A text of one line; of several, as a stack trace has, the last one, which says most."""
+    lines = text.splitlines()
+    return text if len(lines) < 2 else f"… {lines[-1]}"
 
 
 def _likely(data: bytes | None) -> str:

@@ -50,7 +50,7 @@ class _Picture:
         width = max(box.x + box.width / 2 for box in everything) + _MARGIN - left
         height = max(box.y + box.height / 2 for box in everything) + _MARGIN
         names = {key: topic for topic, key in self._looped.items()}
-        parts = [shapes.frame(f"Sub-topology {sub.number}", box) for sub, box in self._frames]
+        parts = [shapes.frame(_frame_title(sub), box) for sub, box in self._frames]
         parts += self._edges()
         parts += [shapes.node(node, self._nodes[node.name]) for node in self._graph.nodes]
         for key, box in self._topics.items():
@@ -159,6 +159,10 @@ class _Picture:
                     )
             if isinstance(node, Sink):
                 yield shapes.edge(box, self._topics[node.topic], self._bends.get((node.name, _inner(node.topic)), []))
+
+
+def _frame_title(sub: SubTopology) -> str:
+    return f"Sub-topology {sub.number}{': global table' if sub.is_global else ''}"
 
 
 def _inner(topic: str) -> str:

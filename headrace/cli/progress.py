@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from headrace._core.metrics import Counts
 from headrace._graph.graph import Graph
 from headrace._graph.nodes import Source
 from headrace._runtime.spark.counters import CounterFile
@@ -22,6 +23,7 @@ class Snapshot:
     batches: int
     records_in: int
     records_out: int
+    dead_letters: int
     waiting: int | None
 
     def since(self, start: Snapshot) -> Snapshot:
@@ -30,6 +32,7 @@ class Snapshot:
             self.batches - start.batches,
             self.records_in - start.records_in,
             self.records_out - start.records_out,
+            self.dead_letters - start.dead_letters,
             self.waiting,
         )
 
@@ -42,6 +45,7 @@ class Meter:
         self._sources = [node for node in graph.nodes if isinstance(node, Source) and not node.internal]
         self._topics = graph.source_topics
         self._sinks = graph.sink_topics
+        self._dead_letters = config.dead_letter_topic
         self._counters = CounterFile(config.state_dir)
         self._checkpoint = config.state_dir / "checkpoint"
         self._log = TopicLog(config.topics_dir)
@@ -51,7 +55,8 @@ class Meter:
         return Snapshot(
             batches=self._counters.last_batch() + 1,
             records_in=sum(counts.get(source.name, {}).get("records_in", 0) for source in self._sources),
-            records_out=sum(counts.get(f"topic {topic}", {}).get("records_out", 0) for topic in self._sinks),
+            records_out=sum(_written(counts, topic) for topic in self._sinks),
+            dead_letters=0 if self._dead_letters is None else _written(counts, self._dead_letters),
             waiting=self._waiting(),
         )
 
@@ -90,6 +95,10 @@ class Rate:
             self._seen.popleft()
         then_s, before = self._seen[0]
         return (records - before) / (now_s - then_s) if now_s > then_s else 0.0
+
+
+def _written(counts: Counts, topic: str) -> int:
+    return counts.get(f"topic {topic}", {}).get("records_out", 0)
 
 
 def _numbers(directory: Path) -> list[int]:

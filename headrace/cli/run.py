@@ -7,7 +7,7 @@ import time
 from types import FrameType
 from typing import Any, Self
 
-from headrace._runtime.spark.plan import partition_counts
+from headrace._graph.partitions import partition_counts
 from headrace.cli.background import Background
 from headrace.cli.console import console, counted
 from headrace.cli.display import Show, progress
@@ -123,5 +123,6 @@ def _summary(config: StreamsConfig, done: Snapshot, took_s: float, *, stopped: b
         return f"{head}: no new records{waiting}."
     speed = done.records_in / max(took_s, 0.001)
     rate = f" ({speed:,.0f} records/s)" if speed >= 1 else ""
-    figures = f"{counted(done.records_in, 'record')} in, {done.records_out:,} out"
+    dead = f", {counted(done.dead_letters, 'dead letter')} in {config.dead_letter_topic!r}" if done.dead_letters else ""
+    figures = f"{counted(done.records_in, 'record')} in, {done.records_out:,} out{dead}"
     return f"{head}: {figures}, {counted(done.batches, 'batch', 'batches')} in {took_s:.1f} s{rate}{waiting}."

@@ -39,9 +39,9 @@ def frame(text: str, box: Box) -> str:
 
 
 def node_size(node: Node) -> tuple[float, float]:
-    stores = [_store_width(store) + 16 for store in node.stores]
+    stores = [_store_width(store) + 16 for store in _stores(node)]
     width = max([120.0, _text_width(title(node)) + 32, len(subtitle(node)) * 6.1 + 28, *stores])
-    return width, 48.0 + 24 * len(node.stores) + (4 if node.stores else 0)
+    return width, 48.0 + 24 * len(stores) + (4 if stores else 0)
 
 
 def node(node: Node, box: Box) -> str:
@@ -50,7 +50,7 @@ def node(node: Node, box: Box) -> str:
         f'<text class="name" x="{box.x:.1f}" y="{top + 20:.1f}">{escape(title(node))}</text>'
         f'<text class="kind" x="{box.x:.1f}" y="{top + 36:.1f}">{escape(subtitle(node))}</text>'
     )
-    stores = "".join(_store(name, box.x, top + 57 + 24 * index) for index, name in enumerate(node.stores))
+    stores = "".join(_store(name, box.x, top + 57 + 24 * index) for index, name in enumerate(_stores(node)))
     hint = escape(f"{node.name}: {kind(node)}")
     return f'<g class="{_style(node)}"><title>{hint}</title>{_rect(box, radius=8)}{texts}{stores}</g>'
 
@@ -71,6 +71,10 @@ def _style(node: Node) -> str:
     if isinstance(node, Sink):
         return "sink"
     return "stateful" if node.stores else "step"
+
+
+def _stores(node: Node) -> tuple[str, ...]:
+    return (*node.stores, *node.global_stores)
 
 
 def _store(name: str, x: float, y: float) -> str:

@@ -48,6 +48,7 @@ class _Sketch:
             branch = tree.add(Text.assemble(("repartition ", "dim"), (node.topic, "yellow")))
             self._add_children(branch, self._readers[node.topic])
             return
-        stores = f"  store {', '.join(node.stores)}" if node.stores else ""
+        used = (*node.stores, *node.global_stores)
+        stores = f"  store {', '.join(used)}" if used else ""
         label = Text(title(node)).append("" if title(node) == kind(node) else f"  {kind(node)}", style="dim")
         self._add_children(tree.add(label.append(stores, style="magenta")), node)

@@ -32,7 +32,7 @@ _FROM_JSON: dict[type[Serde[Any]], Callable[[Any], Any]] = {serdes.Bytes: base64
 
 def serde_named(name: str) -> Serde[Any]:
     """The serde a user names, in any case."""
-    known = {listed.lower(): listed for listed in serdes.__all__ if listed != "Serde"}
+    known = {listed.lower(): listed for listed in serdes.__all__ if listed not in ("Serde", "Registry")}
     found = known.get(name.lower())
     if found is None:
         message = f"There is no serde {name!r}.{nearest(name, known.values())} Known: {known_names(known.values())}."

@@ -36,7 +36,7 @@ class Serde(Generic[T]):
             return self._to_bytes(value)
         except Exception as error:
             message = f"{self!r} cannot serialize {shortened(value)} of type {type(value).__name__}: {error}"
-            raise SerdeError(message) from error
+            raise _kind(error)(message) from error
 
     def deserialize(self, data: bytes | None) -> T | None:
         """The value of some bytes; `None` stays `None`."""
@@ -46,7 +46,7 @@ class Serde(Generic[T]):
             return self._from_bytes(data)
         except Exception as error:
             message = f"{self!r} cannot deserialize {len(data)} bytes starting {shortened(bytes(data[:24]))}: {error}"
-            raise SerdeError(message) from error
+            raise _kind(error)(message) from error
 
     def deserialize_many(self, column: Sequence[bytes | None]) -> Sequence[T | None]:
         """`deserialize` for a whole column, cheaper than one call per value."""
@@ -79,7 +79,15 @@ class Serde(Generic[T]):
         return hash(type(self))
 
 
+def _kind(error: Exception) -> type[SerdeError]:
+    return type(error) if isinstance(error, SerdeError) else SerdeError
+
+
 def shortened(value: Any, limit: int = 80) -> str:
     """A value's repr, cut to a length that fits an error message."""
-    text = repr(value)
+    return cut(repr(value), limit)
+
+
+def cut(text: str, limit: int) -> str:
+    """A text of at most that length."""
     return text if len(text) <= limit else f"{text[: limit - 1]}…"

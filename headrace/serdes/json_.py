@@ -10,28 +10,20 @@ import pyarrow as pa
 
 from headrace.errors import SerdeError
 from headrace.serdes.base import Serde
+from headrace.serdes.models import holds_models, is_model, json_model, json_plain
 
 T = TypeVar("T")
 
 
-def _plain(value: Any) -> Any:
-    """What a subclass of a number or a text stands for, such as the times of a processor's context."""
-    for kind in (int, float, str):
-        if isinstance(value, kind):
-            return kind(value)
-    message = f"Encoding objects of type {type(value).__name__} is unsupported"
-    raise NotImplementedError(message)
-
-
-_encode = msgspec.json.Encoder(enc_hook=_plain).encode
+encode = msgspec.json.Encoder(enc_hook=json_plain).encode
 
 
 class Json(Serde[T], Generic[T]):
-    """Values as compact JSON: dicts, lists, text, numbers, booleans; dataclasses are written as dicts, sets as lists.
+    """Values as compact JSON: dicts, lists, text, numbers, booleans; typed values are written as dicts, sets as lists.
 
     Args:
-        type: what to read values as: a dataclass, a `msgspec.Struct`, `set[str]`, `list[int]`, ...; what does not fit
-            is refused. Without it, values are read as dicts, lists, text, numbers and booleans.
+        type: what to read values as: a dataclass, a `msgspec.Struct`, a pydantic model, `set[str]`, `list[int]`, ...;
+            what does not fit is refused. Without it, values are read as dicts, lists, text, numbers and booleans.
 
     Example:
         >>> Json().deserialize(Json().serialize({"page": "/", "n": 1}))
@@ -48,10 +40,19 @@ class Json(Serde[T], Generic[T]):
         self._type = type
         self._decode = self._decoder()
 
+    @property
+    def repeatable(self) -> bool:
+        """Whether bytes read, written and read again give the same value; validators of a model may make another."""
+        return not self._has_models
+
     def _decoder(self) -> Callable[[bytes], T]:
-        wanted = Any if self._type is None else self._type
+        wanted: Any = Any if self._type is None else self._type
         try:
-            return msgspec.json.Decoder(wanted).decode
+            self._has_models = holds_models(wanted)
+            if is_model(wanted):
+                validated: Callable[[bytes], T] = wanted.model_validate_json
+                return validated
+            return msgspec.json.Decoder(wanted, dec_hook=json_model if self._has_models else None).decode
         except TypeError as error:
             message = f"Json({self._type!r}): JSON cannot be read as that type: {error}"
             raise SerdeError(message) from error
@@ -59,12 +60,12 @@ class Json(Serde[T], Generic[T]):
     def serialize(self, value: T | None) -> bytes | None:
         """The value as JSON; `None` stays `None`."""
         try:
-            return None if value is None else _encode(value)
+            return None if value is None else encode(value)
         except Exception:
             return super().serialize(value)
 
     def _to_bytes(self, value: T) -> bytes:
-        return _encode(value)
+        return encode(value)
 
     def _from_bytes(self, data: bytes) -> T:
         return self._decode(data)
@@ -74,7 +75,7 @@ class Json(Serde[T], Generic[T]):
         try:
             for data in column.unique().drop_null().to_pylist():
                 self._decode(data)
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, ValueError):
             return False
         return True
 

@@ -15,7 +15,7 @@ class Wrapping(Serde[T], Generic[T]):
 
     def __init__(self, inner: Serde[Any] | None = None) -> None:
         self.given = inner
-        self.canonical = inner is not None and inner.canonical
+        self.canonical = self._is_canonical()
 
     @property
     def inner(self) -> Serde[Any]:
@@ -32,8 +32,12 @@ class Wrapping(Serde[T], Generic[T]):
         if self.given is not None:
             return self
         copy = type(self).__new__(type(self))
-        vars(copy).update(vars(self), given=inner, canonical=inner.canonical)
+        vars(copy).update(vars(self), given=inner)
+        copy.canonical = copy._is_canonical()
         return copy
+
+    def _is_canonical(self) -> bool:
+        return self.given is not None and self.given.canonical
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({'' if self.given is None else repr(self.given)})"

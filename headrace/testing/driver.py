@@ -19,7 +19,7 @@ from headrace.kstream import KStream
 from headrace.ktable import KTable
 from headrace.pending import Pending
 from headrace.record import Headers, Record
-from headrace.serdes import Serde
+from headrace.serdes import Bytes, Serde
 from headrace.topology import Topology
 
 
@@ -55,8 +55,16 @@ class TopologyTestDriver:
         self._defaults = Defaults.of(self._config)
         self._runtime = LocalRuntime(self._graph, self._config, wall_clock_ms)
 
-    def input_topic(self, name: str) -> TestInputTopic:
-        """A topic to pipe records into; it must be one the topology reads."""
+    def input_topic(
+        self, name: str, key_serde: Serde[Any] | None = None, value_serde: Serde[Any] | None = None
+    ) -> TestInputTopic:
+        """A topic to pipe records into; it must be one the topology reads.
+
+        Args:
+            name: the topic.
+            key_serde: how keys become bytes, if not as the topology reads them, e.g. to pipe what it cannot decode.
+            value_serde: the same for values.
+        """
         source = next((s for s in self._graph.nodes if isinstance(s, Source) and name in s.topics), None)
         if source is None or source.internal:
             known = self._graph.source_topics
@@ -64,10 +72,13 @@ class TopologyTestDriver:
                 f"The topology does not read topic {name!r}.{nearest(name, known)} It reads: {known_names(known)}."
             )
             raise TopicError(message)
-        return TestInputTopic(self, name, *self._defaults.serdes(source))
+        own_key_serde, own_value_serde = self._defaults.serdes(source)
+        return TestInputTopic(self, name, key_serde or own_key_serde, value_serde or own_value_serde)
 
     def output_topic(self, name: str) -> TestOutputTopic:
-        """A topic the topology writes, to read results from."""
+        """A topic the topology writes, to read results from; keys and values of dead letters are bytes."""
+        if name == self._graph.dead_letter_topic:
+            return TestOutputTopic(self._runtime, name, Bytes(), Bytes())
         sink = next((s for s in self._graph.nodes if isinstance(s, Sink) and name == s.topic), None)
         if sink is None or sink.internal:
             known = self._graph.sink_topics
@@ -132,12 +143,12 @@ class TestInputTopic:
         headers: Headers = (),
         partition: int | None = None,
     ) -> None:
-        """Processes one record completely; without a timestamp it gets the driver's wall-clock time."""
+        """Processes one record completely; without a timestamp it gets the driver's wall-clock time.
+
+        A negative timestamp goes to the timestamp extractor, or to the handler of undecodable records.
+        """
         at = self._driver._runtime.wall_clock_ms if timestamp_ms is None else timestamp_ms
-        record = Record(key, value, at, tuple(headers))
-        message = Message(
-            self._key_serde.serialize(record.key), self._value_serde.serialize(record.value), at, record.headers
-        )
+        message = Message(self._key_serde.serialize(key), self._value_serde.serialize(value), at, tuple(headers))
         self._driver._runtime.pipe(self._name, partition or 0, message)
 
 

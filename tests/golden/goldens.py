@@ -35,7 +35,12 @@ class Golden:
     @property
     def batchable(self) -> bool:
         """Whether any stretch of the steps, taken at once, is taken in their order."""
-        return self.error is None and in_merge_order([list(step) for step in self.steps])
+        return self.error is None and in_merge_order([list(step) for step in self.steps], self.global_topics)
+
+    @property
+    def global_topics(self) -> frozenset[str]:
+        """Topics of which a batch takes all records first."""
+        return self.topology()._graph.global_topics
 
     @property
     def clocked(self) -> bool:

@@ -1,6 +1,7 @@
 """Many goldens in one query: topologies side by side in one graph, scenarios side by side as partitions.
 
 A scenario's partition is a world of its own because every sink, repartitions included, keeps the partition of its task.
+A global table knows no partitions: there every scenario has a topology of its own.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from functools import partial
 
 import headrace as hr
 from headrace._graph.graph import Graph
-from headrace._graph.nodes import Process, Sink, Source, StreamJoin
+from headrace._graph.nodes import Process, Sink, Source, StreamJoin, TableJoinMerge
 from headrace.processor import RecordMetadata
 from headrace.topology import Topology
 from tests.golden.goldens import as_recorded
@@ -52,7 +53,7 @@ class Worlds:
 
     @staticmethod
     def _kind(golden):
-        return golden.id, json.dumps(golden.params, sort_keys=True)
+        return golden.id, json.dumps(golden.params, sort_keys=True), golden.name if golden.global_topics else ""
 
 
 def combined(chosen):
@@ -73,7 +74,12 @@ def _moved(node, prefix):
         "name": prefix + node.name,
         "parents": tuple(prefix + parent for parent in node.parents),
         "stores": tuple(prefix + store for store in node.stores),
+        "reads": tuple(prefix + store for store in node.reads),
+        "tables": tuple(prefix + table for table in node.tables),
+        "global_stores": tuple(prefix + store for store in node.global_stores),
     }
+    if isinstance(node, TableJoinMerge):
+        changes |= {"left": prefix + node.left, "right": prefix + node.right}
     if isinstance(node, Source):
         changes["topics"] = tuple(prefix + topic for topic in node.topics)
     if isinstance(node, Sink):

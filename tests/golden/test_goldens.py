@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from conformance.catalogue import REQUIRES, TOPOLOGIES
 from tests.golden.deviations import BEGIN_ANEW, expected
 from tests.golden.goldens import goldens, ids
+from tests.golden.multiplex import Worlds
 from tests.golden.replays import on_driver, on_plan, on_spark, on_spark_with_a_clock, settings
 
 STAGES_PER_QUERY = 12
@@ -56,21 +55,23 @@ def queries():
     Each variation of a topology has stages of its own: those after the first only run with the slow tests, and so do
     three of four queries.
     """
-    first, others, old_events = [], [], []
+    first, others, old_events, handling = [], [], [], []
     for topology_id in ids():
         variations = {}
         for golden in goldens(topology_id) if topology_id not in REQUIRES else ():
             if asks_for_old_events(golden):
                 old_events.append(golden)
+            elif handles_errors(golden):
+                handling.append(golden)
             elif golden.error is None and not golden.counts_names:
-                variations.setdefault(json.dumps(golden.params, sort_keys=True), []).append(golden)
+                variations.setdefault(Worlds._kind(golden), []).append(golden)
         first += list(variations.values())[:1]
         others += list(variations.values())[1:]
     hands = dealt(first)
     usual = hands[::4]
     rest = [*(hand for hand in hands if hand not in usual), *dealt(others)]
     return [
-        *(pytest.param(chosen, id=named(chosen)) for chosen in (*usual, old_events)),
+        *(pytest.param(chosen, id=named(chosen)) for chosen in (*usual, old_events, handling)),
         *(pytest.param(chosen, id=named(chosen), marks=pytest.mark.slow) for chosen in rest),
     ]
 
@@ -95,6 +96,10 @@ def asks_for_old_events(golden):
     return golden.id not in REQUIRES and settings(golden).writes_old_change_events
 
 
+def handles_errors(golden):
+    return golden.id not in REQUIRES and settings(golden).processing_exception_handler != "fail"
+
+
 QUERIES = pytest.mark.parametrize("chosen", queries())
 
 
@@ -111,10 +116,15 @@ def test_spark_writes_what_kafka_streams_wrote(spark, chosen):
     assert found == wanted(replayed, restarts)
 
 
+def as_configured(golden):
+    """Whether it runs with the settings of most."""
+    return not asks_for_old_events(golden) and not handles_errors(golden)
+
+
 @pytest.mark.spark
 def test_spark_takes_records_of_several_topics_one_by_one_as_kafka_streams_does(spark):
     """One scenario of each id whose records, taken together, would be taken in another order."""
-    listed = [golden for query in queries() for golden in query.values[0] if not asks_for_old_events(golden)]
+    listed = [golden for query in queries() for golden in query.values[0] if as_configured(golden)]
     crossing = [golden for golden in listed if not golden.batchable and not golden.clocked]
     replayed = list({golden.id: golden for golden in reversed(crossing)}.values())
     found, restarts = on_spark(spark, replayed, "one by one")

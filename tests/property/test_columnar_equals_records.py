@@ -47,7 +47,7 @@ def records(keys):
 def run(topology, chunks, key_serde, *, columnar, **settings):
     config = hr.StreamsConfig(application_id="t", topics_dir="unused", **settings)
     graph = configured(topology._graph, config)
-    plan = make_plan(graph, config, {"in": 4}, spark_partitions=1, instance="i", epoch=1)
+    plan = make_plan(graph, config, dict.fromkeys(graph.source_topics, 4), spark_partitions=1, instance="i", epoch=1)
     (blueprint,) = blueprints(graph, config)
     metrics, collector = Metrics(), FrameCollector(plan, 0, 0, 0)
     stores = {name: OverlayStore(MemoryStore()) for name in blueprint.stores}
@@ -57,7 +57,8 @@ def run(topology, chunks, key_serde, *, columnar, **settings):
     offset = 0
     for batch in chunks:
         parts = []
-        for source, part in enumerate(batch):
+        topic, *batch_parts = batch if isinstance(batch[0], str) else ("in", *batch)
+        for source, part in enumerate(batch_parts):
             columns = frames.from_columns(
                 [key_serde.serialize(key) for key, *_ in part],
                 [serdes.Json().serialize(value) for _, value, *_ in part],
@@ -66,7 +67,7 @@ def run(topology, chunks, key_serde, *, columnar, **settings):
             )
             order = Order.of_partition(source, offset, np.array([t for _, _, t, _ in part], np.int64))
             times = np.array([t for _, _, t, _ in part], np.int64)
-            parts.append(Chunk("in", order, times, lambda c=columns: frames.to_columns(c), lambda c=columns: c))
+            parts.append(Chunk(topic, order, times, lambda c=columns: frames.to_columns(c), lambda c=columns: c))
             offset += len(part)
         for _ in task.process(parts):
             written += collector.drain()
@@ -122,6 +123,39 @@ def test_tumbling_count_in_columns_equals_count_by_records(kind, size, grace, tr
         switch = {"allow_stream_time_key_tracking": tracking}
         by_records = run(topology, chunks, serde, columnar=False, **switch)
         assert run(topology, chunks, serde, columnar=True, **switch) == by_records
+
+    check()
+
+
+@pytest.mark.parametrize("joiner", ["pure", "changes the row"])
+@pytest.mark.parametrize("left", [False, True], ids=["join", "left join"])
+@pytest.mark.parametrize("kind", KEYS)
+def test_stream_table_join_in_columns_equals_join_by_records(kind, left, joiner):
+    serde, keys = KEYS[kind]
+
+    def changing(value, row):
+        row = row if row is not None else []
+        row.append(value)
+        return row
+
+    builder = hr.StreamsBuilder()
+    table = builder.table("table", key_serde=serde, store="rows")
+    stream = builder.stream("in", key_serde=serde)
+    join = stream.left_join if left else stream.join
+    changes = joiner == "changes the row"
+    join(table, changing if changes else lambda value, row: [value, row]).to("out")
+    topology = builder.build()
+    streamed = records(keys)
+    rows = streamed.map(
+        lambda found: [(key, [value] if changes and value is not None else value, *rest) for key, value, *rest in found]
+    )
+    batches = st.one_of(st.tuples(st.just("in"), streamed, streamed), st.tuples(st.just("table"), rows))
+
+    @settings(max_examples=40)
+    @given(st.lists(batches, min_size=1, max_size=6))
+    def check(chunks):
+        by_records = run(topology, chunks, serde, columnar=False)
+        assert run(topology, chunks, serde, columnar=True) == by_records
 
     check()
 

@@ -160,7 +160,7 @@ def test_closed_merged_and_deleted_windows_wait_no_longer():
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("counts", "'counts' holds nothing back. Results are held back by suppress(...), by left and "),
+        ("counts", "'counts' holds nothing back. Results are held back by suppress(...), by windows with "),
         ("hold-store", "'hold-store' is neither a store nor an operator. Did you mean 'held-store'?"),
     ],
 )
@@ -176,9 +176,7 @@ def test_topology_that_holds_nothing_back_has_nothing_to_explain():
     builder.stream("in").to("out")
     with TopologyTestDriver(builder.build()) as driver:
         assert driver.explain_pending() == []
-        with pytest.raises(
-            hr.StateError, match=r"'out' is neither .*on_window_close\(\). Nothing in this topology does"
-        ):
+        with pytest.raises(hr.StateError, match=r"'out' is neither .* records wait. Nothing in this topology does"):
             driver.explain_pending("out")
 
 

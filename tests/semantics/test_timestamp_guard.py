@@ -62,15 +62,19 @@ def test_skipped_record_is_counted_and_moves_no_time(caplog):
         found = driven(counts(), RECORDS, guarded("skip"))
     assert found == (KEPT, None, {"timestamp too far ahead": 2})
     assert caplog.records[0].getMessage() == (
-        "reads drops record in-0@1: its timestamp 1000000 is 1000000 ms ahead of the wall clock 0, and "
-        "max_timestamp_ahead allows 100 ms."
+        "Dropped (timestamp too far ahead): reads refuses record in-0@1: its timestamp 1000000 is 1000000 ms ahead of "
+        "the wall clock 0, and max_timestamp_ahead allows 100 ms"
     )
 
 
 def test_dead_letter_is_the_record_with_a_reason():
     records = [("k", "b", FAR, [("mine", b"1")])]
     out, dead, dropped = driven(counts(), records, guarded("dead_letter"), clock_ms=50)
-    told = {"reason": "timestamp too far ahead", "topic": "in", "partition": 0, "offset": 0, "timestamp": FAR}
+    why = "its timestamp 1000000 is 999950 ms ahead of the wall clock 50, and max_timestamp_ahead allows 100 ms"
+    place = {"operator": "reads", "topic": "in", "partition": 0, "offset": 0, "timestamp": FAR}
+    error = {"exception": "headrace.errors.ProcessingError", "message": why}
+    trace = {"stacktrace": f"headrace.errors.ProcessingError: {why}\n"}
+    told = {"reason": "timestamp too far ahead", **place, **error, **trace}
     headers = (("mine", b"1"), *((f"headrace.error.{name}", str(value).encode()) for name, value in told.items()))
     assert (out, dead, dropped) == ([], [Record(b"k", b'"b"', FAR, headers)], {"timestamp too far ahead": 1})
 

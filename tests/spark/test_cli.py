@@ -282,6 +282,23 @@ def test_demo_of_sensors_shows_both_clocks_side_by_side():
 
 
 @pytest.mark.slow
+def test_dead_letters_are_told_and_counted(tmp_path):
+    handling = 'processing_exception_handler="dead_letter", dead_letter_topic="dead", spark='
+    Path("app.py").write_text(APP.replace("spark=", handling))
+    headrace("topics", "create", "numbers", "--partitions", "1")
+    headrace("topics", "produce", "numbers", "--json", stdin=LINES)
+    stdout, stderr, code = headrace("run", "app.py", "--until-caught-up")
+    told = "sums caught up: 4 records in, 3 out, 1 dead letter in 'dead', 1 batch in T s.\n"
+    assert (without_seconds(stdout), code) == (told, 0)
+    assert (
+        "Dropped (processing error), written to 'dead': divide failed on record numbers-0@2 (key 'a2', "
+        "timestamp 2000), task 0_0: ZeroDivisionError: integer division or modulo by zero, "
+        f"at {tmp_path}/app.py:6 in <lambda>"
+    ) in stderr
+    assert "[headrace.error.offset=2]" in headrace("topics", "consume", "dead")[0]
+
+
+@pytest.mark.slow
 def test_failing_function_is_told_and_the_mended_file_goes_on_with_exact_output(tmp_path):
     Path("app.py").write_text(APP)
     headrace("topics", "create", "numbers", "--partitions", "1")

@@ -15,8 +15,10 @@ import pytest
 
 import headrace as hr
 from headrace import serdes
+from headrace._graph.nodes import Sink
+from headrace.testing import TopologyTestDriver
 from tests.support.runtimes import SparkRuntime
-from tests.support.topologies import word_letters
+from tests.support.topologies import sales_by_region, word_letters
 
 WORDS = ["ant", "ape", "bee", "cat", "cow", "dog", "deer", "eel", "emu", "fox"]
 
@@ -112,6 +114,62 @@ def test_killed_application_writes_exactly_what_an_undisturbed_one_writes(spark,
     disturbed = fill(tmp_path / "killed", lines(1, 40 * kills + 80))
     run_with_kills("word_letters", tmp_path / "killed", disturbed, kills, random.Random(seed))
     assert contents(disturbed) == contents(reference(spark, tmp_path / "undisturbed", kills))
+
+
+SALES_TOPICS = ("placed-customers", "known-sales", "sums", "totals")
+
+
+def commerce(seed, count):
+    """Customers that move, regions that change hands, and sales: no two at one time, so that all agree on the order."""
+    rng = random.Random(seed)
+    for number in range(count):
+        kind, time_ms = rng.choice(["customers", "regions", "sales", "sales", "sales"]), 10 * number
+        who, where = f"c{rng.randrange(12)}", f"r{rng.randrange(5)}"
+        match kind:
+            case "customers":
+                yield kind, who, None if rng.random() < 0.1 else {"name": f"n{number}", "region": where}, time_ms
+            case "regions":
+                yield kind, where, None if rng.random() < 0.2 else f"m{number}", time_ms
+            case _:
+                yield kind, f"s{number}", {"customer": who, "amount": rng.randrange(100)}, time_ms
+
+
+def of_each_key(records):
+    """What was written under each key, in order."""
+    found = {}
+    for record in records:
+        found.setdefault(str(record.key), []).append((record.value, record.timestamp_ms))
+    return found
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("kills", [1, pytest.param(20, marks=pytest.mark.slow)])
+def test_killed_chain_of_joins_and_aggregates_writes_what_the_driver_writes(tmp_path, kills):
+    seed = random.randrange(10**6)
+    print(f"seed {seed}")
+    inputs = list(commerce(1, 40 * kills + 80))
+    topics = hr.LocalTopics(tmp_path / "topics")
+    for topic in ("customers", "regions", "sales"):
+        topics.create(topic, partitions=3 if topic == "regions" else 2)
+        topics.produce(topic, [hr.Record(*rest) for kind, *rest in inputs if kind == topic])
+    topology = sales_by_region()
+    run_with_kills("sales_by_region", tmp_path, topics, kills, random.Random(seed))
+    serde = {sink.topic: (sink.key_serde, sink.value_serde) for sink in topology._graph.nodes if isinstance(sink, Sink)}
+    written = {
+        topic: topics.read(topic, key_serde=with_key(serde[topic][0]), value_serde=serde[topic][1] or serdes.Json())
+        for topic in SALES_TOPICS
+    }
+    with TopologyTestDriver(topology) as driver:
+        for topic, *record in inputs:
+            driver.input_topic(topic).pipe(*record)
+        expected = {topic: driver.output_topic(topic).read_all() for topic in SALES_TOPICS}
+    assert {topic: of_each_key(records) for topic, records in written.items()} == {
+        topic: of_each_key(records) for topic, records in expected.items()
+    }
+
+
+def with_key(key_serde):
+    return (key_serde or serdes.String()).with_default(serdes.String())
 
 
 def minute(rng, partition):

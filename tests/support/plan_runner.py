@@ -71,7 +71,13 @@ class PlanRunner:
         starts = [self.offsets.get(place, 0) for place in places]
         ends = [self.log.end_offsets(topic)[partition] for topic, partition in places]
         chosen = admitted(
-            self.log, places, starts, ends, limit, lambda topic: self.plan.latest_ms(topic, self.clock_ms)
+            self.log,
+            places,
+            starts,
+            ends,
+            limit,
+            lambda topic: self.plan.latest_ms(topic, self.clock_ms),
+            self.plan.global_topics,
         )
         clock = Tick(self.clock_ms, self.run) if self.plan.clocked else None
         if chosen == starts and not tick:

@@ -104,3 +104,35 @@ class Telling(hr.FixedKeyProcessor):
         told.put(record.key, (told.get(record.key) or 0) + 1)
         at = self.context.current_stream_time_ms()
         self.context.forward(record.with_value([record.value, self.seen, told.get(record.key), at]))
+
+
+def sales_by_region():
+    """Customers with their region, sales with their customer, sums per region and second, totals per kind of region.
+
+    Six stages: the three of a foreign-key join, the last of which also joins the sales; the repartition of the sales
+    before it; a windowed aggregate; an aggregate of its table.
+    """
+    builder = hr.StreamsBuilder()
+    customers, regions = builder.table("customers"), builder.table("regions")
+    placed = customers.join(
+        regions,
+        lambda customer, region: {**customer, "manager": region},
+        foreign_key=lambda key, customer: customer["region"],
+        store="placed",
+    )
+    placed.to_stream().to("placed-customers")
+    sales = builder.stream("sales").select_key(lambda key, sale: sale["customer"])
+    known = sales.left_join(placed, lambda sale, customer: {"amount": sale["amount"], **(customer or {"region": "?"})})
+    known.to("known-sales")
+    days = hr.TimeWindows.of(timedelta(seconds=1), grace=timedelta(days=1))
+    sums = (
+        known.group_by(lambda key, sale: sale["region"])
+        .windowed_by(days)
+        .aggregate(int, lambda key, sale, total: total + sale["amount"], value_serde=serdes.Long())
+    )
+    sums.to_stream().to("sums")
+    totals = sums.group_by(lambda window, total: (window.key[0], total), value_serde=serdes.Long())
+    totals.reduce(lambda total, more: total + more, lambda total, less: total - less, store="totals").to_stream().to(
+        "totals"
+    )
+    return builder.build()

@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, assert_type
 
-from headrace import FixedKeyProcessor, KGroupedStream, KStream, KTable, Processor, Record, StreamsBuilder
+from headrace import (
+    CogroupedKStream,
+    FixedKeyProcessor,
+    KGroupedStream,
+    KStream,
+    KTable,
+    Processor,
+    Record,
+    SessionWindows,
+    StreamsBuilder,
+    TimeWindows,
+    Windowed,
+    serdes,
+)
 
 
 def length(key: str, value: str) -> int:
@@ -19,6 +34,28 @@ def total(key: str, value: int, aggregate: float) -> float:
     return aggregate + value
 
 
+def total_length(key: str, value: str, aggregate: float) -> float:
+    return aggregate + len(value)
+
+
+def summed(key: str, left: float, right: float) -> float:
+    return left + right
+
+
+@dataclass
+class Sale:
+    cents: int
+
+
+registry = serdes.Registry("mock://types")
+assert_type(serdes.Json(Sale), serdes.Json[Sale])
+assert_type(serdes.Avro("long"), serdes.Avro[Any])
+assert_type(serdes.Avro({"type": "map", "values": "long"}, Sale, registry=registry), serdes.Avro[Sale])
+assert_type(serdes.JsonSchema(Sale, registry=registry), serdes.JsonSchema[Sale])
+assert_type(serdes.JsonSchema({"type": "object"}, Sale, registry=registry), serdes.JsonSchema[Sale])
+assert_type(serdes.JsonSchema({"type": "object"}, registry=registry), serdes.JsonSchema[Any])
+assert_type(serdes.Protobuf(Sale), serdes.Protobuf[Sale])
+
 words: KStream[str, str] = StreamsBuilder().stream("in")
 lengths = words.map_values_with_key(length)
 assert_type(lengths, KStream[str, int])
@@ -29,6 +66,13 @@ assert_type(words.group_by_key().count(), KTable[str, int])
 assert_type(lengths.group_by_key().aggregate(float, total), KTable[str, float])
 assert_type(words.group_by_key().count().to_stream(), KStream[str, int])
 assert_type(words.split().branch(lambda key, value: True).no_default(), dict[str, KStream[str, str]])
+
+both = lengths.group_by_key().cogroup(total).cogroup(words.group_by_key(), total_length)
+assert_type(both, CogroupedKStream[str, float])
+assert_type(both.aggregate(float), KTable[str, float])
+minutes, sessions = TimeWindows.of(timedelta(minutes=1)), SessionWindows.of(timedelta(minutes=1))
+assert_type(both.windowed_by(minutes).aggregate(float), KTable[Windowed[str], float])
+assert_type(both.windowed_by(sessions).aggregate(float, summed), KTable[Windowed[str], float])
 
 
 class Passing(Processor):

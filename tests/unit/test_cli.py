@@ -31,7 +31,7 @@ builder = hr.StreamsBuilder()
 topology = builder.build()
 """
 
-SERDES = known_names(name for name in hr.serdes.__all__ if name != "Serde")
+SERDES = known_names(name for name in hr.serdes.__all__ if name not in ("Serde", "Registry"))
 
 
 @pytest.fixture(autouse=True)
@@ -338,6 +338,15 @@ def test_values_of_an_unnamed_serde_are_shown_as_bytes_with_a_hint():
     )
 
 
+def test_headers_of_several_lines_are_shown_by_their_last():
+    hr.LocalTopics("topics").create("t", partitions=1)
+    headers = (("stacktrace", b"Traceback:\n  somewhere\nValueError: bad\n"), ("plain", b"1"))
+    hr.LocalTopics("topics").produce("t", [hr.Record("a", 1, 0, headers)])
+    shown = "   0        0  1970-01-01 00:00:00.000  a                 1  [stacktrace=… ValueError: bad]  [plain=1]\n"
+    assert headrace("topics", "consume", "t") == (shown, "", 0)
+    assert json.loads(headrace("topics", "consume", "t", "--json")[0])["headers"]["stacktrace"].startswith("Traceback:")
+
+
 def test_consume_stops_at_its_limit():
     headrace("topics", "create", "t", "--partitions", "1")
     headrace(
@@ -437,7 +446,7 @@ def test_progress_is_what_was_counted_and_what_waits_behind_the_last_finished_ba
     meter = Meter(
         load(app()).topology._graph, hr.StreamsConfig(application_id="app", topics_dir="topics", state_dir="state")
     )
-    assert meter.read() == Snapshot(batches=0, records_in=0, records_out=0, waiting=3)
+    assert meter.read() == Snapshot(batches=0, records_in=0, records_out=0, dead_letters=0, waiting=3)
     checkpoint = Path("state", "checkpoint")
     for folder in ("commits", "offsets"):
         (checkpoint / folder).mkdir(parents=True)
@@ -446,7 +455,7 @@ def test_progress_is_what_was_counted_and_what_waits_behind_the_last_finished_ba
     (checkpoint / "offsets" / "10").write_text('v1\n{"conf":{}}\n{"words-0": 3}')
     counts = {"KSTREAM-SOURCE-0000000000": {"records_in": 2}, "topic totals": {"records_out": 1}}
     Path("state", "counters.json").write_text(json.dumps({"batch": 9, "counts": counts}))
-    assert meter.read() == Snapshot(batches=10, records_in=2, records_out=1, waiting=1)
+    assert meter.read() == Snapshot(batches=10, records_in=2, records_out=1, dead_letters=0, waiting=1)
     assert (meter.last_commit(), meter.last_planned()) == (9, 10)
     (checkpoint / "offsets" / "9").write_text("v9\n")
     assert meter.read().waiting is None

@@ -46,7 +46,19 @@ def test_dotted_names_are_kafkas():
             {"application_id": "a", "timestamp_ahead_handler": "skip"},
             "nothing is ever too far ahead: set max_timestamp",
         ),
-        ({"application_id": "a", "dead_letter_topic": "d"}, "needs timestamp_ahead_handler='dead_letter'"),
+        ({"application_id": "a", "dead_letter_topic": "d"}, "dead_letter_topic='d', but no handler writes to it: set"),
+        (
+            {"application_id": "a", "processing_exception_handler": "skip"},
+            "processing_exception_handler is 'skip'; allowed: 'fail', 'continue', 'dead_letter', or a function",
+        ),
+        (
+            {"application_id": "a", "production_exception_handler": "dead_letter"},
+            "production_exception_handler='dead_letter' needs a topic to write to; dead_letter_topic is None",
+        ),
+        (
+            {"application_id": "a", "deserialization_exception_handler": "dead_letter", "dead_letter_topic": ""},
+            "deserialization_exception_handler='dead_letter' needs a topic to write to; dead_letter_topic is ''",
+        ),
         (
             {
                 "application_id": "a",
@@ -62,6 +74,18 @@ def test_what_is_not_allowed_is_refused_with_a_reason(settings, said):
     with pytest.raises(ConfigError) as refused:
         StreamsConfig(**settings)
     assert said in str(refused.value)
+
+
+def test_handlers_have_kafkas_names():
+    config = StreamsConfig.from_mapping({"application.id": "a", "processing.exception.handler": "continue"})
+    assert config.processing_exception_handler == "continue"
+
+
+def test_dead_letter_topic_may_be_for_a_function_that_answers():
+    config = StreamsConfig(
+        application_id="a", production_exception_handler=lambda failed: "dead_letter", dead_letter_topic="dead"
+    )
+    assert config.dead_letter_topic == "dead"
 
 
 def test_unknown_dotted_name_suggests_the_nearest_one():

@@ -40,6 +40,190 @@ Topologies:
 
 """
 
+FOREIGN_KEY_JOIN = """\
+Topologies:
+   Sub-topology: 0
+    Source: KTABLE-SOURCE-0000000016 (topics: [KTABLE-FK-JOIN-SUBSCRIPTION-RESPONSE-0000000014-topic])
+      --> KTABLE-FK-JOIN-SUBSCRIPTION-RESPONSE-RESOLVER-PROCESSOR-0000000017
+    Source: KSTREAM-SOURCE-0000000001 (topics: [left])
+      --> KTABLE-SOURCE-0000000002
+    Processor: KTABLE-FK-JOIN-SUBSCRIPTION-RESPONSE-RESOLVER-PROCESSOR-0000000017 (stores: [left-STATE-STORE-0000000000])
+      --> KTABLE-FK-JOIN-OUTPUT-0000000018
+      <-- KTABLE-SOURCE-0000000016
+    Processor: KTABLE-FK-JOIN-OUTPUT-0000000018 (stores: [])
+      --> KTABLE-TOSTREAM-0000000020
+      <-- KTABLE-FK-JOIN-SUBSCRIPTION-RESPONSE-RESOLVER-PROCESSOR-0000000017
+    Processor: KTABLE-SOURCE-0000000002 (stores: [left-STATE-STORE-0000000000])
+      --> KTABLE-FK-JOIN-SUBSCRIPTION-REGISTRATION-0000000007
+      <-- KSTREAM-SOURCE-0000000001
+    Processor: KTABLE-FK-JOIN-SUBSCRIPTION-REGISTRATION-0000000007 (stores: [])
+      --> KTABLE-SINK-0000000008
+      <-- KTABLE-SOURCE-0000000002
+    Processor: KTABLE-TOSTREAM-0000000020 (stores: [])
+      --> KSTREAM-SINK-0000000021
+      <-- KTABLE-FK-JOIN-OUTPUT-0000000018
+    Sink: KSTREAM-SINK-0000000021 (topic: out)
+      <-- KTABLE-TOSTREAM-0000000020
+    Sink: KTABLE-SINK-0000000008 (topic: KTABLE-FK-JOIN-SUBSCRIPTION-REGISTRATION-0000000006-topic)
+      <-- KTABLE-FK-JOIN-SUBSCRIPTION-REGISTRATION-0000000007
+
+  Sub-topology: 1
+    Source: KSTREAM-SOURCE-0000000004 (topics: [right])
+      --> KTABLE-SOURCE-0000000005
+    Source: KTABLE-SOURCE-0000000009 (topics: [KTABLE-FK-JOIN-SUBSCRIPTION-REGISTRATION-0000000006-topic])
+      --> KTABLE-FK-JOIN-SUBSCRIPTION-PROCESSOR-0000000011
+    Processor: KTABLE-FK-JOIN-SUBSCRIPTION-PROCESSOR-0000000011 (stores: [KTABLE-FK-JOIN-SUBSCRIPTION-STATE-STORE-0000000010])
+      --> KTABLE-FK-JOIN-SUBSCRIPTION-PROCESSOR-0000000012
+      <-- KTABLE-SOURCE-0000000009
+    Processor: KTABLE-SOURCE-0000000005 (stores: [right-STATE-STORE-0000000003])
+      --> KTABLE-FK-JOIN-SUBSCRIPTION-PROCESSOR-0000000013
+      <-- KSTREAM-SOURCE-0000000004
+    Processor: KTABLE-FK-JOIN-SUBSCRIPTION-PROCESSOR-0000000012 (stores: [right-STATE-STORE-0000000003])
+      --> KTABLE-SINK-0000000015
+      <-- KTABLE-FK-JOIN-SUBSCRIPTION-PROCESSOR-0000000011
+    Processor: KTABLE-FK-JOIN-SUBSCRIPTION-PROCESSOR-0000000013 (stores: [KTABLE-FK-JOIN-SUBSCRIPTION-STATE-STORE-0000000010])
+      --> KTABLE-SINK-0000000015
+      <-- KTABLE-SOURCE-0000000005
+    Sink: KTABLE-SINK-0000000015 (topic: KTABLE-FK-JOIN-SUBSCRIPTION-RESPONSE-0000000014-topic)
+      <-- KTABLE-FK-JOIN-SUBSCRIPTION-PROCESSOR-0000000012, KTABLE-FK-JOIN-SUBSCRIPTION-PROCESSOR-0000000013
+
+"""  # noqa: E501
+
+NAMED_FOREIGN_KEY_JOIN = """\
+Topologies:
+   Sub-topology: 0
+    Source: n-subscription-response-source (topics: [n-subscription-response-topic])
+      --> n-subscription-response-resolver
+    Source: KSTREAM-SOURCE-0000000001 (topics: [left])
+      --> KTABLE-SOURCE-0000000002
+    Processor: n-subscription-response-resolver (stores: [left-STATE-STORE-0000000000])
+      --> n-result
+      <-- n-subscription-response-source
+    Processor: KTABLE-SOURCE-0000000002 (stores: [left-STATE-STORE-0000000000])
+      --> n-subscription-registration-processor
+      <-- KSTREAM-SOURCE-0000000001
+    Processor: n-result (stores: [st])
+      --> KTABLE-TOSTREAM-0000000019
+      <-- n-subscription-response-resolver
+    Processor: KTABLE-TOSTREAM-0000000019 (stores: [])
+      --> KSTREAM-SINK-0000000020
+      <-- n-result
+    Processor: n-subscription-registration-processor (stores: [])
+      --> n-subscription-registration-sink
+      <-- KTABLE-SOURCE-0000000002
+    Sink: KSTREAM-SINK-0000000020 (topic: out)
+      <-- KTABLE-TOSTREAM-0000000019
+    Sink: n-subscription-registration-sink (topic: n-subscription-registration-topic)
+      <-- n-subscription-registration-processor
+
+  Sub-topology: 1
+    Source: KSTREAM-SOURCE-0000000004 (topics: [right])
+      --> KTABLE-SOURCE-0000000005
+    Source: n-subscription-registration-source (topics: [n-subscription-registration-topic])
+      --> n-subscription-receive
+    Processor: KTABLE-SOURCE-0000000005 (stores: [right-STATE-STORE-0000000003])
+      --> n-foreign-join-subscription
+      <-- KSTREAM-SOURCE-0000000004
+    Processor: n-subscription-receive (stores: [n-subscription-store])
+      --> n-subscription-join-foreign
+      <-- n-subscription-registration-source
+    Processor: n-foreign-join-subscription (stores: [n-subscription-store])
+      --> n-subscription-response-sink
+      <-- KTABLE-SOURCE-0000000005
+    Processor: n-subscription-join-foreign (stores: [right-STATE-STORE-0000000003])
+      --> n-subscription-response-sink
+      <-- n-subscription-receive
+    Sink: n-subscription-response-sink (topic: n-subscription-response-topic)
+      <-- n-subscription-join-foreign, n-foreign-join-subscription
+
+"""
+
+TABLE_JOINS = """\
+Topologies:
+   Sub-topology: 0
+    Source: KSTREAM-SOURCE-0000000001 (topics: [left])
+      --> KTABLE-SOURCE-0000000002
+    Source: KSTREAM-SOURCE-0000000004 (topics: [right])
+      --> KTABLE-SOURCE-0000000005
+    Processor: KTABLE-SOURCE-0000000002 (stores: [left-STATE-STORE-0000000000])
+      --> KTABLE-JOINTHIS-0000000007, tj-join-this
+      <-- KSTREAM-SOURCE-0000000001
+    Processor: KTABLE-SOURCE-0000000005 (stores: [right-STATE-STORE-0000000003])
+      --> KTABLE-JOINOTHER-0000000008, tj-join-other
+      <-- KSTREAM-SOURCE-0000000004
+    Processor: KTABLE-JOINOTHER-0000000008 (stores: [left-STATE-STORE-0000000000])
+      --> KTABLE-MERGE-0000000006
+      <-- KTABLE-SOURCE-0000000005
+    Processor: KTABLE-JOINTHIS-0000000007 (stores: [right-STATE-STORE-0000000003])
+      --> KTABLE-MERGE-0000000006
+      <-- KTABLE-SOURCE-0000000002
+    Processor: tj-join-other (stores: [left-STATE-STORE-0000000000])
+      --> tj
+      <-- KTABLE-SOURCE-0000000005
+    Processor: tj-join-this (stores: [right-STATE-STORE-0000000003])
+      --> tj
+      <-- KTABLE-SOURCE-0000000002
+    Processor: KTABLE-MERGE-0000000006 (stores: [])
+      --> KTABLE-TOSTREAM-0000000009
+      <-- KTABLE-JOINTHIS-0000000007, KTABLE-JOINOTHER-0000000008
+    Processor: tj (stores: [st])
+      --> KTABLE-TOSTREAM-0000000014
+      <-- tj-join-this, tj-join-other
+    Processor: KTABLE-TOSTREAM-0000000009 (stores: [])
+      --> KSTREAM-SINK-0000000010
+      <-- KTABLE-MERGE-0000000006
+    Processor: KTABLE-TOSTREAM-0000000014 (stores: [])
+      --> KSTREAM-SINK-0000000015
+      <-- tj
+    Sink: KSTREAM-SINK-0000000010 (topic: out)
+      <-- KTABLE-TOSTREAM-0000000009
+    Sink: KSTREAM-SINK-0000000015 (topic: out2)
+      <-- KTABLE-TOSTREAM-0000000014
+
+"""
+
+STREAM_TABLE_JOINS = """\
+Topologies:
+   Sub-topology: 0
+    Source: KSTREAM-SOURCE-0000000000 (topics: [s])
+      --> KSTREAM-KEY-SELECT-0000000001
+    Processor: KSTREAM-KEY-SELECT-0000000001 (stores: [])
+      --> KSTREAM-FILTER-0000000006, nm-repartition-filter
+      <-- KSTREAM-SOURCE-0000000000
+    Processor: KSTREAM-FILTER-0000000006 (stores: [])
+      --> KSTREAM-SINK-0000000005
+      <-- KSTREAM-KEY-SELECT-0000000001
+    Processor: nm-repartition-filter (stores: [])
+      --> nm-repartition-sink
+      <-- KSTREAM-KEY-SELECT-0000000001
+    Sink: KSTREAM-SINK-0000000005 (topic: KSTREAM-KEY-SELECT-0000000001-repartition)
+      <-- KSTREAM-FILTER-0000000006
+    Sink: nm-repartition-sink (topic: nm-repartition)
+      <-- nm-repartition-filter
+
+  Sub-topology: 1
+    Source: KSTREAM-SOURCE-0000000007 (topics: [KSTREAM-KEY-SELECT-0000000001-repartition])
+      --> KSTREAM-JOIN-0000000008
+    Source: nm-repartition-source (topics: [nm-repartition])
+      --> nm
+    Processor: KSTREAM-JOIN-0000000008 (stores: [right-STATE-STORE-0000000002])
+      --> KSTREAM-SINK-0000000009
+      <-- KSTREAM-SOURCE-0000000007
+    Source: KSTREAM-SOURCE-0000000003 (topics: [right])
+      --> KTABLE-SOURCE-0000000004
+    Processor: nm (stores: [right-STATE-STORE-0000000002])
+      --> KSTREAM-SINK-0000000014
+      <-- nm-repartition-source
+    Sink: KSTREAM-SINK-0000000009 (topic: out)
+      <-- KSTREAM-JOIN-0000000008
+    Sink: KSTREAM-SINK-0000000014 (topic: out2)
+      <-- nm
+    Processor: KTABLE-SOURCE-0000000004 (stores: [right-STATE-STORE-0000000002])
+      --> none
+      <-- KSTREAM-SOURCE-0000000003
+
+"""
+
 
 def test_word_count_is_described_as_kafka_streams_describes_it():
     builder = StreamsBuilder()
@@ -53,6 +237,45 @@ def test_word_count_is_described_as_kafka_streams_describes_it():
         .to("out")
     )
     assert builder.build().describe() == WORD_COUNT
+
+
+def foreign_key_join(builder):
+    left, right = builder.table("left"), builder.table("right")
+    left.join(right, str.__add__, foreign_key=lambda key, value: value).to_stream().to("out")
+
+
+def named_foreign_key_join(builder):
+    left, right = builder.table("left"), builder.table("right")
+    joined = left.left_join(right, str.__add__, foreign_key=lambda key, value: value, name="n", store="st")
+    joined.to_stream().to("out")
+
+
+def table_joins(builder):
+    left, right = builder.table("left"), builder.table("right")
+    left.left_join(right, str.__add__).to_stream().to("out")
+    left.outer_join(right, str.__add__, name="tj", store="st").to_stream().to("out2")
+
+
+def stream_table_joins(builder):
+    stream = builder.stream("s").select_key(lambda key, value: value)
+    table = builder.table("right")
+    stream.join(table, str.__add__).to("out")
+    stream.left_join(table, str.__add__, name="nm").to("out2")
+
+
+@pytest.mark.parametrize(
+    ("build", "text"),
+    [
+        (foreign_key_join, FOREIGN_KEY_JOIN),
+        (named_foreign_key_join, NAMED_FOREIGN_KEY_JOIN),
+        (table_joins, TABLE_JOINS),
+        (stream_table_joins, STREAM_TABLE_JOINS),
+    ],
+)
+def test_joins_are_described_as_kafka_streams_describes_them(build, text):
+    builder = StreamsBuilder()
+    build(builder)
+    assert builder.build().describe() == text
 
 
 def test_unnamed_store_and_repartition_take_generated_names():
@@ -202,6 +425,131 @@ def test_count_of_a_grouped_table_is_described_as_kafka_streams_does():
     builder = StreamsBuilder()
     builder.table("in").group_by(lambda key, value: (value, key)).count().to_stream().to("out")
     assert builder.build().describe() == TABLE_COUNT
+
+
+GLOBAL_JOINS = """\
+Topologies:
+   Sub-topology: 0
+    Source: KSTREAM-SOURCE-0000000000 (topics: [stream])
+      --> KSTREAM-LEFTJOIN-0000000006, joiner
+    Processor: KSTREAM-LEFTJOIN-0000000006 (stores: [])
+      --> KSTREAM-SINK-0000000007
+      <-- KSTREAM-SOURCE-0000000000
+    Processor: joiner (stores: [])
+      --> KSTREAM-SINK-0000000005
+      <-- KSTREAM-SOURCE-0000000000
+    Sink: KSTREAM-SINK-0000000005 (topic: out)
+      <-- joiner
+    Sink: KSTREAM-SINK-0000000007 (topic: out2)
+      <-- KSTREAM-LEFTJOIN-0000000006
+
+  Sub-topology: 1 for global store (will not generate tasks)
+    Source: KSTREAM-SOURCE-0000000002 (topics: [table])
+      --> KTABLE-SOURCE-0000000003
+    Processor: KTABLE-SOURCE-0000000003 (stores: [table-STATE-STORE-0000000001])
+      --> none
+      <-- KSTREAM-SOURCE-0000000002
+  Sub-topology: 2
+    Source: KSTREAM-SOURCE-0000000008 (topics: [other])
+      --> KSTREAM-LEFTJOIN-0000000009
+    Processor: KSTREAM-LEFTJOIN-0000000009 (stores: [])
+      --> KSTREAM-SINK-0000000010
+      <-- KSTREAM-SOURCE-0000000008
+    Sink: KSTREAM-SINK-0000000010 (topic: out3)
+      <-- KSTREAM-LEFTJOIN-0000000009
+
+"""
+
+
+def test_joins_with_a_global_table_are_described_as_kafka_streams_does():
+    builder = StreamsBuilder()
+    stream = builder.stream("stream")
+    table = builder.global_table("table")
+    stream.join(table, max, name="joiner").to("out")
+    stream.left_join(table, max).to("out2")
+    builder.stream("other").left_join(table, max).to("out3")
+    assert builder.build().describe() == GLOBAL_JOINS
+
+
+GLOBAL_TABLES_FIRST = """\
+Topologies:
+   Sub-topology: 0 for global store (will not generate tasks)
+    Source: mine-source (topics: [table])
+      --> mine
+    Processor: mine (stores: [table-STATE-STORE-0000000000])
+      --> none
+      <-- mine-source
+  Sub-topology: 1 for global store (will not generate tasks)
+    Source: KSTREAM-SOURCE-0000000003 (topics: [table2])
+      --> KTABLE-SOURCE-0000000004
+    Processor: KTABLE-SOURCE-0000000004 (stores: [p2])
+      --> none
+      <-- KSTREAM-SOURCE-0000000003
+  Sub-topology: 2
+    Source: KSTREAM-SOURCE-0000000005 (topics: [stream])
+      --> KSTREAM-KEY-SELECT-0000000006
+    Processor: KSTREAM-KEY-SELECT-0000000006 (stores: [])
+      --> KSTREAM-LEFTJOIN-0000000007
+      <-- KSTREAM-SOURCE-0000000005
+    Processor: KSTREAM-LEFTJOIN-0000000007 (stores: [])
+      --> KSTREAM-LEFTJOIN-0000000008
+      <-- KSTREAM-KEY-SELECT-0000000006
+    Processor: KSTREAM-LEFTJOIN-0000000008 (stores: [])
+      --> KSTREAM-FILTER-0000000012
+      <-- KSTREAM-LEFTJOIN-0000000007
+    Processor: KSTREAM-FILTER-0000000012 (stores: [])
+      --> KSTREAM-SINK-0000000011
+      <-- KSTREAM-LEFTJOIN-0000000008
+    Sink: KSTREAM-SINK-0000000011 (topic: KSTREAM-AGGREGATE-STATE-STORE-0000000009-repartition)
+      <-- KSTREAM-FILTER-0000000012
+
+  Sub-topology: 3
+    Source: KSTREAM-SOURCE-0000000013 (topics: [KSTREAM-AGGREGATE-STATE-STORE-0000000009-repartition])
+      --> KSTREAM-AGGREGATE-0000000010
+    Processor: KSTREAM-AGGREGATE-0000000010 (stores: [KSTREAM-AGGREGATE-STATE-STORE-0000000009])
+      --> KTABLE-TOSTREAM-0000000014
+      <-- KSTREAM-SOURCE-0000000013
+    Processor: KTABLE-TOSTREAM-0000000014 (stores: [])
+      --> KSTREAM-SINK-0000000015
+      <-- KSTREAM-AGGREGATE-0000000010
+    Sink: KSTREAM-SINK-0000000015 (topic: out)
+      <-- KTABLE-TOSTREAM-0000000014
+
+"""
+
+
+def test_named_global_tables_before_a_count_are_described_as_kafka_streams_does():
+    builder = StreamsBuilder()
+    mine, second = builder.global_table("table", name="mine"), builder.global_table("table2", store="p2")
+    marked = builder.stream("stream").select_key(lambda key, value: value)
+    marked.join(mine, max).left_join(second, max).group_by_key().count().to_stream().to("out")
+    assert builder.build().describe() == GLOBAL_TABLES_FIRST
+
+
+def test_mermaid_ties_a_join_to_its_global_table():
+    builder = StreamsBuilder()
+    table = builder.global_table("pages", store="rows", name="table")
+    builder.stream("in", name="read").join(table, max, name="join")
+    assert builder.build().to_mermaid() == (
+        "flowchart TD\n"
+        '    subgraph sub0["Sub-topology 0: global table"]\n'
+        '        n0["table-source"]\n'
+        '        n1["table<br/>TableSource"]\n'
+        '        s0[("rows")]\n'
+        "    end\n"
+        '    subgraph sub1["Sub-topology 1"]\n'
+        '        n2["read<br/>Source"]\n'
+        '        n3["join<br/>StreamGlobalJoin"]\n'
+        "    end\n"
+        '    t0(["pages"])\n'
+        '    t1(["in"])\n'
+        "    n0 --> n1\n"
+        "    t0 --> n0\n"
+        "    n1 -.- s0\n"
+        "    n2 --> n3\n"
+        "    t1 --> n2\n"
+        "    n3 -.- s0\n"
+    )
 
 
 LEFT_JOIN = """\

@@ -73,5 +73,15 @@ sys.exit(any(module.split('.')[0] in ('pyspark', 'py4j', 'pandas') for module in
     assert subprocess.run([sys.executable, "-c", code], env={"PATH": ""}, check=False).returncode == 0
 
 
+def test_library_imports_none_of_the_libraries_that_only_some_serdes_need():
+    code = """
+import sys, headrace, headrace.testing
+optional = ('fastavro', 'google', 'confluent_kafka', 'jsonschema', 'pydantic')
+sys.exit(any(module.split('.')[0] in optional for module in sys.modules))
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
 def test_all_public_names_exist():
     assert [name for name in headrace.__all__ if not hasattr(headrace, name)] == []
+    assert [name for name in headrace.serdes.__all__ if not hasattr(headrace.serdes, name)] == []

@@ -5,8 +5,10 @@ from __future__ import annotations
 import uuid
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from headrace import SerdeError, serdes
+from headrace import SerdeError, Window, Windowed, serdes
 
 UUID = uuid.UUID("12345678-1234-5678-1234-567812345678")
 
@@ -31,6 +33,46 @@ def test_bytes_are_kafkas_and_come_back_as_the_value(serde, value, expected):
     assert serde.deserialize(bytes.fromhex(expected)) == value
     assert serde.deserialize_many([None, bytes.fromhex(expected)]) == [None, value]
     assert (serde.serialize(None), serde.deserialize(None)) == (None, None)
+
+
+TIMES = st.integers(0, 2**62)
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@pytest.mark.parametrize(
+    ("serde", "values"),
+    [
+        (serdes.String(), st.text()),
+        (serdes.Bytes(), st.binary()),
+        (serdes.Short(), st.integers(-(2**15), 2**15 - 1)),
+        (serdes.Int(), st.integers(-(2**31), 2**31 - 1)),
+        (serdes.Long(), st.integers(-(2**63), 2**63 - 1)),
+        (serdes.Float(), st.floats(width=32, allow_nan=False)),
+        (serdes.Double(), st.floats(allow_nan=False)),
+        (serdes.Bool(), st.booleans()),
+        (serdes.Uuid(), st.uuids()),
+        (serdes.Json(), JSON),
+        (
+            serdes.Windowed(serdes.String(), 10),
+            st.builds(lambda key, start: Windowed(key, Window(start, start + 10)), st.text(), TIMES),
+        ),
+        (
+            serdes.SessionWindowed(serdes.String()),
+            st.builds(lambda key, start, gap: Windowed(key, Window(start, start + gap)), st.text(), TIMES, TIMES),
+        ),
+    ],
+)
+@given(data=st.data())
+def test_what_is_written_is_read_again(serde, values, data):
+    value = data.draw(values)
+    assert serde.deserialize(serde.serialize(value)) == value
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,11 @@ class Groups:
         rows = np.append(self._by_group, self._rows)[found]
         return np.where(found > self._ends[groups], self._rows, rows)
 
+    def lowest(self, values: Ints) -> Ints:
+        """The lowest value of each group."""
+        lowest: Ints = np.minimum.reduceat(values[self._by_group], self._starts)
+        return lowest
+
     def last(self, values: Ints) -> Ints:
         """The value of each group's last row."""
         return values[self._by_group[self._ends]]

@@ -96,7 +96,7 @@ class WindowCloseForm:
         inner = pc.binary_slice(batch.keys, 0, -_START)
         if isinstance(time, KeyTime):
             return self._clock_of_each_key(time, inner, batch.timestamps, wait_ms)
-        times = time.advance_many(inner, batch.timestamps)
+        times, _ = time.advance_many(inner, batch.timestamps)
         due = self._buffer.due(int(times[-1]) - wait_ms)
         return lambda _, ends: np.searchsorted(times, ends + wait_ms), due
 
@@ -108,7 +108,7 @@ class WindowCloseForm:
         numbers = {key: number for number, key in enumerate(distinct)}
         rows = Groups(encoded.indices.to_numpy(), len(distinct))
         before = time.reached_many(distinct)
-        times = time.advance_many(inner, timestamps)
+        times, _ = time.advance_many(inner, timestamps)
         reached = rows.last(times)
 
         def close_rows(keys: list[bytes], ends: Ints) -> npt.NDArray[np.intp]:

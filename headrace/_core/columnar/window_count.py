@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from headrace._core import operators as ops
 from headrace._core.columnar.batch import Batch, longs
 from headrace._core.columnar.groups import Groups, Ints
-from headrace._core.operators.windowed_operator import WindowedOperator
 from headrace._state.window_store import TimestampedWindowStore
 from headrace.windowing import TimeWindows
 
@@ -26,7 +26,7 @@ class WindowCountForm:
 
     def __init__(
         self,
-        operator: WindowedOperator,
+        operator: ops.TimeWindowCount,
         windows: TimeWindows,
         store: TimestampedWindowStore[bytes, int],
         forward: Callable[[Batch], None],
@@ -40,10 +40,12 @@ class WindowCountForm:
         batch = self._keyed(batch)
         if not len(batch.keys):
             return
-        times = self._operator.time.advance_many(batch.keys, batch.timestamps)
+        times, moves = self._operator.time.advance_many(batch.keys, batch.timestamps)
         batch, starts = self._in_time(batch, times)
         if len(starts):
             self._count(batch, starts)
+        if len(moves.keys):
+            self._operator.forget_many(moves)
 
     def _count(self, batch: Batch, starts: Ints) -> None:
         windowed = pc.binary_join_element_wise(batch.keys, longs(starts), b"")
@@ -59,9 +61,7 @@ class WindowCountForm:
         latest = rows.running_max(batch.timestamps, timestamps)
         after = np.column_stack((rows.last(latest), rows.last(counted))).astype(">i8").tobytes()
         raws = [after[at : at + 16] for at in range(0, len(after), 16)]
-        self._store.entries.put_many(
-            keys, first_ms, places, raws, [raw is None for raw in stored], self._windows.size_ms
-        )
+        self._store.entries.put_many(first_ms, places, raws)
         self._forward(batch._replace(keys=windowed, values=longs(counted), timestamps=latest))
 
     def _keyed(self, batch: Batch) -> Batch:

@@ -16,9 +16,12 @@ from headrace.record import Record
 class UserProcessor(Operator):
     """Gives records and punctuations to a processor, and what it forwards to the children it names."""
 
-    def __init__(self, name: str, factory: ProcessorFactory, stores: Sequence[str], *, fixed_key: bool) -> None:
+    def __init__(
+        self, name: str, factory: ProcessorFactory, stores: Sequence[str], tables: Sequence[str], *, fixed_key: bool
+    ) -> None:
         super().__init__(name)
         self.store_names = tuple(stores)
+        self.table_names = tuple(tables)
         self.processor: AnyProcessor
         self._factory = factory
         self._fixed_key = fixed_key
@@ -49,13 +52,17 @@ class UserProcessor(Operator):
 
     def process(self, record: AnyRecord) -> None:
         self._current, self._now_ms = record, record.timestamp_ms
-        self.processor.process(record)
-        self._current = self._now_ms = None
+        try:
+            self.processor.process(record)
+        finally:
+            self._current = self._now_ms = None
 
     def punctuate(self, callback: Callable[[int], object], clock_ms: int) -> None:
         self._now_ms = clock_ms
-        callback(clock_ms)
-        self._now_ms = None
+        try:
+            callback(clock_ms)
+        finally:
+            self._now_ms = None
 
     def send(self, record: AnyRecord, to: To | None) -> None:
         """The processor's `forward`."""

@@ -79,7 +79,9 @@ class NodeContext:
         operator, task = self._operator, self._task
         if name in operator.store_names:
             return task.stores[name]
-        connected = f"Connected to it: {known_names(operator.store_names)}."
+        if name in operator.table_names:
+            return task.global_tables[name]
+        connected = f"Connected to it: {known_names((*operator.store_names, *operator.table_names))}."
         if name in task.known_stores:
             message = (
                 f"Store {name!r} is not connected to processor {operator.name!r}. {connected} Connect it: with "

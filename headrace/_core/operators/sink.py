@@ -24,6 +24,14 @@ class Sink(Operator):
         super().init(context)
         self._send = context.collector.send
 
+    def failing(self, record: AnyRecord) -> str:
+        """Whether it is the "key" or the "value" of a record that cannot be encoded."""
+        try:
+            self._key_to_bytes(record.key)
+        except Exception:
+            return "key"
+        return "value"
+
     def process(self, record: AnyRecord) -> None:
         assert record.timestamp_ms is not None
         self._send(

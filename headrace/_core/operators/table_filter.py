@@ -43,9 +43,11 @@ class TableFilter(Operator):
         old = self._old(key, change.old) if self._send_old_values else None
         if self._send_old_values and not self._versioned and new is None and old is None:
             return
+        is_latest = change.is_latest
         if self._store is not None:
             self._store.put(key, new, record.timestamp_ms)
-        self.forward(record.with_value(Change(new, old, change.is_latest)))
+            is_latest = True  # it has no versions: what was put last is the row
+        self.forward(record.with_value(Change(new, old, is_latest)))
 
     def _kept(self, key: Any, value: Any) -> Any:
         return value if value is not None and bool(self._predicate(key, value)) is self._keep else None

@@ -29,9 +29,11 @@ class TableMapValues(Operator):
         key, change = record.key, record.value
         new = self._mapped(key, change.new)
         old = self._old(key, change.old) if self._send_old_values else None
+        is_latest = change.is_latest
         if self._store is not None:
             self._store.put(key, new, record.timestamp_ms)
-        self.forward(record.with_value(Change(new, old, change.is_latest)))
+            is_latest = True  # it has no versions: what was put last is the row
+        self.forward(record.with_value(Change(new, old, is_latest)))
 
     def _mapped(self, key: Any, value: Any) -> Any:
         return None if value is None else self._mapper(key, value)

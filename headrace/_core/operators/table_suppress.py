@@ -10,7 +10,7 @@ from headrace._core.operator import AnyRecord, Operator
 from headrace._core.stream_time import stream_time
 from headrace._state.suppress_buffer import Buffered
 from headrace.change import Change
-from headrace.errors import StreamsError
+from headrace.errors import StateError, StreamsError
 from headrace.pending import PendingTask
 from headrace.record import Record
 from headrace.suppressed import BufferConfig
@@ -60,7 +60,7 @@ class TableSuppress(Operator):
             self._emit(row)
         if self._is_full():
             if not settings.buffer.emits_early:
-                raise StreamsError(self._too_much())
+                raise StateError(self._too_much())
             for row in buffer.evict_while(self._is_full):
                 self._emit(row)
 

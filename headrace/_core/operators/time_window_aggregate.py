@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from headrace._core.context import TaskContext
 from headrace._core.operator import AnyRecord
 from headrace._core.operators.windowed_operator import WindowedOperator, WindowSettings
+from headrace._core.stream_time import Moves
 from headrace._core.timestamps import latest
 from headrace.change import Change
 from headrace.windowing import TimeWindows, UnlimitedWindows
@@ -48,6 +52,37 @@ class TimeWindowAggregate(WindowedOperator):
             result_ms = latest(timestamp_ms, result_ms)
             store.put(key, new, start_ms, result_ms)
             self._result(record, Window(start_ms, end_ms), Change(new, old), result_ms)
+
+    def init(self, context: TaskContext) -> None:
+        super().init(context)
+        self._tells = self._store.told
+
+    def _forget(self, key: Any, before_ms: int, time_ms: int) -> None:
+        self._forget_spans([(self._store.key_bytes(key), self._oldest_ms(before_ms) + 1, self._oldest_ms(time_ms))])
+
+    def forget_many(self, moves: Moves) -> None:
+        """What `_forget` does for many keys, after all their windows of a batch are put."""
+        if not self._tells:
+            return
+        known = self._oldest_ms(moves.before) + 1
+        first = np.where(moves.before < 0, moves.lowest - moves.lowest % self._advance_ms, known)
+        last = self._oldest_ms(moves.after)
+        rows = np.flatnonzero(last >= np.maximum(first, 0)).tolist()
+        self._forget_spans([(moves.keys[row], int(first[row]), int(last[row])) for row in rows])
+
+    def _forget_spans(self, spans: list[tuple[bytes, int, int]]) -> None:
+        found = [span for span in spans if span[2] >= max(span[1], 0)]
+        if found:
+            self._store.forget(found, self._advance_ms)
+
+    def _oldest_ms(self, time_ms: Any) -> Any:
+        """The last start of a window that is expired at a time."""
+        return time_ms - time_ms % self._advance_ms - self._store.clock.retention_ms
+
+    @property
+    def _advance_ms(self) -> int:
+        assert isinstance(self.windows, TimeWindows)
+        return self.windows.advance_ms
 
     def _closes_at_ms(self, window: Window) -> int:
         return window.end_ms + self.windows.grace_ms

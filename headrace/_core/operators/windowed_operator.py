@@ -49,6 +49,7 @@ class WindowedOperator(Operator):
         self._initializer = initializer
         self._aggregator = aggregator
         self._late: Operator | None = None
+        self._tells = False
 
     def connect(self, children: Sequence[Operator]) -> None:
         late = self.settings.late_sink
@@ -74,11 +75,21 @@ class WindowedOperator(Operator):
         assert record.timestamp_ms is not None
         if self.idle is not None:
             self.idle.saw(record.key)
-        self._fold(record, record.key, record.timestamp_ms, self.time.advance(record.key, record.timestamp_ms))
+        before_ms = self.time.reached(record.key) if self._tells else -1
+        time_ms = self.time.advance(record.key, record.timestamp_ms)
+        try:
+            self._fold(record, record.key, record.timestamp_ms, time_ms)
+        finally:
+            # Time has moved on, even if an error handler then drops the record.
+            if 0 <= before_ms < time_ms:
+                self._forget(record.key, before_ms, time_ms)
 
     @abstractmethod
     def _fold(self, record: AnyRecord, key: Any, timestamp_ms: int, time_ms: int) -> None:
         """Puts a record into its windows, as seen at a stream time."""
+
+    def _forget(self, key: Any, before_ms: int, time_ms: int) -> None:
+        """Has the store forget what expires as the time of a key moves on; called only if the store must be told."""
 
     def close_idle(self) -> None:
         """A key that is idle is forgotten with its windows, after what it held back is written."""

@@ -12,13 +12,14 @@ from typing import Any
 from headrace._core.metrics import readable
 from headrace._graph.configured import configured
 from headrace._graph.graph import Graph
+from headrace._graph.partitions import partition_counts
 from headrace._runtime.pending import holding
 from headrace._runtime.spark import manifest as manifests
 from headrace._runtime.spark import query as queries
 from headrace._runtime.spark.clock import Clock, system_clock
 from headrace._runtime.spark.counters import CounterFile
 from headrace._runtime.spark.interactive import StoreReader
-from headrace._runtime.spark.plan import Plan, make_plan, partition_counts
+from headrace._runtime.spark.plan import Plan, make_plan
 from headrace._runtime.spark.session import default_partitions, local_session
 from headrace.config import StreamsConfig
 from headrace.errors import StateError, StreamsError
@@ -115,7 +116,7 @@ class Application:
             epoch=manifest.epoch + 1,
             run=self._run,
         )
-        current = manifests.layout(self._graph, plan, self._config)
+        current = manifests.layout(plan, self._config)
         if manifest.epoch:
             manifests.refuse_incompatible(manifest, current, self._config)
             self._refuse_lost_checkpoint(manifest)

@@ -1,11 +1,13 @@
-"""From topics into the plan: raw frames for stages with state, and the work of stages that need none."""
+"""From topics into the plan: raw frames for stages with state, and the work of stages that need none.
+
+Records of global topics go to all tasks that have such a table in them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
-import numpy as np
 import pyarrow as pa
 
 from headrace._core.chunk import Chunk
@@ -15,7 +17,6 @@ from headrace._runtime.spark import frames
 from headrace._runtime.spark.collector import FrameCollector
 from headrace._runtime.spark.frames import METRICS, TICK, Frame, Tick
 from headrace._runtime.spark.plan import Plan, Stage
-from headrace.errors import StreamsError
 
 _MAX_ROWS = 50_000
 
@@ -29,16 +30,20 @@ def ingest(
     tick: Tick | None = None,
 ) -> Iterator[Frame]:
     """Frames made of consecutive records of one topic-partition; `tick` is there if the plan is clocked."""
-    stage = plan.reader_of[topic]
     clock_ms = None if tick is None else tick.clock_ms
     chunks = _with_order(plan, topic, partition, first_offset, batches, plan.latest_ms(topic, clock_ms))
+    if topic in plan.global_topics:
+        targets = [(stage, target) for stage in plan.readers_of(topic) for target in plan.routes[stage.index][0]]
+        yield from _raw(plan, targets, topic, partition, chunks)
+        return
+    stage = plan.reader_of[topic]
     if stage.inline:
         yield from _processed(plan, stage, topic, partition, chunks, clock_ms or 0)
         return
+    target = plan.routes[stage.index][0][partition]
     if tick is not None:
-        target = plan.routes[stage.index][0][partition]
         yield Frame(stage.index, target, -1, plan.ranks[topic, partition], 0, TICK, msgspec.json.encode(tick))
-    yield from _raw(plan, stage, topic, partition, chunks)
+    yield from _raw(plan, [(stage, target)], topic, partition, chunks)
 
 
 def tick_frames(plan: Plan, tick: Tick) -> Iterator[Frame]:
@@ -63,25 +68,28 @@ def _with_order(
     latest_ms: int | None,
 ) -> Iterator[tuple[pa.RecordBatch, Order]]:
     rank, reached_ms, offset = plan.ranks[topic, partition], -1, first_offset
-    extracted = plan.reader_of[topic].blueprint.extractors
     for whole in batches:
         for start in range(0, whole.num_rows, _MAX_ROWS):
             batch = whole.slice(start, _MAX_ROWS)
             timestamps = batch.column("timestamp").to_numpy()
-            if topic not in extracted:
-                _refuse_negative(timestamps, topic, partition, offset)
             order = Order.of_partition(rank, offset, timestamps, reached_ms, latest_ms)
             reached_ms, offset = int(order.time_ms[-1]), offset + batch.num_rows
             yield batch, order
 
 
 def _raw(
-    plan: Plan, stage: Stage, topic: str, partition: int, chunks: Iterable[tuple[pa.RecordBatch, Order]]
+    plan: Plan,
+    targets: Sequence[tuple[Stage, int]],
+    topic: str,
+    partition: int,
+    chunks: Iterable[tuple[pa.RecordBatch, Order]],
 ) -> Iterator[Frame]:
-    target, rank, seq = plan.routes[stage.index][0][partition], plan.ranks[topic, partition], 0
+    """Frames as they are for all the targets: the routes of tasks."""
+    rank, seq = plan.ranks[topic, partition], 0
     for batch, order in chunks:
         payload = frames.encode(batch, order)
-        yield Frame(stage.index, target, -1, rank, seq, plan.channels[topic], payload)
+        for stage, target in targets:
+            yield Frame(stage.index, target, -1, rank, seq, plan.channels[topic], payload)
         seq += batch.num_rows
 
 
@@ -107,10 +115,3 @@ def _processed(
 def _chunk(topic: str, order: Order, batch: pa.RecordBatch) -> Chunk:
     timestamps = batch.column("timestamp").to_numpy()
     return Chunk(topic, order, timestamps, lambda: frames.to_columns(batch), lambda: batch)
-
-
-def _refuse_negative(timestamps: np.ndarray, topic: str, partition: int, offset: int) -> None:
-    if timestamps.min() < 0:
-        row = int(np.argmax(timestamps < 0))
-        message = f"Record {topic}-{partition}@{offset + row} has the invalid timestamp {timestamps[row]}."
-        raise StreamsError(message)

@@ -36,14 +36,17 @@ class StoreReader:
     def store(self, name: str) -> Any:
         known_store(self._graph, name)
         stage = next(stage for stage in self._plan.chain if name in stage.blueprint.sub.stores)
-        parts = [self._contents(stage, task, blobs, name) for task, blobs in self._durable_tasks(stage).items()]
+        one = 0 if name in self._graph.global_tables else None  # each task has all of it
+        tasks = self._durable_tasks(stage, one)
+        parts = [self._contents(stage, task, blobs, name) for task, blobs in tasks.items()]
         return Defaults.of(self._config).view(self._graph, name, parts)
 
     def pending(self, nodes: Sequence[Node]) -> list[Pending]:
         """What nodes hold back, as the last committed batch left it."""
         told: dict[str, list[PendingTask]] = {node.name: [] for node in nodes}
         for stage in self._plan.chain:
-            held = [node for node in nodes if node in stage.blueprint.sub.nodes]
+            here = stage.blueprint.sub.by_name
+            held = [here[node.name] for node in nodes if node.name in here]
             for partition, durable in sorted(self._durable_tasks(stage).items() if held else ()):
                 with self._restored(stage, partition, durable) as state:
                     stores = {name: state.store(name) for name in stage.blueprint.stores}
@@ -64,8 +67,11 @@ class StoreReader:
             with TaskState(durable, Replica(Path(directory)), describe) as state:
                 yield state
 
-    def _durable_tasks(self, stage: Stage) -> dict[int, MemoryDurable]:
-        """What the last committed batch left of every task of a stage, by partition; nothing before the first."""
+    def _durable_tasks(self, stage: Stage, one: int | None = None) -> dict[int, MemoryDurable]:
+        """What the last committed batch left of every task of a stage, or of one, by partition.
+
+        There is nothing before the first batch.
+        """
         if not any(Path(checkpoint(self._config)).glob("commits/[0-9]*")):
             return {}
         routes = self._plan.routes[stage.index][0]
@@ -74,17 +80,18 @@ class StoreReader:
         def task(route: int) -> MemoryDurable:
             return tasks.setdefault(routes.index(route), MemoryDurable())
 
-        for row in self._read(stage, "head", "value.blob"):
+        wanted = "true" if one is None else f"key.route = {routes[one]}"
+        for row in self._read(stage, wanted, "head", "value.blob"):
             task(row.route).head = bytes(row.blob)
-        for row in self._read(stage, "deltas", "user_map_key.number", "user_map_value.blob"):
+        for row in self._read(stage, wanted, "deltas", "user_map_key.number", "user_map_value.blob"):
             task(row.route).deltas[row.number] = bytes(row.blob)
-        for row in self._read(stage, "slices", "user_map_key.number", "user_map_value.blob"):
+        for row in self._read(stage, wanted, "slices", "user_map_key.number", "user_map_value.blob"):
             task(row.route).slices[row.number] = bytes(row.blob)
         return tasks
 
-    def _read(self, stage: Stage, variable: str, *columns: str) -> Any:
+    def _read(self, stage: Stage, wanted: str, variable: str, *columns: str) -> Any:
         operator = len(self._plan.chain) - 1 - self._plan.chain.index(stage)  # Spark counts from the sink
         with query_settings(self._spark, self._config, self._plan.spark_partitions):
             reader = self._spark.read.format("statestore").option("stateVarName", variable)
             rows = reader.option("operatorId", operator).load(checkpoint(self._config))
-            return rows.select("key.route", *columns).collect()
+            return rows.where(wanted).select("key.route", *columns).collect()

@@ -12,9 +12,8 @@ import pickle
 from collections.abc import Mapping
 from typing import Any
 
-from pyspark import cloudpickle
-
 from headrace._core.processors import Life, Processors
+from headrace._runtime.spark.pickling import Pickler
 from headrace._state.api import ByteStore
 from headrace.errors import StateError
 
@@ -52,11 +51,11 @@ class LifeKeeper:
             self._stored = frozen
 
 
-class _Pickler(cloudpickle.Pickler):
+class _Pickler(Pickler):
     """Writes the name of a fixture instead of the fixture."""
 
     def __init__(self, file: io.BytesIO, fixtures: Mapping[str, Any]) -> None:
-        super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL)
+        super().__init__(file)
         self._names = {id(fixture): name for name, fixture in fixtures.items()}
 
     def persistent_id(self, thing: object) -> str | None:

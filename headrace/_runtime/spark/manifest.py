@@ -7,7 +7,6 @@ from pathlib import Path
 
 import msgspec
 
-from headrace._graph.graph import Graph
 from headrace._graph.stores import Store
 from headrace._runtime.defaults import Defaults
 from headrace._runtime.spark.plan import Plan
@@ -98,26 +97,28 @@ def save(config: StreamsConfig, manifest: Manifest) -> None:
     replacement.replace(path)
 
 
-def layout(graph: Graph, plan: Plan, config: StreamsConfig) -> tuple[SavedStage, ...]:
+def layout(plan: Plan, config: StreamsConfig) -> tuple[SavedStage, ...]:
     defaults = Defaults.of(config)
+    whole = {name for stage in plan.stages for name in stage.blueprint.graph.global_tables}
     return tuple(
         SavedStage(
             stage.blueprint.sub.number,
             stage.tasks,
             tuple(sorted(stage.blueprint.sub.internal_topics)),
             {
-                name: (*map(repr, defaults.serdes(graph.stores[name])), _kind(graph.stores[name]))
+                name: (*map(repr, defaults.serdes(store)), _kind(store, whole=name in whole))
                 for name in stage.blueprint.sub.stores
+                for store in [stage.blueprint.spec(name)]
             },
         )
         for stage in plan.chain
     )
 
 
-def _kind(store: Store) -> str:
-    """What a store keeps, as far as the form of its entries depends on it."""
+def _kind(store: Store, *, whole: bool) -> str:
+    """What a store keeps, as far as the form of its entries depends on it, or which entries each task has."""
     by_key = " with a time for each key (allow_stream_time_key_tracking)" if getattr(store, "by_key", False) else ""
-    return f"{type(store).__name__} store{by_key}"
+    return f"{type(store).__name__} store{by_key}{' of a global table' if whole else ''}"
 
 
 def refuse_incompatible(manifest: Manifest, current: tuple[SavedStage, ...], config: StreamsConfig) -> None:
@@ -135,8 +136,7 @@ def refuse_incompatible(manifest: Manifest, current: tuple[SavedStage, ...], con
 
 
 def _changes(before: tuple[SavedStage, ...], now: tuple[SavedStage, ...]) -> list[str]:
-    old = {name: (index, serdes) for index, stage in enumerate(before) for name, serdes in stage.stores.items()}
-    new = {name: (index, serdes) for index, stage in enumerate(now) for name, serdes in stage.stores.items()}
+    old, new = _by_store(before), _by_store(now)
     changes = [f"store {name!r} is gone" for name in old if name not in new]
     if len(before) != len(now):
         changes += [f"store {name!r} is new" for name in new if name not in old]
@@ -146,15 +146,32 @@ def _changes(before: tuple[SavedStage, ...], now: tuple[SavedStage, ...]) -> lis
         changes.append(f"there are {len(now)} stages, there were {len(before)}")
         return changes
     for name in old.keys() & new.keys():
-        if old[name][0] != new[name][0]:
-            changes.append(f"store {name!r} moved from stage {old[name][0]} to stage {new[name][0]}")
-        if old[name][1][:2] != new[name][1][:2]:
-            changes.append(f"store {name!r} has the serdes {new[name][1][:2]}, it had {old[name][1][:2]}")
-        if old[name][1][2:] != new[name][1][2:]:
-            changes.append(f"store {name!r} is a {new[name][1][2]}, it was a {old[name][1][2]}")
+        (was_in, had), (is_in, has) = old[name], new[name]
+        if not was_in & is_in:
+            changes.append(f"store {name!r} moved from stage {_listed(was_in)} to stage {_listed(is_in)}")
+        elif is_in - was_in:
+            missing = _listed(is_in - was_in)
+            changes.append(f"store {name!r} is new in stage {missing}, which has not read its topic from the start")
+        if had[:2] != has[:2]:
+            changes.append(f"store {name!r} has the serdes {has[:2]}, it had {had[:2]}")
+        if had[2:] != has[2:]:
+            changes.append(f"store {name!r} is a {has[2]}, it was a {had[2]}")
     for index, (stage_before, stage_now) in enumerate(zip(before, now, strict=True)):
         if stage_before.tasks != stage_now.tasks:
             changes.append(
                 f"stage {index} has {stage_now.tasks} tasks, it had {stage_before.tasks} (partitions changed)"
             )
     return changes
+
+
+def _by_store(stages: tuple[SavedStage, ...]) -> dict[str, tuple[set[int], tuple[str, ...]]]:
+    """The stages of every store, of which a global table may have several, and what it keeps."""
+    found: dict[str, tuple[set[int], tuple[str, ...]]] = {}
+    for index, stage in enumerate(stages):
+        for name, kept in stage.stores.items():
+            found.setdefault(name, (set(), kept))[0].add(index)
+    return found
+
+
+def _listed(stages: set[int]) -> str:
+    return " and ".join(map(str, sorted(stages)))

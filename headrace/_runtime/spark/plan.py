@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from headrace._graph.graph import Graph
-from headrace._graph.stages import stages
+from headrace._graph.partitions import partition_counts
 from headrace._runtime.assemble import TaskBlueprint, blueprints
 from headrace._runtime.spark.clock import Clock, system_clock
 from headrace._runtime.spark.routing import routes
 from headrace.config import StreamsConfig
-from headrace.errors import TopicError, known_names, nearest
 from headrace.serdes import SessionWindowed, Windowed
 
 
@@ -58,6 +57,8 @@ class Plan:
 
     def latest_ms(self, topic: str, clock_ms: int | None) -> int | None:
         """The highest timestamp in a topic that is not refused; `None` if all are taken, or another is extracted."""
+        if topic in self.global_topics:
+            return None
         blueprint = self.reader_of[topic].blueprint
         guard = blueprint.defaults.guard
         return None if guard is None or clock_ms is None or topic in blueprint.extractors else clock_ms + guard.ahead_ms
@@ -86,6 +87,11 @@ class Plan:
         return frozenset(sink.topic for stage in self.stages for sink in stage.blueprint.sub.sinks if sink.relay)
 
     @cached_property
+    def handed_over(self) -> frozenset[str]:
+        """Internal topics whose records come before all else that follows from the same input record."""
+        return frozenset(topic for stage in self.stages for topic in stage.blueprint.sub.handed_over)
+
+    @cached_property
     def key_suffixes(self) -> dict[str, int]:
         """How many bytes at the end of a topic's keys are their window: they take no part in choosing the partition."""
         return {
@@ -100,7 +106,12 @@ class Plan:
     def source_topics(self) -> tuple[str, ...]:
         """User topics read, sorted."""
         read = {topic for stage in self.stages for topic in stage.blueprint.sub.source_topics}
-        return tuple(sorted(read - self.internal_topics))
+        return tuple(sorted((read | self.global_topics) - self.internal_topics))
+
+    @cached_property
+    def global_topics(self) -> frozenset[str]:
+        """User topics that go whole to every task of the stages that read them."""
+        return frozenset(topic for stage in self.stages for topic in stage.blueprint.sub.global_topics)
 
     @cached_property
     def places(self) -> tuple[tuple[str, int], ...]:
@@ -113,40 +124,19 @@ class Plan:
 
     @cached_property
     def reader_of(self) -> dict[str, Stage]:
-        """The stage that reads each topic."""
+        """The stage that reads each topic but global ones."""
         return {topic: stage for stage in self.stages for topic in stage.blueprint.sub.source_topics}
+
+    def readers_of(self, topic: str) -> tuple[Stage, ...]:
+        """The stages that read a topic: a global one may have several."""
+        if topic in self.global_topics:
+            return tuple(stage for stage in self.stages if topic in stage.blueprint.sub.global_topics)
+        return (self.reader_of[topic],)
 
     @cached_property
     def routes(self) -> tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]:
         """For each stage, the grouping keys of its tasks and of frames that pass through."""
         return tuple(routes(stage.tasks, self.spark_partitions) for stage in self.stages)
-
-
-def partition_counts(graph: Graph, user_topics: Mapping[str, int]) -> tuple[dict[str, int], list[int]]:
-    """Partitions of every topic and tasks of every stage. An internal topic has as many as its writers have tasks.
-
-    Output topics that do not exist yet get as many partitions as the stage that writes them has tasks. All stages of
-    one sub-topology have the same tasks.
-    """
-    for topic in graph.source_topics:
-        if topic not in user_topics:
-            message = (
-                f"The topology reads topic {topic!r}, which does not exist.{nearest(topic, user_topics)} "
-                f"Known topics: {known_names(user_topics)}. Create it with LocalTopics(...).create({topic!r}) or "
-                f"`headrace topics create {topic}`."
-            )
-            raise TopicError(message)
-    counts = {topic: user_topics[topic] for topic in graph.source_topics}
-    tasks: list[int] = []
-    for sub in stages(graph):
-        number = max(counts[topic] for topic in sub.source_topics)
-        tasks.append(number)
-        for sink in sub.sinks:
-            if sink.internal:
-                counts[sink.topic] = max(counts.get(sink.topic, 0), sink.partitions or number)
-            else:
-                counts[sink.topic] = user_topics.get(sink.topic, max(counts.get(sink.topic, 0), number))
-    return counts, tasks
 
 
 def make_plan(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pickle
 
-from pyspark import cloudpickle
-
+from headrace._runtime.spark import pickling
 from headrace._runtime.spark.plan import Plan
 from headrace.errors import TopologyError
 
@@ -19,7 +18,7 @@ def dump(plan: Plan) -> bytes:
         TopologyError: if a function of the topology refers to something that cannot be pickled.
     """
     try:
-        data: bytes = cloudpickle.dumps(plan)
+        return pickling.dumps(plan)
     except Exception as error:
         message = (
             f"{_unpicklable(plan)} cannot be sent to Spark's workers: {error}. Its function refers to something that "
@@ -27,7 +26,6 @@ def dump(plan: Plan) -> bytes:
             "function, on the worker, instead."
         )
         raise TopologyError(message) from error
-    return data
 
 
 def load(program: bytes) -> Plan:
@@ -42,7 +40,12 @@ def _unpicklable(plan: Plan) -> str:
     for stage in plan.stages:
         for node in stage.blueprint.sub.nodes:
             try:
-                cloudpickle.dumps(node)
+                pickling.dumps(node)
             except Exception:
                 return f"Operator {node.name!r}"
+        for kind, handler in stage.blueprint.defaults.error_handlers._asdict().items():
+            try:
+                pickling.dumps(handler)
+            except Exception:
+                return f"{kind}_exception_handler"
     return "The topology"

@@ -115,11 +115,12 @@ def _made(frame: Frame) -> tuple[int, int, int, int]:
 
 
 def _chunk(plan: Plan, frame: Frame) -> Chunk:
-    payload = frame.payload
+    payload, topic = frame.payload, plan.topics[frame.channel]
     return Chunk(
-        plan.topics[frame.channel],
+        topic,
         *frames.decode_order(payload),
         lambda: frames.to_columns(frames.decode(payload)),
         lambda: frames.decode(payload),
         (frame.hop, frame.origin),
+        topic in plan.handed_over,
     )

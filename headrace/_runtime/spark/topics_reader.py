@@ -83,7 +83,13 @@ class TopicsReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 starts = [start.get(_key(*place), 0) for place in places]
                 limits = [ends[_key(*place)] for place in places]
                 chosen = admitted(
-                    self._topic_log, places, starts, limits, limit.max_rows, lambda topic: plan.latest_ms(topic, now_ms)
+                    self._topic_log,
+                    places,
+                    starts,
+                    limits,
+                    limit.max_rows,
+                    lambda topic: plan.latest_ms(topic, now_ms),
+                    plan.global_topics,
                 )
                 ends = {_key(*place): offset for place, offset in zip(places, chosen, strict=True)}
             return {**ends} if now_ms is None else self._clocked(start, ends, now_ms)

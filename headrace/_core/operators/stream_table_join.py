@@ -1,0 +1,55 @@
+"""join and left_join of a stream with a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from headrace._core.context import TaskContext
+from headrace._core.operator import AnyRecord, Operator
+
+
+class StreamTableJoin(Operator):
+    """Each record with the row of its key: the current one, or of a `versioned` table that of the record's timestamp.
+
+    Only records trigger; results keep their timestamps. A record without a key has no row.
+    """
+
+    def __init__(
+        self, name: str, table: str, joiner: Callable[[Any, Any], Any], *, left: bool, versioned: bool
+    ) -> None:
+        super().__init__(name)
+        self.table_name = table
+        self.joiner = joiner
+        self.left = left
+        self.versioned = versioned
+
+    def init(self, context: TaskContext) -> None:
+        super().init(context)
+        self._rows = context.tables[self.table_name]
+
+    def process(self, record: AnyRecord) -> None:
+        if self._accepts(record):
+            self._join(record)
+
+    def _accepts(self, record: AnyRecord) -> bool:
+        """Whether a record takes part; one that does not is counted."""
+        if record.value is None:
+            self.context.drop(self.name, "null value")
+            return False
+        if record.key is None and not self.left:
+            self.context.drop(self.name, "null key")
+            return False
+        return True
+
+    def _join(self, record: AnyRecord) -> None:
+        row = self._row(record)
+        if row is not None or self.left:
+            self.forward(record.with_value(self.joiner(record.value, None if row is None else row[0])))
+
+    def _row(self, record: AnyRecord) -> Any:
+        if record.key is None:
+            return None
+        if self.versioned:
+            return self._rows.get_as_of(record.key, record.timestamp_ms)
+        return self._rows.get(record.key)

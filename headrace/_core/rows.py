@@ -1,0 +1,124 @@
+"""The rows of a table, for operators that look them up: from its store, or worked out from the tables before it.
+
+A row is its value and its timestamp; `None` is no row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from headrace._state.session_store import SessionStore
+from headrace._state.suppress_buffer import SuppressBuffer
+from headrace._state.window_store import TimestampedWindowStore
+from headrace.windows import Windowed
+
+Row = tuple[Any, int]
+
+_UNKNOWN_MS = -1
+
+
+class Rows(Protocol):
+    """Rows by key, as they are now. Stores with timestamps are such."""
+
+    def get(self, key: Any, /) -> Row | None: ...
+
+
+class VersionedRows(Protocol):
+    """Rows by key as they were at a time. Versioned stores are such."""
+
+    def get(self, key: Any, /) -> Row | None: ...
+
+    def get_as_of(self, key: Any, as_of_ms: int, /) -> Row | None: ...
+
+
+class DerivedRows:
+    """The rows of a filter or of map_values: `derive(key, value)` answers `None` for a row that is not there."""
+
+    def __init__(self, rows: Any, derive: Callable[[Any, Any], Any]) -> None:
+        self._rows = rows
+        self._derive = derive
+
+    def get(self, key: Any) -> Row | None:
+        return self._derived(key, self._rows.get(key))
+
+    def get_as_of(self, key: Any, as_of_ms: int) -> Row | None:
+        return self._derived(key, self._rows.get_as_of(key, as_of_ms))
+
+    def _derived(self, key: Any, row: Row | None) -> Row | None:
+        if row is None:
+            return None
+        value, timestamp_ms = row
+        derived = self._derive(key, value)
+        return None if derived is None else (derived, timestamp_ms)
+
+
+class JoinedRows:
+    """The rows of two tables that belong together; a side that is optional may be missing."""
+
+    def __init__(
+        self,
+        left: Rows,
+        right: Rows,
+        joiner: Callable[[Any, Any], Any],
+        *,
+        left_optional: bool,
+        right_optional: bool,
+    ) -> None:
+        self._left = left
+        self._right = right
+        self._joiner = joiner
+        self._left_optional = left_optional
+        self._right_optional = right_optional
+
+    def get(self, key: Any) -> Row | None:
+        left, right = self._left.get(key), self._right.get(key)
+        if left is None and (right is None or not self._left_optional):
+            return None
+        if right is None and not self._right_optional:
+            return None
+        left_value, left_ms = left or (None, _UNKNOWN_MS)
+        right_value, right_ms = right or (None, _UNKNOWN_MS)
+        value = self._joiner(left_value, right_value)
+        return None if value is None else (value, max(left_ms, right_ms))
+
+
+class SuppressedRows:
+    """The rows that those behind a suppress have been told: of one that waits, the value it had before."""
+
+    def __init__(self, buffer: SuppressBuffer[Any, Any], rows: Rows) -> None:
+        self._buffer = buffer
+        self._rows = rows
+
+    def get(self, key: Any) -> Row | None:
+        waiting = self._buffer.get(key)
+        if waiting is None:
+            return self._rows.get(key)
+        return None if waiting.prior is None else (waiting.prior, _UNKNOWN_MS)
+
+
+class WindowRows:
+    """The rows of a windowed aggregation, by windowed key."""
+
+    def __init__(self, store: TimestampedWindowStore[Any, Any]) -> None:
+        self._store = store
+
+    def get(self, key: Windowed[Any]) -> Row | None:
+        return self._store.fetch(key.key, key.window.start_ms)
+
+    def put(self, key: Windowed[Any], value: Any, timestamp_ms: int) -> None:
+        self._store.put(key.key, value, key.window.start_ms, timestamp_ms)
+
+
+class SessionRows:
+    """The rows of an aggregation in sessions, by windowed key; their timestamp is the end of the session."""
+
+    def __init__(self, store: SessionStore[Any, Any]) -> None:
+        self._store = store
+
+    def get(self, key: Windowed[Any]) -> Row | None:
+        value = self._store.fetch_session(key.key, key.window.start_ms, key.window.end_ms)
+        return None if value is None else (value, key.window.end_ms)
+
+    def put(self, key: Windowed[Any], value: Any, timestamp_ms: int) -> None:  # noqa: ARG002
+        self._store.put(key, value)

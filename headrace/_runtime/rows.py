@@ -1,0 +1,54 @@
+"""From a table's node to its rows, on the stores of a task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from headrace._core import rows
+from headrace._graph import nodes
+from headrace._graph.graph import SubTopology
+from headrace._state.session_store import SessionStore
+from headrace._state.window_store import TimestampedWindowStore
+
+
+def rows_of(sub: SubTopology, table: str, stores: Mapping[str, Any]) -> Any:
+    """The rows of a table of a sub-topology, or of one that is copied there."""
+    if table in sub.copies:
+        return _stored(stores[sub.copies[table].name])
+    node = sub.by_name[table]
+
+    def before(name: str) -> Any:
+        return rows_of(sub, name, stores)
+
+    match node:
+        case nodes.Suppress():
+            return rows.SuppressedRows(stores[node.stores[0]], before(node.parents[0]))
+        case nodes.Node(stores=(store, *_)):
+            return _stored(stores[store])
+        case nodes.TableFilter():
+            return rows.DerivedRows(before(node.parents[0]), _kept(node))
+        case nodes.TableMapValues():
+            return rows.DerivedRows(before(node.parents[0]), node.mapper)
+        case nodes.TableMerge():
+            return before(node.parents[0])
+        case nodes.TableJoinMerge():
+            return rows.JoinedRows(
+                before(node.left),
+                before(node.right),
+                node.joiner,
+                left_optional=node.left_optional,
+                right_optional=node.right_optional,
+            )
+    message = f"{table} has no rows to look up."
+    raise AssertionError(message)
+
+
+def _kept(node: nodes.TableFilter) -> Callable[[Any, Any], Any]:
+    return lambda key, value: value if bool(node.predicate(key, value)) is node.keep else None
+
+
+def _stored(store: Any) -> Any:
+    if isinstance(store, TimestampedWindowStore):
+        return rows.WindowRows(store)
+    return rows.SessionRows(store) if isinstance(store, SessionStore) else store

@@ -1,0 +1,62 @@
+"""Pickling for Spark's workers: cloudpickle, and what it needs to know about classes of values.
+
+Classes that workers cannot import travel by value: those of the main script, of a notebook, or of the file that
+`headrace run` was given.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import pickle
+import sys
+import typing
+from typing import Any
+
+import msgspec
+from pyspark import cloudpickle
+
+
+class Pickler(cloudpickle.Pickler):
+    """A pickler whose classes of values are as good on the worker as they were here."""
+
+    def __init__(self, file: io.BytesIO) -> None:
+        super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL)
+
+    def reducer_override(self, thing: Any) -> Any:
+        if isinstance(thing, type) and _travels_by_value(thing):
+            if issubclass(thing, msgspec.Struct):
+                message = (
+                    f"{thing.__qualname__} is a msgspec.Struct of {thing.__module__!r}, which Spark's workers cannot "
+                    "import. Define it in a module that they can import, or make it a dataclass"
+                )
+                raise pickle.PicklingError(message)
+            if dataclasses.is_dataclass(thing):
+                _make_portable(thing)
+        return super().reducer_override(thing)
+
+
+def dumps(thing: object) -> bytes:
+    file = io.BytesIO()
+    Pickler(file).dump(thing)
+    return file.getvalue()
+
+
+def _travels_by_value(kind: type) -> bool:
+    module = kind.__module__
+    if module == "__main__" or module not in sys.modules or "<locals>" in kind.__qualname__:
+        return True
+    return any(module == sent or module.startswith(f"{sent}.") for sent in cloudpickle.list_registry_pickle_by_value())
+
+
+def _make_portable(kind: type) -> None:
+    """Forgets what msgspec remembers about a dataclass, and resolves annotations, whose names the worker has not."""
+    if "__msgspec_cache__" in vars(kind):
+        del kind.__msgspec_cache__  # type: ignore[attr-defined]
+    own = vars(kind).get("__annotations__", {})
+    if any(isinstance(annotation, str) for annotation in own.values()):
+        try:
+            hints = typing.get_type_hints(kind, include_extras=True)
+        except NameError:  # of a name for type checkers only: no serde reads such a class
+            return
+        kind.__annotations__ = {name: hints[name] for name in own}

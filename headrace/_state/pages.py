@@ -1,0 +1,20 @@
+"""Entries taken from an iterator many at a time, so that Python's share of a scan is paid per page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+Entry = tuple[bytes, bytes]
+
+_FIRST, _MOST = 4, 1024
+_PAGE_BYTES = 1 << 18
+
+
+def pages(entries: Iterator[Entry]) -> Iterator[list[Entry]]:
+    """All entries in lists: a few at first, as most scans are short, then more, as long as they are small."""
+    wanted = _FIRST
+    while page := list(islice(entries, wanted)):
+        yield page
+        largest = max(len(value) for _, value in page[:: max(1, len(page) // 8)])
+        wanted = min(4 * wanted, _MOST, max(_FIRST, _PAGE_BYTES // (largest + 1)))

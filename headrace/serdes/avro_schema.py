@@ -1,0 +1,141 @@
+"""Avro schemas: as users give them, as fastavro wants them, and what fastavro does not check when it writes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeAlias
+
+from headrace.errors import SerdeError
+from headrace.serdes._optional import needed
+
+AvroSchema: TypeAlias = str | Mapping[str, Any] | list[Any]
+Check: TypeAlias = Callable[[Any, str], None]
+
+_INT_MIN, _INT_MAX = -(2**31), 2**31 - 1
+# What readers of the bytes do not need to know.
+_WORDS = ("doc", "aliases", "default", "order")
+
+
+def given(schema: AvroSchema) -> Any:
+    """A schema as plain data, from JSON text or data; what fastavro added to it is gone.
+
+    Raises:
+        SerdeError: if it is no Avro schema.
+    """
+    try:
+        data = json.loads(schema) if isinstance(schema, str) and schema.strip()[:1] in ("{", "[", '"') else schema
+        data = without(data, lambda name: name.startswith("__"))
+        parsed(data, {})
+    except SerdeError:
+        raise
+    except Exception as error:
+        message = f"Avro: this is no Avro schema: {type(error).__name__}: {error}"
+        raise SerdeError(message) from error
+    return data
+
+
+def parsed(schema: Any, named: dict[str, Any]) -> Any:
+    """The schema as fastavro reads and writes with it; types it has no definition of are in `named`."""
+    return needed("fastavro", extra="avro", user="Avro").parse_schema(schema, named_schemas=named)
+
+
+def name_of(schema: Any) -> str | None:
+    """The full name of a parsed record, enum or fixed type; others have none."""
+    return schema.get("name") if isinstance(schema, dict) else None
+
+
+def title_of(schema: Any) -> str:
+    """How a parsed schema is called in messages."""
+    if isinstance(schema, list):
+        return "union"
+    return name_of(schema) or (title_of(schema["type"]) if isinstance(schema, dict) else str(schema))
+
+
+def fingerprint(schema: Any) -> str:
+    """Differs between schemas whose bytes are read differently, logical types included."""
+    text = json.dumps(without(schema, lambda name: name in _WORDS or name.startswith("__")), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def without(schema: Any, is_left_out: Callable[[str], bool]) -> Any:
+    """A copy of a schema without some attributes."""
+    if isinstance(schema, Mapping):
+        return {name: without(part, is_left_out) for name, part in schema.items() if not is_left_out(name)}
+    return [without(part, is_left_out) for part in schema] if isinstance(schema, list | tuple) else schema
+
+
+class Checks:
+    """Finds what fastavro would write as something else: 1.5 as the int 1, a text as true, a text as an array.
+
+    It looks into no unions, whose values fastavro checks to find their branch, and at no logical types.
+    """
+
+    def __init__(self) -> None:
+        self._named: dict[str, Check] = {}
+
+    def of(self, schema: Any) -> Check | None:
+        """What raises an error for such a value of a parsed schema, or nothing where there can be none."""
+        if isinstance(schema, list) or (isinstance(schema, dict) and "logicalType" in schema):
+            return None
+        kind = schema["type"] if isinstance(schema, dict) else schema
+        match kind:
+            case "int" | "long":
+                return _check_int if kind == "int" else _check_long
+            case "boolean":
+                return _check_boolean
+            case "record" | "error":
+                return self._record(schema)
+            case "array":
+                return _entries(self.of(schema["items"]), (list, tuple), enumerate, "an array")
+            case "map":
+                return _entries(self.of(schema["values"]), dict, dict.items, "a map")
+        return self._named.get(kind) if isinstance(kind, str) else self.of(kind)
+
+    def _record(self, schema: dict[str, Any]) -> Check:
+        fields: list[tuple[str, Check]] = []
+        wanted = f"a record, {schema['name']}"
+
+        def check(value: Any, at: str) -> None:
+            if not isinstance(value, dict):
+                _refuse(value, at, wanted)
+            for name, check_field in fields:
+                if name in value:
+                    check_field(value[name], f"{at}.{name}")
+
+        self._named[schema["name"]] = check
+        checks = ((field["name"], self.of(field["type"])) for field in schema["fields"])
+        fields += [(name, found) for name, found in checks if found is not None]
+        return check
+
+
+def _entries(check: Check | None, kind: Any, entries: Callable[[Any], Iterable[tuple[Any, Any]]], wanted: str) -> Check:
+    def check_entries(value: Any, at: str) -> None:
+        if not isinstance(value, kind):
+            _refuse(value, at, wanted)
+        if check is not None:
+            for place, entry in entries(value):
+                check(entry, f"{at}[{place!r}]")
+
+    return check_entries
+
+
+def _check_int(value: Any, at: str) -> None:
+    if type(value) is not int or not _INT_MIN <= value <= _INT_MAX:
+        _refuse(value, at, "an int, a whole number of 32 bits")
+
+
+def _check_long(value: Any, at: str) -> None:
+    if type(value) is not int:
+        _refuse(value, at, "a long, a whole number")
+
+
+def _check_boolean(value: Any, at: str) -> None:
+    if type(value) is not bool:
+        _refuse(value, at, "a boolean")
+
+
+def _refuse(value: Any, at: str, wanted: str) -> None:
+    message = f"{at.removeprefix('.') or 'the value'} is {value!r}; the schema wants {wanted}"
+    raise ValueError(message)

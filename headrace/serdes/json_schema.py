@@ -1,0 +1,186 @@
+"""JSON whose schema is in a registry."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any, Generic, TypeVar, overload
+
+import msgspec
+
+from headrace.errors import SerdeError
+from headrace.serdes._optional import needed
+from headrace.serdes.coded import Coded
+from headrace.serdes.json_ import Json, encode
+from headrace.serdes.models import is_model
+from headrace.serdes.registry import Registry, Subject, framed, unframed
+
+T = TypeVar("T")
+
+
+class JsonSchema(Coded[T], Generic[T]):
+    r"""Values as JSON in Confluent's wire format, validated against a JSON Schema when written and when read.
+
+    The schema of the writer is looked up by its id, which must be that of a JSON Schema; what was written is validated
+    against the schema of this serde.
+
+    Args:
+        schema: a JSON Schema, as text or as a dict; or a type, whose schema is derived from it and as which values are
+            read: a dataclass, a `msgspec.Struct`, a pydantic model.
+        type: what to read values as, where the schema is given too.
+        registry: where schemas are kept.
+        subject: the name under which this schema is registered, e.g. `orders-value`. A serde does not know its topic;
+            the default is the title of the schema, for a type its name.
+        auto_register: whether the schema is registered with the first value written; if not, it must be there.
+        validate: whether values are validated. The schema is registered either way.
+
+    Raises:
+        SerdeError: if `schema` is no JSON Schema, or confluent-kafka or jsonschema is not installed.
+
+    Example:
+        >>> from dataclasses import dataclass
+        >>> from headrace import serdes
+        >>> @dataclass
+        ... class Page:
+        ...     path: str
+        >>> serde = JsonSchema(Page, registry=serdes.Registry("mock://pages"))
+        >>> serde.serialize(Page("/"))
+        b'\x00\x00\x00\x00\x01{"path":"/"}'
+        >>> serde.deserialize(b'\x00\x00\x00\x00\x01{"path":"/"}')
+        Page(path='/')
+    """
+
+    @overload
+    def __init__(
+        self: JsonSchema[Any],
+        schema: str | Mapping[str, Any],
+        type: None = None,
+        *,
+        registry: Registry,
+        subject: str | None = None,
+        auto_register: bool = True,
+        validate: bool = True,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        schema: str | Mapping[str, Any],
+        type: Callable[..., T],
+        *,
+        registry: Registry,
+        subject: str | None = None,
+        auto_register: bool = True,
+        validate: bool = True,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        schema: Callable[..., T],
+        type: None = None,
+        *,
+        registry: Registry,
+        subject: str | None = None,
+        auto_register: bool = True,
+        validate: bool = True,
+    ) -> None: ...
+    def __init__(
+        self,
+        schema: Any,
+        type: Any = None,  # noqa: A002
+        *,
+        registry: Registry,
+        subject: str | None = None,
+        auto_register: bool = True,
+        validate: bool = True,
+    ) -> None:
+        is_schema = isinstance(schema, str | Mapping)
+        self._schema = _given(schema) if is_schema else _schema_of(schema)
+        self._type = type if is_schema else schema
+        self._registry = registry
+        self._subject = subject
+        self._auto_register = auto_register
+        self._validate = validate
+        self._codec  # noqa: B018  what is wrong with the arguments is said now
+
+    @cached_property
+    def _codec(self) -> RegisteredJson:
+        subject = Subject.of(repr(self), self._registry, self._subject, self._schema.get("title"), self._auto_register)
+        assert subject is not None
+        return RegisteredJson(self._schema, Json(self._type), subject, validate=self._validate)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._schema.get('title', '…')!r}, registry=…)"
+
+
+class RegisteredJson:
+    """JSON behind the id of the schema it was written with."""
+
+    def __init__(self, schema: dict[str, Any], values: Json[Any], subject: Subject, *, validate: bool) -> None:
+        self._text = json.dumps(schema)
+        self._values = values
+        self._subject = subject
+        self._validator = _validator(schema) if validate else None
+        self._id: int | None = None
+        self._known: set[int] = set()
+
+    def write(self, value: Any) -> bytes:
+        payload = encode(value)
+        self._check(payload)
+        if self._id is None:
+            from confluent_kafka.schema_registry import Schema
+
+            self._id = self._subject.id_of(Schema(self._text, "JSON"))
+        return framed(self._id, payload)
+
+    def read(self, data: bytes) -> Any:
+        schema_id, payload = unframed(data)
+        if schema_id not in self._known:
+            self._subject.registry.schema(schema_id, "JSON")
+            self._known.add(schema_id)
+        try:
+            self._check(payload)
+            return self._values.deserialize(payload)
+        except Exception as error:
+            message = f"written with schema {schema_id}: {error}"
+            raise SerdeError(message) from error
+
+    def _check(self, payload: bytes) -> None:
+        if self._validator is None:
+            return
+        for problem in self._validator.iter_errors(msgspec.json.decode(payload)):
+            message = f"the schema does not allow {problem.json_path}: {problem.message}"
+            raise ValueError(message)
+
+
+def _validator(schema: dict[str, Any]) -> Any:
+    library = needed("jsonschema", extra="registry", user="JsonSchema")
+    kind = library.validators.validator_for(schema)
+    try:
+        kind.check_schema(schema)
+    except library.SchemaError as error:
+        message = f"JsonSchema: this is no JSON Schema: {error.message}"
+        raise SerdeError(message) from error
+    return kind(schema)
+
+
+def _given(schema: str | Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        data = json.loads(schema) if isinstance(schema, str) else dict(schema)
+    except ValueError as error:
+        message = f"JsonSchema: this is no JSON: {error}"
+        raise SerdeError(message) from error
+    if not isinstance(data, dict):
+        message = f"JsonSchema: a schema is a JSON object, not {data!r}"
+        raise SerdeError(message)
+    return data
+
+
+def _schema_of(kind: Any) -> dict[str, Any]:
+    """The schema of a type, under its name."""
+    try:
+        schema: dict[str, Any] = kind.model_json_schema() if is_model(kind) else msgspec.json.schema(kind)
+    except TypeError as error:
+        message = f"JsonSchema({kind!r}): no schema can be derived from that type, give one: {error}"
+        raise SerdeError(message) from error
+    return {"title": getattr(kind, "__name__", str(kind)), **schema}
