@@ -37,11 +37,12 @@ def _with_dead_letters(graph: Graph, topic: str) -> Graph:
 
 def _with_key_times(graph: Graph, idle_ms: int | None) -> Graph:
     stores = dict(graph.stores)
+    owners: dict[str, str] = {}
     nodes: list[Node] = []
     for node in graph.nodes:
         if isinstance(node, WindowedAggregate | Suppress | StreamJoin):
             stores |= {name: _by_key(stores[name], node) for name in node.stores}
-            times = stream_time_table(node.join if isinstance(node, StreamJoin) else node.name)
+            times = _checked_times(node, graph, owners)
             key_serde = graph.stores[node.stores[0]].key_serde
             if isinstance(node, Suppress):
                 key_serde = _inner(key_serde)
@@ -50,6 +51,19 @@ def _with_key_times(graph: Graph, idle_ms: int | None) -> Graph:
         else:
             nodes.append(node)
     return replace(graph, nodes=tuple(nodes), stores=stores)
+
+
+def _checked_times(node: WindowedAggregate | Suppress | StreamJoin, graph: Graph, owners: dict[str, str]) -> str:
+    """The name of the store of an operator's times; both sides of a join have one. Others may not have it."""
+    operator, owner = (node.join, node.merge) if isinstance(node, StreamJoin) else (node.name, node.name)
+    times = stream_time_table(operator)
+    if times in graph.stores or owners.setdefault(times, owner) != owner:
+        message = (
+            f"{operator!r} keeps the times of its keys in the store {times!r}, but another store has that name too. "
+            "Give one of them another name=."
+        )
+        raise ConfigError(message)
+    return times
 
 
 def _by_key(store: Store, node: WindowedAggregate | Suppress | StreamJoin) -> Store:

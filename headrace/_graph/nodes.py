@@ -186,13 +186,14 @@ class JoinWindow(Node):
 class StreamJoin(Node):
     """Joins the records of one side with those that are kept of the other: the first of its stores.
 
-    `join` is the name both sides share; `window` the store of this side's own records. The windows are as seen from
-    this side. Records that wait for a partner are in `unjoined`, a store of both sides; `is_outer` tells whether
-    those of this side do, `other_is_outer` those of the other. After `idle_ms` of silence of a key on the wall clock
-    they are given up.
+    `join` is what people call it; `merge` the node where both sides come together, which names what they keep of time.
+    `window` is the store of this side's own records. The windows are as seen from this side. Records that wait for a
+    partner are in `unjoined`, a store of both sides; `is_outer` tells whether those of this side do, `other_is_outer`
+    those of the other. After `idle_ms` of silence of a key on the wall clock they are given up.
     """
 
     join: str
+    merge: str
     window: str
     joiner: Callable[[Any, Any], Any]
     is_left: bool
@@ -207,7 +208,7 @@ class StreamJoin(Node):
     @property
     def internal_stores(self) -> tuple[str, ...]:
         times = (STREAM_TIMES,) if self.unjoined is not None else ()
-        return (*times, *((idle_keys(self.join),) if self.idle_ms is not None else ()))
+        return (*times, *((idle_keys(self.merge),) if self.idle_ms is not None else ()))
 
     @property
     def takes_null_keys(self) -> bool:

@@ -58,6 +58,7 @@ def join_streams(left: KStream[Any, Any], right: KStream[Any, Any], join: Join) 
             parents=(side.windowed,),
             stores=(other.store,) if unjoined is None else (other.store, unjoined),
             join=name or merge,
+            merge=merge,
             window=side.store,
             unjoined=unjoined,
             joiner=join.joiner,

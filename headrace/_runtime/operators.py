@@ -78,7 +78,9 @@ def _stream_join(node: nodes.StreamJoin) -> Operator:
         before_ms=node.before_ms,
         after_ms=node.after_ms,
         grace_ms=node.grace_ms,
-        clock=ClockSettings(node.join, nodes.STREAM_TIMES, _key_times(node, node.join), _idle(node.idle_ms, node.join)),
+        clock=ClockSettings(
+            node.merge, nodes.STREAM_TIMES, _key_times(node, node.join), _idle(node.idle_ms, node.merge)
+        ),
     )
     kind = ops.StreamJoin if node.unjoined is None else ops.StreamOuterJoin
     return kind(node.name, settings)

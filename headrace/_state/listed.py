@@ -1,8 +1,6 @@
 """Entries by key and time of which all duplicates are kept: those of a key within a span of time are one list.
 
-So the entries around a time are found by asking for one or two lists, without a search. A list that has grown long is
-closed and the next one begun: what a put writes is bounded, however many entries a key has. Closed lists lie behind
-the open one by the latest time they hold, so that those too old for a read are passed over.
+So the entries around a time are found by asking for one or two lists, without a search.
 """
 
 from __future__ import annotations
@@ -12,23 +10,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter
 
-import msgspec
-
-from headrace._state.api import ByteStore, prefix_end
+from headrace._state.api import ByteStore
 from headrace._state.clocks import UNKNOWN, KeyClock, RetentionClock
 from headrace._state.composite import ENTRY, SEGMENT_SIZE, beyond, escaped, leading_key, time_at, time_bytes
+from headrace._state.growing_list import Entry, append, entries_from
 from headrace._state.sweep import Sweep
 
-_LONG = 1024  # bytes from which on a list is closed
 _PUTS = 16  # every so often expired lists are removed: each time a search goes on, what was put since is sorted in
 _SPANS = 16  # a retention has no more of them, give or take one
-_HEAD = struct.Struct(">IBI")  # how many lists were closed before; of how many entries this one is, as MessagePack
-_LIST_OF = 0xDD
-_NONE_CLOSED = bytes(4)
-_NUMBER = struct.Struct(">I")
 _SPAN = struct.Struct(">cQ")
-_encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(list[tuple[int, bytes]]).decode
 _time = itemgetter(0)
 
 
@@ -36,42 +26,6 @@ def listed_entries(contents: ByteStore, clock: RetentionClock, window_size_ms: i
     """The layout that fits the clock; reads are expected to ask for about the size of a window."""
     kind = _ListsByKey if isinstance(clock, KeyClock) else ListsBySpan
     return kind(contents, clock, window_size_ms)
-
-
-class _OpenList:
-    """The open list of a key and span, as it grows; a long one is closed before the next entry."""
-
-    __slots__ = ("_closed", "_count", "_entries", "_place")
-
-    def __init__(self, place: bytes, present: bytes | None) -> None:
-        self._place = place
-        self._closed = self._count = 0
-        self._entries = b""
-        if present is not None:
-            self._closed, _, self._count = _HEAD.unpack_from(present)
-            self._entries = present[_HEAD.size :]
-
-    def add(self, contents: ByteStore, entries: Sequence[tuple[int, bytes]]) -> None:
-        encoded = b"".join(map(_encode, entries))
-        if len(self._entries) + len(encoded) < _LONG:
-            self._entries += encoded
-            self._count += len(entries)
-            return
-        for entry in entries:
-            if len(self._entries) >= _LONG:
-                self._close(contents)
-            self._entries += _encode(entry)
-            self._count += 1
-
-    def as_bytes(self) -> bytes:
-        return _HEAD.pack(self._closed, _LIST_OF, self._count) + self._entries
-
-    def _close(self, contents: ByteStore) -> None:
-        closed = self.as_bytes()[4:]
-        self._closed += 1
-        latest_ms = max(map(_time, _decode(closed)))
-        contents.put(self._place + time_bytes(latest_ms) + _NUMBER.pack(self._closed), closed)
-        self._entries, self._count = b"", 0
 
 
 class ListedEntries(ABC):
@@ -105,34 +59,28 @@ class ListedEntries(ABC):
         part = escaped(key)
         self._expire(part, before, time_ms)
         self._begin_write()
-        place = self._place(part, time_ms // self.span_ms)
-        grown = _OpenList(place, self._contents.get(place))
-        grown.add(self._contents, ((time_ms, raw),))
-        self._contents.put(place, grown.as_bytes())
+        append(self._contents, self._place(part, time_ms // self.span_ms), ((time_ms, raw),))
 
-    def within(self, key: bytes, from_ms: int, to_ms: int) -> list[tuple[int, bytes]]:
+    def within(self, key: bytes, from_ms: int, to_ms: int) -> list[Entry]:
         """Times and values of one key from one time to another, both inclusive."""
         now = self._clock.time(key)
         from_ms, to_ms = max(from_ms, now - self.retention_ms + 1, 0), min(to_ms, now)
         if from_ms > to_ms:
             return []
         part, span_ms = escaped(key), self.span_ms
-        found: list[tuple[int, bytes]] = []
+        found: list[Entry] = []
         for span in range(from_ms // span_ms, to_ms // span_ms + 1):
             place = self._place(part, span)
             raw = self._contents.get(place)
-            if raw is None:
-                continue
-            if not raw.startswith(_NONE_CLOSED):
-                found += self._of_closed(place, from_ms)
-            found += _decode(raw[4:])
+            if raw is not None:
+                found += entries_from(self._contents, place, raw, from_ms)
         found = [entry for entry in found if from_ms <= entry[0] <= to_ms]
         found.sort(key=_time)
         return found
 
     def of_key(self, key: bytes, from_ms: int, to_ms: int) -> Iterator[tuple[bytes, bytes]]:
         part = escaped(key)
-        entries: Iterator[tuple[int, bytes]] = iter(())
+        entries: Iterator[Entry] = iter(())
         shown, writes_seen = 0, -1
         while True:
             if writes_seen != self._writes:
@@ -159,12 +107,6 @@ class ListedEntries(ABC):
                 return
             yield from self.of_key(key, from_ms, to_ms)
             low = beyond(escaped(key))
-
-    def _of_closed(self, place: bytes, from_ms: int) -> list[tuple[int, bytes]]:
-        """Entries of the lists that were closed, in the order they were; without lists that are all too early."""
-        found = self._contents.range(place + time_bytes(from_ms), prefix_end(place))
-        lists = sorted((lists_place[-_NUMBER.size :], raw) for lists_place, raw in found)
-        return [entry for _, raw in lists for entry in _decode(raw)]
 
     def _begin_write(self) -> None:
         self._writes += 1
@@ -211,22 +153,17 @@ class ListsBySpan(ListedEntries):
             places = [prefix + escaped(key) for key in keys]
             for number, raw in enumerate(self._contents.get_many(places)):
                 if raw is not None:
-                    closed = () if raw.startswith(_NONE_CLOSED) else self._of_closed(places[number], from_ms)
-                    for time_ms, value in (*closed, *_decode(raw[4:])):
+                    for time_ms, value in entries_from(self._contents, places[number], raw, from_ms):
                         yield number, time_ms, value
 
-    def put_many(self, lists: Iterable[tuple[bytes, list[tuple[int, bytes]]]], count: int, latest_ms: int) -> None:
-        """`put` for so many entries, none of which would be expired at once; the lists of a key by span."""
-        contents, span_ms = self._contents, self.span_ms
+    def put_many(self, lists: Iterable[tuple[bytes, list[Entry]]], count: int, latest_ms: int) -> None:
+        """`put` for so many entries, none of which would be expired at once; each list is of one key and span."""
         self._begin_expiry(self._observe(b"", latest_ms), latest_ms)
         if self._sweep.pending:
             self._sweep.step(count)
         self._begin_write()
         for key, entries in lists:
-            place = self._place(escaped(key), entries[0][0] // span_ms)
-            grown = _OpenList(place, contents.get(place))
-            grown.add(contents, entries)
-            contents.put(place, grown.as_bytes())
+            append(self._contents, self._place(escaped(key), entries[0][0] // self.span_ms), entries)
 
     def _place(self, part: bytes, span: int) -> bytes:
         return _SPAN.pack(ENTRY, span) + part

@@ -87,8 +87,8 @@ def _moved(node, prefix):
     if isinstance(node, Process):
         changes["factory"] = partial(_MovedProcessor, node.factory, prefix)
     if isinstance(node, StreamJoin):
-        changes |= {"join": prefix + node.join, "window": prefix + node.window}
-        changes["unjoined"] = node.unjoined and prefix + node.unjoined
+        renamed = {name: getattr(node, name) for name in ("join", "merge", "window", "unjoined")}
+        changes |= {name: known and prefix + known for name, known in renamed.items()}
     return replace(node, **changes)
 
 

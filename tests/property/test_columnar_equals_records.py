@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import headrace as hr
 from headrace import serdes
 from headrace._core.chunk import Chunk
-from headrace._core.columnar import stream_join
+from headrace._core.columnar import join_rows, kept_records, stream_join
 from headrace._core.metrics import Metrics
 from headrace._core.order import Order
 from headrace._graph.configured import configured
@@ -244,8 +244,9 @@ def run_join(topology, batches, key_serde, value_serde, *, columnar):
 @pytest.mark.parametrize("method", ["join", "left_join", "outer_join"])
 @pytest.mark.parametrize("kind", KEYS)
 def test_join_of_streams_in_columns_equals_the_join_by_records(kind, method, mapped, monkeypatch):
-    monkeypatch.setattr(stream_join, "_ROWS", 3)
     monkeypatch.setattr(stream_join, "_PAIRS", 4)
+    for module in (stream_join, join_rows, kept_records):
+        monkeypatch.setattr(module, "FEW", 3)
     serde, keys = KEYS[kind]
     value_serde = serdes.Json()
 

@@ -380,6 +380,20 @@ def test_what_waits_longer_than_it_must_is_told_so():
     assert told.tasks == (PendingTask("0_0", 2, "b", 9, 21, None, 11),)
 
 
+def test_join_and_aggregation_of_one_name_have_times_of_their_own():
+    builder = StreamsBuilder()
+    left, right = (builder.stream(topic, value_serde=serdes.String()) for topic in ("left", "right"))
+    left.left_join(right, pair, within=within(10), name="n").to("out", value_serde=serdes.String())
+    windowed = right.group_by_key().windowed_by(hr.TimeWindows.of(10 * MS))
+    windowed.count(name="n").to_stream().to("counts")
+    built = builder.build()
+    Driven(built, restarts=True).check(("L:a=a@0", ""), ("L:b=b@50", "a:a/_@0"), ("R:b=x@45", "b:b/x@50"))
+    with pytest.raises(
+        hr.ConfigError, match="'n' keeps the times of its keys in the store 'n-stream-time-table', but "
+    ):
+        Driven(built, **TRACKING)
+
+
 def test_inner_joins_hold_nothing_back():
     with TopologyTestDriver(topology("inner", within(10), name="j")) as driver:
         assert driver.explain_pending() == []

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from headrace._core import operators as ops
-from headrace._core.columnar.stream_join import JoinSide, StreamJoinForm
+from headrace._core.columnar.join_rows import JoinSide
+from headrace._core.columnar.stream_join import StreamJoinForm
 from headrace._state.listed import ListsBySpan
 from headrace.serdes import Json
 
