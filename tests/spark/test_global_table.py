@@ -141,7 +141,7 @@ def two_stages(builder, joins):
 def test_a_checkpoint_is_not_continued_where_tasks_would_have_missed_rows(tmp_path, before, now, said):
     old, config = layout(lambda builder: two_stages(builder, before), tmp_path)
     new, _ = layout(lambda builder: two_stages(builder, now), tmp_path)
-    saved = manifests.next_start(manifests.new(config, 2), old)
+    saved = manifests.next_start(manifests.new(config, 2), old, {})
     manifests.refuse_incompatible(saved, old, config)
     with pytest.raises(hr.StateError) as refused:
         manifests.refuse_incompatible(saved, new, config)
@@ -151,7 +151,7 @@ def test_a_checkpoint_is_not_continued_where_tasks_would_have_missed_rows(tmp_pa
 def test_a_stage_may_cease_to_read_a_global_table(tmp_path):
     old, config = layout(lambda builder: two_stages(builder, {0, 1}), tmp_path)
     new, _ = layout(lambda builder: two_stages(builder, {1}), tmp_path)
-    manifests.refuse_incompatible(manifests.next_start(manifests.new(config, 2), old), new, config)
+    manifests.refuse_incompatible(manifests.next_start(manifests.new(config, 2), old, {}), new, config)
 
 
 def test_partitions_of_a_global_topic_make_no_tasks(tmp_path):
