@@ -61,7 +61,8 @@ def kill_when_a_part_is_written(process, topics, directory, rng):
     return newest["offsets"] > newest["commits"]
 
 
-@pytest.mark.parametrize("kills", [1, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("kills", [3, 20])
 def test_killed_application_writes_to_kafka_what_an_undisturbed_one_writes(topics, broker, spark, tmp_path, kills):
     seed = random.randrange(10**6)
     print(f"seed {seed}")

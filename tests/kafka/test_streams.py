@@ -9,6 +9,7 @@ import pytest
 
 import headrace as hr
 from headrace import serdes
+from tests.spark.test_cli import COMMAND
 from tests.support.broker import java
 from tests.support.runtimes import SparkRuntime
 from tests.support.topologies import word_letters
@@ -179,7 +180,7 @@ def test_command_line_runs_an_application_on_kafka(topics, broker, tmp_path):
     (tmp_path / "app.py").write_text(APP)
 
     def headrace(*command, stdin=""):
-        on_kafka = ["headrace", *command, "--bootstrap-servers", broker.bootstrap_servers]
+        on_kafka = [*COMMAND, *command, "--bootstrap-servers", broker.bootstrap_servers]
         done = subprocess.run(on_kafka, input=stdin, capture_output=True, text=True, cwd=tmp_path, check=False)
         return done.stdout, done.stderr, done.returncode
 

@@ -140,7 +140,7 @@ def test_batches_of_table_changes_give_what_records_one_by_one_give(updates, cut
     }[aggregation]()
     grouped.to_stream().to("out")
     topology = builder.build()
-    with patch("headrace._runtime.assemble.columnar_forms", lambda *_: {}):
+    with patch("headrace._runtime.assemble.columnar_forms", lambda *_, **__: {}):
         by_records = on_plan(topology, updates, cuts)
     assert on_plan(topology, updates, cuts) == by_records
 

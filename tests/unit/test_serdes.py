@@ -65,7 +65,7 @@ JSON = st.recursive(
         ),
         (
             serdes.SessionWindowed(serdes.String()),
-            st.builds(lambda key, start, gap: Windowed(key, Window(start, start + gap)), st.text(), TIMES, TIMES),
+            st.builds(lambda key, *ends: Windowed(key, Window(min(ends), max(ends))), st.text(), TIMES, TIMES),
         ),
     ],
 )
