@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from headrace._state.session_store import SessionStore
 from headrace._state.suppress_buffer import SuppressBuffer
 from headrace._state.window_store import TimestampedWindowStore
+from headrace.record import Record
 from headrace.windows import Windowed
 
 Row = tuple[Any, int]
@@ -24,12 +25,12 @@ class Rows(Protocol):
     def get(self, key: Any, /) -> Row | None: ...
 
 
-class VersionedRows(Protocol):
-    """Rows by key as they were at a time. Versioned stores are such."""
-
-    def get(self, key: Any, /) -> Row | None: ...
-
-    def get_as_of(self, key: Any, as_of_ms: int, /) -> Row | None: ...
+def row_for(rows: Any, record: Record[Any, Any], *, versioned: bool) -> Row | None:
+    """The row that a record meets under its key: the current one, or of a versioned table that of its timestamp."""
+    if record.key is None:
+        return None
+    found: Row | None = rows.get_as_of(record.key, record.timestamp_ms) if versioned else rows.get(record.key)
+    return found
 
 
 class DerivedRows:

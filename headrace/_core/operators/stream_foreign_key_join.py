@@ -7,6 +7,7 @@ from typing import Any
 
 from headrace._core.context import TaskContext
 from headrace._core.operator import AnyRecord, Operator
+from headrace._core.rows import row_for
 from headrace.record import Record
 from headrace.serdes import Serde
 from headrace.subscription import Keyed
@@ -73,15 +74,8 @@ class StreamForeignKeyJoin(Operator):
         self._rows = context.tables[self._table_name]
 
     def process(self, record: AnyRecord) -> None:
-        row = self._row(record)
+        row = row_for(self._rows, record, versioned=self._versioned)
         if row is not None or self._left:
             keyed: Keyed = record.value
             value = self._joiner(self._read_value(keyed.value), None if row is None else row[0])
             self.forward(Record(self._read_key(keyed.key), value, record.timestamp_ms, record.headers))
-
-    def _row(self, record: AnyRecord) -> Any:
-        if record.key is None:
-            return None
-        if self._versioned:
-            return self._rows.get_as_of(record.key, record.timestamp_ms)
-        return self._rows.get(record.key)

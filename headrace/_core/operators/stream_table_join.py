@@ -7,6 +7,7 @@ from typing import Any
 
 from headrace._core.context import TaskContext
 from headrace._core.operator import AnyRecord, Operator
+from headrace._core.rows import row_for
 
 
 class StreamTableJoin(Operator):
@@ -43,13 +44,6 @@ class StreamTableJoin(Operator):
         return True
 
     def _join(self, record: AnyRecord) -> None:
-        row = self._row(record)
+        row = row_for(self._rows, record, versioned=self.versioned)
         if row is not None or self.left:
             self.forward(record.with_value(self.joiner(record.value, None if row is None else row[0])))
-
-    def _row(self, record: AnyRecord) -> Any:
-        if record.key is None:
-            return None
-        if self.versioned:
-            return self._rows.get_as_of(record.key, record.timestamp_ms)
-        return self._rows.get(record.key)
