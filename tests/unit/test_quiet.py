@@ -82,6 +82,12 @@ def test_the_traceback_of_a_worker_that_is_gone_in_the_middle_is_not_shown():
     assert [shown(*lines[:length]) for length in range(1, 4)] == [b"", b"", b""]
 
 
+@pytest.mark.parametrize(("after", "left"), [(WORKER, b""), (WORKER_GONE, b""), (STARTUP + USER, USER)])
+def test_the_traceback_of_a_worker_cut_short_is_not_shown_whatever_comes_after(after, left):
+    lines = WORKER_GONE.splitlines(keepends=True)
+    assert [shown(*lines[:length], after) for length in range(2, 4)] == [left, left]
+
+
 def test_lines_arrive_while_the_pipe_is_open_and_its_end_is_noticed():
     arrived = queue.Queue()
     reading, writing = os.pipe()

@@ -24,6 +24,7 @@ _NOISE = re.compile(
 _STATEFUL_WORKER = re.compile(rb"(Starting )?Streaming TransformWithState\w* Python worker\b")
 _WARNED_CALL = b"  require_minimum_pandas_version()"
 _TRACE = b"Traceback (most recent call last):"
+_EXCEPTION = re.compile(rb"[\w.]+(:|$)")
 # An idle worker, told to stop while it was about to answer.
 _WORKER_GONE = re.compile(rb"(BrokenPipeError|ConnectionResetError|EOFError)\b")
 _PATIENCE_MS = 100
@@ -68,8 +69,6 @@ class NoiseFilter:
         if self._passing:
             self._passing = False
             return line
-        if self._trace or text == _TRACE:
-            return self._shown_trace(line)
         if text in self._after:
             self._after = frozenset()
             return b""
@@ -80,12 +79,13 @@ class NoiseFilter:
             self._after = frozenset({_WARNED_CALL})
             return b""
         self._after = frozenset()
-        return line
+        return self._shown_trace(line) if self._trace or text == _TRACE else line
 
     def _shown_trace(self, line: bytes) -> bytes:
         """Holds a traceback as long as it is inside Spark's worker daemon; drops that of a worker told to stop.
 
-        Several workers may be told at once: their tracebacks come line by line in turns.
+        Several workers may be told at once: their tracebacks come line by line in turns. A worker may also be gone before
+        it has said its exception: what follows is another's line, and half a traceback tells nobody anything.
         """
         self._trace.append(line)
         begins = line.rstrip(b"\r\n") == _TRACE
@@ -99,7 +99,8 @@ class NoiseFilter:
                 self._trace = []
             return b""
         held, self._trace, self._traces = self._trace, [], 0
-        return b"".join(held)
+        in_daemon = bool(files) and b"/pyspark/daemon.py" in files[0]
+        return line if in_daemon and not _EXCEPTION.match(line) else b"".join(held)
 
 
 def launch(settings: Mapping[str, str]) -> None:
