@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.runtimes import FAST_START
+
 import headrace as hr
 
 pytestmark = pytest.mark.spark
@@ -248,6 +250,7 @@ headrace run my-demo/sensors.py --until-caught-up
 def in_new_directory(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
+    monkeypatch.setenv("SPARK_SUBMIT_OPTS", FAST_START["spark.driver.extraJavaOptions"])
 
 
 def headrace(*arguments, stdin=""):
