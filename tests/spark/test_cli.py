@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.runtimes import FAST_START
-
 import headrace as hr
+from tests.support.runtimes import FAST_START
 
 pytestmark = pytest.mark.spark
 
