@@ -1,6 +1,7 @@
 """An application in a process of its own, to be killed.
 
 `python -m tests.support.killable NAME DIRECTORY MAX [BROKER [MASTER]]`; topics are in the directory, or on the broker.
+It processes what there is, and again for every line it is given.
 """
 
 from __future__ import annotations
@@ -26,7 +27,10 @@ def main(name: str, directory: Path, max_records: int, broker: str | None = None
     with hr.Streams(getattr(topologies, name)(), config) as app:
         print("running", flush=True)
         app.process_available()
-    print("done", flush=True)
+        print("done", flush=True)
+        for _ in sys.stdin:
+            app.process_available()
+            print("done", flush=True)
 
 
 if __name__ == "__main__":
