@@ -177,7 +177,10 @@ class KafkaCluster:
         def answered() -> list[int]:
             answers = self._admin.list_offsets(asked, isolation_level=level, request_timeout=ANSWER_WITHIN_S)
             try:
-                return [answers[place].result().offset for place in asked]
+                offsets = [answers[place].result().offset for place in asked]
+                if kafka.OFFSET_INVALID in offsets:  # what the client says of a broker that went away in between
+                    raise kafka.KafkaException(kafka.KafkaError(kafka.KafkaError._TRANSPORT))
+                return offsets
             except kafka.KafkaException as failure:
                 if not away(failure.args[0]):
                     self._admin.list_topics(timeout=ANSWER_WITHIN_S)  # else it keeps asking who led before
