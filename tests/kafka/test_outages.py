@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
@@ -37,14 +38,32 @@ def cluster(broker):
 def test_what_is_asked_meanwhile_is_answered_when_the_broker_is_back(topics, broker, cluster):
     topics.create("t", partitions=1)
     topics.produce("t", [hr.Record("k", "v", 7)], value_serde=serdes.String())
-    with away(broker, 1):
-        assert cluster.ends([("t", 0)]) == [1]
-    with away(broker, 1):
-        [batch] = cluster.read("t", 0, 0, 1)
-        assert batch.column("value").to_pylist() == [b"v"]
-    with away(broker, 1):
-        cluster.commit_offsets("group", {("t", 0): 1})
-    assert cluster.topics() == {"t": 1}
+    with ThreadPoolExecutor(3) as threads, away(broker, 1):
+        read = threads.submit(lambda: [batch.column("value").to_pylist() for batch in cluster.read("t", 0, 0, 1)])
+        committed = threads.submit(cluster.commit_offsets, "group", {("t", 0): 1})
+        listed = threads.submit(cluster.topics)
+    assert (read.result(), committed.result(), listed.result()) == ([[b"v"]], None, {"t": 1})
+
+
+def test_offsets_are_right_or_late_but_never_made_up(topics, broker, cluster):
+    topics.create("t", partitions=3)
+    topics.produce("t", [hr.Record("k", 1, 7, partition=partition) for partition in range(3)])
+    told = set()
+    back = threading.Event()
+
+    def ask():
+        while not back.is_set():
+            told.add(tuple(cluster.ends([("t", partition) for partition in range(3)])))
+
+    with ThreadPoolExecutor(2) as threads:
+        asking = [threads.submit(ask) for _ in range(2)]
+        while not told:
+            time.sleep(0.01)
+        with away(broker, 0):
+            pass
+        back.set()
+    assert [one.result() for one in asking] == [None, None]
+    assert told == {(1, 1, 1)}
 
 
 def test_transaction_goes_on_when_the_broker_is_back(topics, broker, cluster):
