@@ -33,6 +33,7 @@ _OWN_KAFKA_SETTINGS = {
     "enable.auto.commit": "offsets are committed with each micro-batch",
     "enable.partition.eof": "reading depends on it",
 }
+_ONE_REQUEST = timedelta(seconds=10)
 _SECRETS = re.compile("password|secret|jaas|pem|oauthbearer.config")
 
 _AHEAD_HANDLERS = ("fail", "skip", "dead_letter")
@@ -47,7 +48,7 @@ _TWO_EVENTS = (
 _VERSIONS = (*_TWO_EVENTS, "3.5", "3.6", "3.7", "3.8", "3.9", "4.0", "4.1", "4.2", "4.3")
 
 _NUMBERS = ("max_records_per_batch", "statestore_cache_max_bytes")
-_DURATIONS = ("commit_interval", "max_timestamp_ahead", "stream_time_key_idle")
+_DURATIONS = ("commit_interval", "task_timeout", "max_timestamp_ahead", "stream_time_key_idle")
 
 
 class StreamsConfig:
@@ -56,6 +57,7 @@ class StreamsConfig:
     Args:
         application_id: names the application; its state belongs to it.
         bootstrap_servers: Kafka brokers that have the topics, e.g. `"kafka-1:9092,kafka-2:9092"`.
+        task_timeout: how long a running application waits for a broker that does not answer, before it fails.
         kafka: how to reach them: settings of the Kafka client by librdkafka's names, e.g.
             `{"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN", ...}`.
         auto_offset_reset: where to begin to read a topic of Kafka that the application has not read before: "earliest"
@@ -105,6 +107,7 @@ class StreamsConfig:
         application_id: str = "",
         bootstrap_servers: str | None = None,
         kafka: Mapping[str, Any] | None = None,
+        task_timeout: timedelta = timedelta(minutes=5),
         auto_offset_reset: str = "earliest",
         topics_dir: str | Path | None = None,
         state_dir: str | Path | None = None,
@@ -143,6 +146,7 @@ class StreamsConfig:
     application_id: str
     bootstrap_servers: str | None
     kafka: dict[str, Any]
+    task_timeout: timedelta
     auto_offset_reset: str
     topics_dir: Path | None
     state_dir: Path
@@ -240,6 +244,12 @@ def _check_kafka(given: Mapping[str, Any]) -> None:
         message = (
             f"bootstrap_servers={servers!r} and topics_dir={str(given['topics_dir'])!r} exclude each other: topics are "
             "on Kafka, or embedded in a directory. Leave one of them out."
+        )
+        raise ConfigError(message)
+    if not isinstance(given["task_timeout"], timedelta) or given["task_timeout"] < _ONE_REQUEST:
+        message = (
+            f"task_timeout is {given['task_timeout']!r}; it must be a timedelta of {_ONE_REQUEST.seconds} seconds or "
+            "more: so long a single request to a broker may take."
         )
         raise ConfigError(message)
     if servers is None and (settings or given["auto_offset_reset"] != "earliest"):

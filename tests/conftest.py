@@ -39,7 +39,7 @@ def broker(tmp_path_factory):
     started = Broker(tmp_path_factory.mktemp("broker"))
     started.start()
     yield started
-    started.stop()
+    started.kill()
 
 
 @pytest.fixture(params=["driver", "plan", pytest.param("spark", marks=pytest.mark.spark)])

@@ -14,6 +14,7 @@ from headrace._graph.nodes import Source
 from headrace._runtime.spark.counters import CounterFile
 from headrace._runtime.spark.topic_home import home_of, offset_key
 from headrace.config import StreamsConfig
+from headrace.errors import TopicError
 
 
 @dataclass(frozen=True)
@@ -75,9 +76,13 @@ class Meter:
         done = {} if commit < 0 else _offsets(self._checkpoint / "offsets" / str(commit))
         if done is None:
             return None
+        try:
+            ends = self._home.ends(self._places)
+        except TopicError:
+            return None
         return sum(
             max(0, end - done.get(offset_key(place), self._first.get(offset_key(place), 0)))
-            for place, end in zip(self._places, self._home.ends(self._places), strict=True)
+            for place, end in zip(self._places, ends, strict=True)
         )
 
 

@@ -9,44 +9,49 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
-from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from headrace.errors import ConfigError, TopicError, known_names, nearest
+from headrace.errors import TopicError, known_names, nearest
 from headrace.topics._segments import RECORD_SCHEMA
+from headrace.topics.kafka_client import ANSWER_WITHIN_S, away, client, explained, passes
+
+T = TypeVar("T")
 
 Place = tuple[str, int]
 
 FETCHED_SCHEMA = pa.schema([*RECORD_SCHEMA, ("offset", pa.int64())])
 
-_ANSWER_WITHIN_S = 10.0
 _PROGRESS_WITHIN_S = 60.0
 _FETCH = 500
 _MAX_ROWS = 10_000
 _MAX_BYTES = 4 << 20
-_PASSING = ("NOT_LEADER_FOR_PARTITION", "LEADER_NOT_AVAILABLE", "UNKNOWN_TOPIC_OR_PART")
-# What the client prints by itself; errors that matter are raised.
-_QUIET = {"log_level": 2}
+_LOOK_AGAIN_AFTER_S = 0.1
+# Errors that matter are raised, so the client need not print them; a broker that is back is to be found soon.
+_DEFAULTS = {"log_level": 2, "reconnect.backoff.max.ms": 1000}
 
 
 @dataclass(frozen=True)
 class KafkaCluster:
-    """Brokers and the settings to reach them, named as librdkafka names them."""
+    """Brokers and the settings to reach them, named as librdkafka names them.
+
+    One that does not answer is waited for as long as `patience_s` says.
+    """
 
     bootstrap_servers: str
     settings: Mapping[str, Any] = field(default_factory=dict)
+    patience_s: float = ANSWER_WITHIN_S
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"bootstrap_servers": self.bootstrap_servers, "settings": dict(self.settings)}
+        """Without clients, which belong to their process."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
 
     def topics(self) -> dict[str, int]:
         """The number of partitions of every topic but Kafka's own."""
-        with self.telling("list its topics"):
-            listed = self._admin.list_topics(timeout=_ANSWER_WITHIN_S).topics
+        listed = self.patiently("list its topics", lambda: self._admin.list_topics(timeout=ANSWER_WITHIN_S)).topics
         return {name: len(topic.partitions) for name, topic in listed.items() if not name.startswith("__")}
 
     def partitions(self, topic: str) -> int:
@@ -73,7 +78,7 @@ class KafkaCluster:
             return
         created: dict[str, int] = {}
         with self.telling(f"create {known_names(topics)}"):
-            for name, answer in self._admin.create_topics(new, operation_timeout=_ANSWER_WITHIN_S).items():
+            for name, answer in self._admin.create_topics(new, operation_timeout=ANSWER_WITHIN_S).items():
                 try:
                     answer.result()
                     created[name] = topics[name]
@@ -135,13 +140,23 @@ class KafkaCluster:
         """Publishes how far a consumer group has read, for tools that show its lag."""
         consumer = self.consumer(**{"group.id": group})
         try:
-            with self.telling(f"take the offsets of group {group!r}"):
-                positions = [client().TopicPartition(*place, offset) for place, offset in offsets.items()]
-                for committed in consumer.commit(offsets=positions, asynchronous=False):
-                    if committed.error is not None:
-                        raise client().KafkaException(committed.error)
+            positions = [client().TopicPartition(*place, offset) for place, offset in offsets.items()]
+            self.patiently(f"take the offsets of group {group!r}", lambda: _commit(consumer, positions))
         finally:
             consumer.close()
+
+    def patiently(self, doing: str, call: Callable[[], T]) -> T:
+        """Calls until it is done, fails for good, or nobody has answered for too long."""
+        began_s = time.monotonic()
+        with self.telling(doing):
+            while True:
+                try:
+                    return call()
+                except client().KafkaException as failure:
+                    waited_s = time.monotonic() - began_s
+                    if waited_s >= self.patience_s or not passes(failure.args[0], waited_s):
+                        raise
+                time.sleep(_LOOK_AGAIN_AFTER_S)
 
     @contextmanager
     def telling(self, doing: str) -> Iterator[None]:
@@ -150,53 +165,34 @@ class KafkaCluster:
         try:
             yield
         except kafka.KafkaException as failure:
-            raise self._explained(failure.args[0], doing) from failure
-
-    def _explained(self, error: Any, doing: str) -> Exception:
-        code, codes = error.code(), client().KafkaError
-        if code == codes._INVALID_ARG:
-            return ConfigError(
-                f"The Kafka client does not take a setting: {error.str()}. Settings in kafka={{...}} have the names of "
-                "librdkafka, e.g. security.protocol, sasl.mechanism, sasl.username, ssl.ca.location."
-            )
-        if code in (codes._TRANSPORT, codes._TIMED_OUT, codes._ALL_BROKERS_DOWN, codes._RESOLVE):
-            self._admin.poll(0)
-            why = self._heard[0] if self._heard else error.str()
-            return TopicError(
-                f"No Kafka broker at {self.bootstrap_servers!r} answered within {_ANSWER_WITHIN_S:.0f} s when asked to "
-                f"{doing} ({why}). Is it running there, and does kafka={{...}} say how to reach it (security.protocol)?"
-            )
-        if code == codes._AUTO_OFFSET_RESET:
-            return TopicError(
-                f"Kafka at {self.bootstrap_servers} could not {doing}: records that were to be read are gone "
-                f"({error.str()}). They were deleted by the topic's retention, or the topic was made anew. Start anew "
-                "with another application_id and state_dir."
-            )
-        return TopicError(f"Kafka at {self.bootstrap_servers} could not {doing}: {error.str()} ({error.name()}).")
+            error = failure.args[0]
+            why = self._reason() if away(error) else None
+            raise explained(error, self.bootstrap_servers, doing, self.patience_s, why) from failure
 
     def _offsets(self, places: Iterable[Place], spec: Any) -> list[int]:
         kafka = client()
         asked = {kafka.TopicPartition(*place): spec for place in places}
-        if not asked:
-            return []
-        until = time.monotonic() + _ANSWER_WITHIN_S
-        with self.telling("tell its offsets"):
-            while True:
-                answers = self._admin.list_offsets(
-                    asked, isolation_level=kafka.IsolationLevel.READ_COMMITTED, request_timeout=_ANSWER_WITHIN_S
-                )
-                try:
-                    return [answers[place].result().offset for place in asked]
-                except kafka.KafkaException as failure:
-                    # Leaders change, and brokers learn of new topics one after the other.
-                    if failure.args[0].name() not in _PASSING or time.monotonic() > until:
-                        raise
-                time.sleep(0.05)
+        level = kafka.IsolationLevel.READ_COMMITTED
+
+        def answered() -> list[int]:
+            answers = self._admin.list_offsets(asked, isolation_level=level, request_timeout=ANSWER_WITHIN_S)
+            try:
+                offsets = [answers[place].result().offset for place in asked]
+                if kafka.OFFSET_INVALID in offsets:  # what the client says of a broker that went away in between
+                    raise kafka.KafkaException(kafka.KafkaError(kafka.KafkaError._TRANSPORT))
+                return offsets
+            except kafka.KafkaException as failure:
+                if not away(failure.args[0]):
+                    self._admin.list_topics(timeout=ANSWER_WITHIN_S)  # else it keeps asking who led before
+                raise
+
+        return self.patiently("tell its offsets", answered) if asked else []
 
     def _fetched(self, consumer: Any, topic: str, partition: int, first: int, last: int) -> Iterator[Any]:
         """Messages up to `last`; what lies behind the last of them may be markers of transactions only."""
         kafka = client()
-        position, patient_until = first, time.monotonic() + _PROGRESS_WITHIN_S
+        patience_s = max(_PROGRESS_WITHIN_S, self.patience_s)
+        position, patient_until = first, time.monotonic() + patience_s
         while position < last:
             messages = consumer.consume(_FETCH, 0.02)
             for message in messages:
@@ -208,20 +204,20 @@ class KafkaCluster:
                     yield message
                 elif error.code() == kafka.KafkaError._PARTITION_EOF:
                     position = max(position, message.offset())
-                elif not error.retriable():
+                elif not passes(error, waited_s=patience_s):
                     raise kafka.KafkaException(error)
             if messages:
-                patient_until = time.monotonic() + _PROGRESS_WITHIN_S
+                patient_until = time.monotonic() + patience_s
             elif time.monotonic() > patient_until:
                 message = (
                     f"Kafka at {self.bootstrap_servers} sent nothing of topic {topic!r}, partition {partition}, from "
-                    f"offset {position} on, for {_PROGRESS_WITHIN_S:.0f} s; it should reach to offset {last}."
+                    f"offset {position} on, for {patience_s:.0f} s; it should reach to offset {last}."
                 )
                 raise TopicError(message)
 
     def _await_topics(self, topics: Mapping[str, int]) -> None:
         """Waits until they are to be seen."""
-        until = time.monotonic() + _ANSWER_WITHIN_S
+        until = time.monotonic() + ANSWER_WITHIN_S
         while any(self.topics().get(name, 0) < partitions for name, partitions in topics.items()):
             if time.monotonic() > until:
                 message = f"Kafka at {self.bootstrap_servers} does not show the new topics {known_names(topics)}."
@@ -233,29 +229,27 @@ class KafkaCluster:
         return client("admin").AdminClient(self._with({}))
 
     @cached_property
-    def _heard(self) -> list[str]:
-        """What the client said of connections that failed: why a call then times out."""
-        return []
+    def _heard(self) -> dict[str, str]:
+        """What the client last said of a connection that failed: why a call then times out."""
+        return {}
+
+    def _reason(self) -> str | None:
+        self._admin.poll(0)
+        return self._heard.get("error")
+
+    def _hear(self, error: Any) -> None:
+        if error.name() != "_ALL_BROKERS_DOWN":
+            self._heard["error"] = error.str()
 
     def _with(self, fixed: Mapping[str, Any]) -> dict[str, Any]:
-        heard = {"error_cb": lambda error: self._heard.append(error.str())}
-        return {**_QUIET, **heard, **self.settings, **fixed, "bootstrap.servers": self.bootstrap_servers}
+        defaults = {**_DEFAULTS, "error_cb": self._hear}
+        return {**defaults, **self.settings, **fixed, "bootstrap.servers": self.bootstrap_servers}
 
 
-def client(part: str | None = None) -> ModuleType:
-    """The Kafka client, imported when it is first needed.
-
-    Raises:
-        ConfigError: if it is not installed.
-    """
-    try:
-        import confluent_kafka
-        from confluent_kafka import admin
-    except ImportError as error:
-        message = "Topics on Kafka need its Python client. Install it with: pip install 'headrace[kafka]'"
-        raise ConfigError(message) from error
-    found: ModuleType = admin if part == "admin" else confluent_kafka
-    return found
+def _commit(consumer: Any, positions: Sequence[Any]) -> None:
+    for committed in consumer.commit(offsets=positions, asynchronous=False):
+        if committed.error is not None:
+            raise client().KafkaException(committed.error)
 
 
 def _batches(messages: Iterable[Any]) -> Iterator[pa.RecordBatch]:

@@ -7,18 +7,22 @@ start left open, and leaves a note by which an earlier start that still runs see
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
 
 from headrace.errors import StateError, TopicError
 from headrace.record import Headers
-from headrace.topics.kafka_cluster import KafkaCluster, client
+from headrace.topics.kafka_client import ANSWER_WITHIN_S, client, lost
+from headrace.topics.kafka_cluster import KafkaCluster
 
 _WITHIN_S = 60.0
+_GIVE_WAY_S = 5.0
 _TAIL = 20
 _AT_A_TIME = 16
 _COMMITS_SETTINGS = {"cleanup.policy": "compact", "segment.bytes": str(16 << 20)}
@@ -58,13 +62,11 @@ class Commits:
         self._cluster.create({self._topic: tasks}, _COMMITS_SETTINGS)
         if self._cluster.partitions(self._topic) < tasks:
             self._cluster.grow(self._topic, tasks)
-        with ThreadPoolExecutor(min(tasks, _AT_A_TIME)) as threads:
-            list(threads.map(self._take_over, range(tasks)))
+        self._of_all(tasks, "begin its transactions", self._take_over)
 
     def settle(self, tasks: int) -> None:
         """Waits until all that was committed is to be seen: Kafka completes a transaction after it says so."""
-        with ThreadPoolExecutor(min(tasks, _AT_A_TIME)) as threads:
-            list(threads.map(self._begun, range(tasks)))
+        self._of_all(tasks, "complete its transactions", self._begun)
 
     def last_batch(self) -> int | None:
         """The newest batch of which anything is written, `None` before the first."""
@@ -72,51 +74,75 @@ class Commits:
         notes = [note for task in range(tasks) for note in self._notes(task, whole=True)]
         return max((note.batch for note in notes if note.instance == self._instance and note.batch >= 0), default=None)
 
-    def write(self, task: int, batch: int, records: Iterable[Outgoing]) -> bool:
+    def _of_all(self, tasks: int, doing: str, act: Callable[[int], object]) -> None:
+        with ThreadPoolExecutor(min(tasks, _AT_A_TIME)) as threads:
+            list(threads.map(lambda task: self._cluster.patiently(doing, partial(act, task)), range(tasks)))
+
+    def write(self, task: int, batch: int, records: Callable[[], Iterable[Outgoing]]) -> bool:
         """Writes what a task has for a batch, unless it has done so before: then the result is False.
+
+        When Kafka does not answer nobody knows whether the transaction is complete. It is begun anew then: the newest
+        note says whether there is still something to write, and whether this start is still the one to do it.
 
         Raises:
             StateError: if the application was started again since.
         """
+        doing = f"commit the output of batch {batch}, task {task}"
+        return self._cluster.patiently(doing, lambda: self._write(task, batch, records))
+
+    def _write(self, task: int, batch: int, records: Callable[[], Iterable[Outgoing]]) -> bool:
         producer = self._begun(task)
+        if self._newest(task).batch >= batch:
+            return False
+        try:
+            self._commit(producer, task, records(), batch)
+        except client().KafkaException as failure:
+            if lost(failure.args[0]):
+                # Perhaps to one that takes over: beginning anew at once would take it back before a note is left.
+                time.sleep(_GIVE_WAY_S)
+                self._newest(task)
+            raise
+        return True
+
+    def _newest(self, task: int) -> Note:
         newest = self._notes(task, whole=False)[-1]
         if (newest.instance, newest.start) != (self._instance, self._start):
-            message = (
-                f"Application {self._application_id!r} was started again at Kafka {self._cluster.bootstrap_servers} "
-                f"(start {newest.start}; this is start {self._start}): the newer one goes on, this one ends without "
-                "writing."
-            )
-            raise StateError(message)
-        if newest.batch >= batch:
-            return False
-        self._commit(producer, task, records, batch)
-        return True
+            raise self._superseded(newest)
+        return newest
 
     def _take_over(self, task: int) -> None:
         producer = self._begun(task)
         mine = [note for note in self._notes(task, whole=True) if note.instance == self._instance]
+        if mine and mine[-1].start > self._start:
+            raise self._superseded(mine[-1])
         self._commit(producer, task, [], mine[-1].batch if mine else -1)
+
+    def _superseded(self, newest: Note) -> StateError:
+        return StateError(
+            f"Application {self._application_id!r} was started again at Kafka {self._cluster.bootstrap_servers} "
+            f"(start {newest.start}; this is start {self._start}): the newer one goes on, this one ends without "
+            "writing."
+        )
 
     def _begun(self, task: int) -> Any:
         """A producer that is the only one of its task: others lose the right to write, their transactions end."""
         producer = self._cluster.producer(**{"transactional.id": f"{self._application_id}-{task}"})
-        with self._cluster.telling("begin a transaction"):
-            _patiently(lambda: producer.init_transactions(_WITHIN_S))
+        producer.init_transactions(_WITHIN_S)
         return producer
 
     def _commit(self, producer: Any, task: int, records: Iterable[Outgoing], batch: int) -> None:
         note = msgspec.json.encode(Note(self._instance, self._start, batch))
-        with self._cluster.telling(f"commit the output of batch {batch}, task {task}"):
-            producer.begin_transaction()
-            try:
-                send(producer, records)
-                producer.produce(self._topic, note, self._instance.encode(), task)
-                _patiently(lambda: producer.commit_transaction(_WITHIN_S))
-            except BaseException:
-                # Left open it would hold up all who read committed records, until it times out.
-                with suppress(client().KafkaException):
-                    producer.abort_transaction(_WITHIN_S)
-                raise
+        producer.begin_transaction()
+        failed: list[Any] = []
+        try:
+            send(producer, records, failed)
+            producer.produce(self._topic, note, self._instance.encode(), task)
+            producer.commit_transaction()
+        except BaseException:
+            # Left open it would hold up all who read committed records, until it times out.
+            with suppress(client().KafkaException):
+                producer.abort_transaction(ANSWER_WITHIN_S)
+            raise
 
     def _notes(self, task: int, *, whole: bool) -> list[Note]:
         """The notes of a task, or at least the newest."""
@@ -135,19 +161,20 @@ class Commits:
 def write_at_least_once(cluster: KafkaCluster, records: Iterable[Outgoing]) -> None:
     """Writes records and waits until Kafka has them; a batch that is repeated writes its records again."""
     producer = cluster.producer()
+    within_s = max(_WITHIN_S, cluster.patience_s)
+    failed: list[Any] = []
     with cluster.telling("take records"):
-        failed = send(producer, records)
-        left = producer.flush(_WITHIN_S)
+        send(producer, records, failed)
+        left = producer.flush(within_s)
         if failed:
             raise client().KafkaException(failed[0])
         if left:
-            message = f"Kafka at {cluster.bootstrap_servers} did not take {left} records within {_WITHIN_S:.0f} s."
+            message = f"Kafka at {cluster.bootstrap_servers} did not take {left} records within {within_s:.0f} s."
             raise TopicError(message)
 
 
-def send(producer: Any, records: Iterable[Outgoing]) -> list[Any]:
-    """Hands records to the client; the list is filled with the errors of those that are not delivered."""
-    failed: list[Any] = []
+def send(producer: Any, records: Iterable[Outgoing], failed: list[Any]) -> None:
+    """Hands records to the client; `failed` is filled with the errors of those that are not delivered."""
 
     def delivered(error: Any, _: Any) -> None:
         if error is not None:
@@ -175,17 +202,3 @@ def send(producer: Any, records: Iterable[Outgoing]) -> list[Any]:
                 break
             except BufferError:
                 producer.poll(0.1)
-    return failed
-
-
-def _patiently(call: Callable[[], object]) -> None:
-    """Calls until it is done, or fails for good."""
-    kafka = client()
-    for attempt in range(4):
-        try:
-            call()
-        except kafka.KafkaException as failure:
-            if attempt == 3 or not failure.args[0].retriable():
-                raise
-        else:
-            return

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import random
-import signal
 import subprocess
 import sys
 import time
@@ -14,7 +11,8 @@ import pytest
 
 from headrace import serdes
 from tests.kafka.test_streams import of_each_key
-from tests.spark.test_kill import descendants, lines, reference
+from tests.spark.test_kill import lines, reference
+from tests.support.processes import descendants, kill
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]
 
@@ -49,9 +47,7 @@ def kill_when_a_part_is_written(process, topics, directory, rng):
             before = (found, begun)
         time.sleep(0.005)
     time.sleep(rng.choice([0, 0, 0.05, 0.3]))
-    for victim in [process.pid, *descendants(process.pid)]:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(victim, signal.SIGKILL)
+    kill(process.pid, *descendants(process.pid))
     process.communicate()
     checkpoint = directory / "state" / "checkpoint"
     newest = {

@@ -11,6 +11,7 @@ import pytest
 import headrace as hr
 from headrace import serdes
 from headrace._core.partitioning import partition_for
+from headrace.topics.kafka_client import client
 from headrace.topics.kafka_cluster import KafkaCluster
 from headrace.topics.kafka_commits import Commits, Outgoing
 from tests.support.broker import classpath
@@ -102,20 +103,28 @@ def written(topics, commits):
     return [record.value for record in topics.read("out", value_serde=serdes.String())]
 
 
+def await_sent(cluster, topic):
+    """Returns when a partition has a record that is not committed: its transaction is open."""
+    admin = client("admin")
+    place = {client().TopicPartition(topic, 0): admin.OffsetSpec.latest()}
+    while True:
+        [found] = cluster._admin.list_offsets(place).values()
+        if found.result().offset > cluster.ends([(topic, 0)])[0]:
+            return
+        time.sleep(0.02)
+
+
 def test_batch_of_a_task_is_written_once_over_restarts(topics, cluster):
     topics.create("out", partitions=1)
     first = Commits(cluster, "app", "instance", start=1)
     assert first.last_batch() is None
     first.take_over(2)
-    assert (first.last_batch(), first.write(0, 0, outgoing("a")), first.write(0, 0, outgoing("a"))) == (
-        None,
-        True,
-        False,
-    )
+    assert first.last_batch() is None
+    assert [first.write(0, 0, lambda: outgoing("a")) for _ in range(2)] == [True, False]
     second = Commits(cluster, "app", "instance", start=2)
     second.take_over(2)
-    assert [second.write(task, 0, outgoing(f"again {task}")) for task in (0, 1)] == [False, True]
-    assert written(topics, second) == ["a", "again 1"]
+    assert [second.write(task, 0, lambda: outgoing("again")) for task in (0, 1)] == [False, True]
+    assert written(topics, second) == ["a", "again"]
     assert second.last_batch() == 0
 
 
@@ -123,15 +132,22 @@ def test_earlier_start_can_neither_write_nor_finish_what_it_began(topics, cluste
     topics.create("out", partitions=1)
     first = Commits(cluster, "app", "instance", start=1)
     first.take_over(1)
-    open_transaction = first._begun(0)
-    open_transaction.begin_transaction()
-    open_transaction.produce("out", b"half", partition=0)
-    open_transaction.flush()
     second = Commits(cluster, "app", "instance", start=2)
-    second.take_over(1)
+
+    def taken_over_meanwhile():
+        yield from outgoing("half")
+        await_sent(cluster, "out")
+        second.take_over(1)
+        yield from outgoing("zombie")
+
     with pytest.raises(hr.StateError, match=r"started again at Kafka .* \(start 2; this is start 1\)"):
-        first.write(0, 0, outgoing("zombie"))
-    assert second.write(0, 0, outgoing("b"))
+        first.write(0, 0, taken_over_meanwhile)
+    assert written(topics, second) == []
+    assert second.write(0, 0, lambda: outgoing("b"))
+    with pytest.raises(hr.StateError, match="the newer one goes on"):
+        first.write(0, 1, lambda: outgoing("zombie"))
+    with pytest.raises(hr.StateError, match="the newer one goes on"):
+        first.take_over(1)
     assert written(topics, second) == ["b"]
 
 
@@ -140,7 +156,8 @@ def test_state_directories_of_one_name_have_batches_of_their_own(topics, cluster
     for instance, start, batch, wrote in (("x", 1, 3, True), ("y", 1, 0, True), ("x", 2, 3, False), ("x", 3, 4, True)):
         commits = Commits(cluster, "app", instance, start)
         commits.take_over(1)
-        assert commits.write(0, batch, outgoing(f"{instance}{batch}")) is wrote
+        output = outgoing(f"{instance}{batch}")
+        assert commits.write(0, batch, output.copy) is wrote
     assert written(topics, commits) == ["x3", "y0", "x4"]
 
 
@@ -149,7 +166,7 @@ def test_failing_write_leaves_nothing_open(topics, cluster):
     commits = Commits(cluster, "app", "instance", start=1)
     commits.take_over(1)
     with pytest.raises(hr.TopicError, match="timestamp 0"):
-        commits.write(0, 0, [*outgoing("a"), Outgoing("out", 0, None, b"b", 0, ())])
+        commits.write(0, 0, lambda: [*outgoing("a"), Outgoing("out", 0, None, b"b", 0, ())])
     assert written(topics, commits) == []
-    assert commits.write(0, 0, outgoing("c"))
+    assert commits.write(0, 0, lambda: outgoing("c"))
     assert written(topics, commits) == ["c"]

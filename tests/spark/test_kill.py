@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import random
-import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
@@ -17,6 +13,7 @@ import headrace as hr
 from headrace import serdes
 from headrace._graph.nodes import Sink
 from headrace.testing import TopologyTestDriver
+from tests.support.processes import descendants, kill
 from tests.support.runtimes import SparkRuntime
 from tests.support.topologies import sales_by_region, word_letters
 
@@ -61,22 +58,8 @@ def kill_after(process, batches, topics, rng):
         time.sleep(0.01)
     time.sleep(rng.random() * 0.8)
     victims = [process.pid] if rng.random() < 0.5 else [process.pid, *descendants(process.pid)]
-    for victim in victims:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(victim, signal.SIGKILL)
+    kill(*victims)
     process.communicate()
-
-
-def descendants(ancestor):
-    """The JVM and Spark's Python workers."""
-    parents = {}
-    for status in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            parents[int(status.parent.name)] = int(status.read_text().rpartition(")")[2].split()[1])
-    found = [ancestor]
-    for pid in found:
-        found += [child for child, parent in parents.items() if parent == pid]
-    return found[1:]
 
 
 def run_with_kills(name, directory, topics, kills, rng):

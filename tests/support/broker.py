@@ -55,13 +55,13 @@ class Broker:
         ends_s = time.monotonic() + _UP_WITHIN_S
         while not _answers(self._port):
             if self._process.poll() is not None or time.monotonic() > ends_s:
-                self.stop()
+                self.kill()
                 message = f"the broker did not start: {(self._directory / 'broker.log').read_text()[-2000:]}"
                 raise RuntimeError(message)
             time.sleep(0.05)
 
-    def stop(self) -> None:
-        """At once: what it holds is thrown away with its directory."""
+    def kill(self) -> None:
+        """As `kill -9` does: started again it has what it had, at the same address."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
@@ -144,6 +144,9 @@ def _configuration(directory: Path, port: int, secure_port: int, controller: int
         "log.dirs": directory / "data",
         "auto.create.topics.enable": "false",
         "log.retention.ms": -1,  # tests write timestamps of long ago
+        "broker.session.timeout.ms": 3000,  # so long one that was killed is not let in again
+        "broker.heartbeat.interval.ms": 500,
+        "transaction.abort.timed.out.transaction.cleanup.interval.ms": 1000,
         "group.initial.rebalance.delay.ms": 0,
         "offsets.topic.num.partitions": 1,
         "offsets.topic.replication.factor": 1,
@@ -164,7 +167,7 @@ def main(port: int) -> None:
             while True:
                 time.sleep(3600)
         except KeyboardInterrupt:
-            broker.stop()
+            broker.kill()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
-"""An application in a process of its own, to be killed: `python -m tests.support.killable NAME DIRECTORY MAX [BROKER]`.
+"""An application in a process of its own, to be killed.
 
-Its topics are in the directory, or on the broker.
+`python -m tests.support.killable NAME DIRECTORY MAX [BROKER [MASTER]]`; topics are in the directory, or on the broker.
+It processes what there is, and again for every line it is given.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from tests.support import topologies
 from tests.support.runtimes import FAST_START
 
 
-def main(name: str, directory: Path, max_records: int, broker: str | None = None) -> None:
+def main(name: str, directory: Path, max_records: int, broker: str | None = None, master: str = "local[2]") -> None:
     config = hr.StreamsConfig(
         application_id="killable",
         topics_dir=None if broker else directory / "topics",
@@ -21,12 +22,15 @@ def main(name: str, directory: Path, max_records: int, broker: str | None = None
         state_dir=directory / "state",
         local_dir=directory / "local",
         max_records_per_batch=max_records,
-        spark=FAST_START,
+        spark={**FAST_START, "spark.master": master},
     )
     with hr.Streams(getattr(topologies, name)(), config) as app:
         print("running", flush=True)
         app.process_available()
-    print("done", flush=True)
+        print("done", flush=True)
+        for _ in sys.stdin:
+            app.process_available()
+            print("done", flush=True)
 
 
 if __name__ == "__main__":

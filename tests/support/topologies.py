@@ -32,6 +32,17 @@ def word_letters():
     return builder.build()
 
 
+def takings():
+    """What each shop has taken so far; and of the payments, by customer, the round ones as they came."""
+    builder = hr.StreamsBuilder()
+    payments = builder.stream("payments", value_serde=serdes.String())
+    payments.filter(lambda customer, payment: payment.endswith("00")).to("round-payments", value_serde=serdes.String())
+    payments.group_by(lambda customer, payment: payment.split()[0], value_serde=serdes.String()).aggregate(
+        int, lambda shop, payment, sum_: sum_ + int(payment.split()[1]), store="sums", value_serde=serdes.Long()
+    ).to_stream().to("takings")
+    return builder.build()
+
+
 class Boundaries(hr.Processor):
     """Passes records on, under the name of its task; each time on the grid of a second and 300 ms is a record too."""
 

@@ -46,6 +46,10 @@ def test_dotted_names_are_kafkas():
             "auto_offset_reset is 'none'; allowed: 'earliest', 'latest'.",
         ),
         (
+            {"application_id": "a", "bootstrap_servers": "h:1", "task_timeout": timedelta(seconds=9)},
+            "it must be a timedelta of 10 seconds or more: so long a single request to a broker may take.",
+        ),
+        (
             {"application_id": "a", "max_timestamp_ahead": 5},
             "max_timestamp_ahead is 5; it must be None, or a timedelta",
         ),

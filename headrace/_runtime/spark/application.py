@@ -146,4 +146,4 @@ class Application:
     def _written_and_read(self, plan: Plan) -> dict[Place, int]:
         """End offsets of topics that this application both writes and reads: what it wrote is input again."""
         looped = [place for place in plan.places if place[0] in plan.sink_topics]
-        return dict(zip(looped, self._home.ends(looped), strict=True)) if looped else {}
+        return dict(zip(looped, home_of(plan).ends(looped), strict=True)) if looped else {}

@@ -46,14 +46,14 @@ class KafkaHome:
         missing = {topic: plan.partitions[topic] for topic in plan.sink_topics if topic not in known}
         self._cluster.create(missing)
         if plan.exactly_once:
-            _commits(self._cluster, plan).take_over(plan.spark_partitions)
+            _commits(plan).take_over(plan.spark_partitions)
 
     def settle(self, plan: Plan) -> None:
         if plan.exactly_once:
-            _commits(self._cluster, plan).settle(plan.spark_partitions)
+            _commits(plan).settle(plan.spark_partitions)
 
     def last_batch(self, plan: Plan) -> int | None:
-        return _commits(self._cluster, plan).last_batch() if plan.exactly_once else None
+        return _commits(plan).last_batch() if plan.exactly_once else None
 
     def ends(self, places: Sequence[Place]) -> list[int]:
         self._refuse_new_partitions(places)
@@ -101,5 +101,6 @@ class KafkaHome:
         self._looked_s = time.monotonic()
 
 
-def _commits(cluster: KafkaCluster, plan: Plan) -> Commits:
-    return Commits(cluster, plan.application_id, plan.instance, plan.epoch)
+def _commits(plan: Plan) -> Commits:
+    assert plan.broker is not None
+    return Commits(plan.broker, plan.application_id, plan.instance, plan.epoch)

@@ -45,7 +45,7 @@ class KafkaWriter(RoutingWriter):
             )
             raise StreamsError(message)
         commits = Commits(plan.broker, plan.application_id, plan.instance, plan.epoch)
-        commits.write(context.partitionId(), int(batch), outgoing(plan, outputs))
+        commits.write(context.partitionId(), int(batch), lambda: outgoing(plan, outputs))
         return []
 
     def publish(self, plan: Plan, written: list[Written], batch: int) -> None:  # noqa: ARG002

@@ -163,7 +163,7 @@ def make_plan(
     return Plan(
         application_id=config.application_id,
         topics_dir=str(config.topics_dir.absolute()) if config.topics_dir else "",
-        broker=KafkaCluster(config.bootstrap_servers, config.kafka) if config.bootstrap_servers else None,
+        broker=_broker(config),
         auto_offset_reset=config.auto_offset_reset,
         exactly_once=config.processing_guarantee != "at_least_once",
         state_dir=str(config.state_dir.absolute()),
@@ -177,3 +177,9 @@ def make_plan(
         run=run,
         clock=clock,
     )
+
+
+def _broker(config: StreamsConfig) -> KafkaCluster | None:
+    if config.bootstrap_servers is None:
+        return None
+    return KafkaCluster(config.bootstrap_servers, config.kafka, config.task_timeout.total_seconds())

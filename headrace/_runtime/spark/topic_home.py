@@ -46,7 +46,10 @@ class TopicHome(Protocol):
 
 
 def home_of(settings: Plan | StreamsConfig) -> TopicHome:
-    """The topics that a plan or a configuration names."""
+    """The topics that a plan or a configuration names.
+
+    A broker that is away is waited for by those who run a plan; who has but a configuration is told within seconds.
+    """
     from headrace._runtime.spark.embedded_home import EmbeddedHome
     from headrace._runtime.spark.kafka_home import KafkaHome
 

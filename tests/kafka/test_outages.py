@@ -1,0 +1,103 @@
+"""A broker that is gone for a while: a running application waits for it, and goes on with what it was doing."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import pytest
+
+import headrace as hr
+from headrace import serdes
+from headrace.topics.kafka_cluster import KafkaCluster
+from headrace.topics.kafka_commits import Commits
+from tests.kafka.test_topics import await_sent, outgoing, written
+
+pytestmark = pytest.mark.kafka
+
+
+@contextmanager
+def away(broker, seconds):
+    """Kills the broker, which comes back by itself."""
+    broker.kill()
+    back = threading.Timer(seconds, broker.start)
+    back.start()
+    try:
+        yield
+    finally:
+        back.join()
+
+
+@pytest.fixture
+def cluster(broker):
+    return KafkaCluster(broker.bootstrap_servers, patience_s=120)
+
+
+def test_what_is_asked_meanwhile_is_answered_when_the_broker_is_back(topics, broker, cluster):
+    topics.create("t", partitions=1)
+    topics.produce("t", [hr.Record("k", "v", 7)], value_serde=serdes.String())
+    with ThreadPoolExecutor(3) as threads, away(broker, 1):
+        read = threads.submit(lambda: [batch.column("value").to_pylist() for batch in cluster.read("t", 0, 0, 1)])
+        committed = threads.submit(cluster.commit_offsets, "group", {("t", 0): 1})
+        listed = threads.submit(cluster.topics)
+    assert (read.result(), committed.result(), listed.result()) == ([[b"v"]], None, {"t": 1})
+
+
+def test_offsets_are_right_or_late_but_never_made_up(topics, broker, cluster):
+    topics.create("t", partitions=3)
+    topics.produce("t", [hr.Record("k", 1, 7, partition=partition) for partition in range(3)])
+    told = set()
+    back = threading.Event()
+
+    def ask():
+        while not back.is_set():
+            told.add(tuple(cluster.ends([("t", partition) for partition in range(3)])))
+
+    with ThreadPoolExecutor(2) as threads:
+        asking = [threads.submit(ask) for _ in range(2)]
+        while not told:
+            time.sleep(0.01)
+        with away(broker, 0):
+            pass
+        back.set()
+    assert [one.result() for one in asking] == [None, None]
+    assert told == {(1, 1, 1)}
+
+
+def test_transaction_goes_on_when_the_broker_is_back(topics, broker, cluster):
+    topics.create("out", partitions=1)
+    commits = Commits(cluster, "app", "instance", start=1)
+    commits.take_over(1)
+
+    def interrupted():
+        yield from outgoing("a")
+        await_sent(cluster, "out")
+        with away(broker, 1):
+            yield from outgoing("b")
+
+    assert commits.write(0, 0, interrupted)
+    assert not commits.write(0, 0, interrupted)
+    assert written(topics, commits) == ["a", "b"]
+
+
+def test_transaction_that_kafka_gave_up_meanwhile_is_begun_anew(topics, broker):
+    settings = {"transaction.timeout.ms": 2_000, "message.timeout.ms": 2_000}
+    topics.create("out", partitions=1)
+    commits = Commits(KafkaCluster(broker.bootstrap_servers, settings, patience_s=120), "app", "instance", start=1)
+    commits.take_over(1)
+    attempts = []
+
+    def too_late():
+        attempts.append(time.monotonic())
+        yield from outgoing("a")
+        if len(attempts) == 1:
+            await_sent(commits._cluster, "out")
+            with away(broker, 5):
+                pass
+        yield from outgoing("b")
+
+    assert commits.write(0, 0, too_late)
+    assert len(attempts) == 2
+    assert written(topics, commits) == ["a", "b"]

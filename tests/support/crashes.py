@@ -1,0 +1,109 @@
+"""An application on Kafka whose parts are killed with `kill -9`; as under a supervisor it is started again then."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+from tests.support.processes import descendants, kill, workers
+
+_DONE_WITHIN_S = 600
+
+
+class Crashing:
+    """One application through any number of rounds, each of which is to process what is new in its input topics.
+
+    Spark tries a task that was lost anew on `local[2,4]`; on `local[2]` the query ends.
+    """
+
+    def __init__(self, topology, directory, broker, max_records, rng):
+        self._command = [sys.executable, "-m", "tests.support.killable", topology, str(directory), str(max_records)]
+        self._directory, self._broker, self._rng = directory, broker, rng
+        self._process = None
+        self._done = 0
+        self.events = []
+
+    def process(self):
+        """Begins a round: with the process there is, or with a new one."""
+        if self._process is not None and self._process.poll() is None:
+            self._done = self._said("done")
+            self._process.stdin.write(b"\n")
+            self._process.stdin.flush()
+        else:
+            self._start()
+
+    def last_batch(self):
+        """The newest batch that has begun, -1 before the first."""
+        offsets = (self._directory / "state" / "checkpoint" / "offsets").glob("[0-9]*")
+        return max((int(path.name) for path in offsets), default=-1)
+
+    def reaches(self, batch):
+        """Waits until a batch has begun; says whether it has, and the round is not over."""
+        while self._process.poll() is None and self._said("done") == self._done:
+            if self.last_batch() >= batch:
+                return True
+            time.sleep(0.01)
+        return False
+
+    def strike(self, victim):
+        """Kills a part of the application, or the broker, which is back after a while.
+
+        Of what is beneath a driver all may survive it for a moment, or the workers with what they are writing, or
+        nothing.
+        """
+        driver, below = self._process.pid, descendants(self._process.pid)
+        match victim:
+            case "driver":
+                spared = self._rng.choice([below, workers(driver), []])
+                kill(driver, *(pid for pid in below if pid not in spared))
+                self._process.wait()
+            case "worker":
+                kill(*self._rng.sample(workers(driver), k=1))
+            case "broker":
+                self._broker.kill()
+                time.sleep(self._rng.choice([0, 1, 4, 12]))
+                self._broker.start()
+        self.events.append(f"{victim} killed in batch {self.last_batch()}")
+
+    def finish(self):
+        """Until the round is over; as often as the application ends before, it is started again."""
+        ends_s = time.monotonic() + _DONE_WITHIN_S
+        while self._said("done") == self._done:
+            assert time.monotonic() < ends_s, (self.events, self._stderr.read_text()[-2000:])
+            if self._process.poll() is not None:
+                self.events += self._stderr.read_text().splitlines()[-1:]
+                self._start()
+            time.sleep(0.02)
+
+    def stop(self):
+        if self._process is not None:
+            kill(self._process.pid, *descendants(self._process.pid))
+            self._process.communicate()
+
+    def _start(self):
+        if self._process is not None:
+            self._process.communicate()
+        master = self._rng.choice(["local[2]", "local[2,4]"])
+        self._directory.mkdir(parents=True, exist_ok=True)
+        with self._stdout.open("wb") as stdout, self._stderr.open("wb") as stderr:
+            self._process = subprocess.Popen(
+                [*self._command, self._broker.bootstrap_servers, master],
+                stdin=subprocess.PIPE,
+                stdout=stdout,
+                stderr=stderr,
+                start_new_session=True,
+            )
+        self._done = 0
+        self.events.append(f"started on {master}")
+
+    def _said(self, word):
+        return self._stdout.read_text().split().count(word)
+
+    @property
+    def _stdout(self):
+        return self._directory / "stdout.txt"
+
+    @property
+    def _stderr(self):
+        return self._directory / "stderr.txt"

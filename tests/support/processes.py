@@ -1,0 +1,40 @@
+"""Processes of an application: the Python driver, Spark's JVM beneath it, and the Python workers beneath that."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from pathlib import Path
+
+
+def descendants(ancestor):
+    """Every process beneath one, from the top."""
+    parents = {}
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            parents[int(status.parent.name)] = int(status.read_text().rpartition(")")[2].split()[1])
+    found = [ancestor]
+    for pid in found:
+        found += [child for child, parent in parents.items() if parent == pid]
+    return found[1:]
+
+
+def workers(ancestor):
+    """The Python processes that run tasks, and those that plan and commit batches: all but what only starts them."""
+    python = [pid for pid in descendants(ancestor) if b"pyspark." in _command(pid)]
+    return [pid for pid in python if not descendants(pid)]
+
+
+def kill(*victims):
+    """`kill -9`."""
+    for victim in victims:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(victim, signal.SIGKILL)
+
+
+def _command(pid):
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
