@@ -7,7 +7,7 @@ committed.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,20 +17,16 @@ from typing import Any
 import pyarrow as pa
 
 from headrace.errors import ConfigError, TopicError, known_names, nearest
-from headrace.topics._segments import RECORD_SCHEMA
+from headrace.topics.kafka_fetch import FETCH_SETTINGS, fetched
 
 Place = tuple[str, int]
 
-FETCHED_SCHEMA = pa.schema([*RECORD_SCHEMA, ("offset", pa.int64())])
-
 _ANSWER_WITHIN_S = 10.0
-_PROGRESS_WITHIN_S = 60.0
-_FETCH = 500
-_MAX_ROWS = 10_000
-_MAX_BYTES = 4 << 20
 _PASSING = ("NOT_LEADER_FOR_PARTITION", "LEADER_NOT_AVAILABLE", "UNKNOWN_TOPIC_OR_PART")
 # What the client prints by itself; errors that matter are raised.
 _QUIET = {"log_level": 2}
+# Large batches: whoever sends has all of its records at hand.
+_SEND_SETTINGS = {"linger.ms": 50, "queue.buffering.max.messages": 1_000_000}
 
 
 @dataclass(frozen=True)
@@ -108,7 +104,8 @@ class KafkaCluster:
         try:
             with self.telling(f"read topic {topic!r}, partition {partition}"):
                 consumer.assign([kafka.TopicPartition(topic, partition, first)])
-                yield from _batches(self._fetched(consumer, topic, partition, first, last))
+                place = f"Kafka at {self.bootstrap_servers}, topic {topic!r}, partition {partition},"
+                yield from fetched(consumer, place, first, last)
         finally:
             consumer.close()
 
@@ -120,16 +117,15 @@ class KafkaCluster:
             "auto.offset.reset": "error",
             "isolation.level": "read_committed",
             "enable.partition.eof": True,
-            "fetch.wait.max.ms": 20,
         }
         with self.telling("be asked"):
-            return client().Consumer(self._with({**fixed, **settings}))
+            return client().Consumer(self._with({**fixed, **settings}, FETCH_SETTINGS))
 
     def producer(self, **settings: Any) -> Any:
         """A producer that keeps the order and writes nothing twice while it lives."""
-        fixed = {"enable.idempotence": True, "delivery.report.only.error": True, "linger.ms": 5}
+        fixed = {"enable.idempotence": True, "delivery.report.only.error": True}
         with self.telling("be asked"):
-            return client().Producer(self._with({**fixed, **settings}))
+            return client().Producer(self._with({**fixed, **settings}, _SEND_SETTINGS))
 
     def commit_offsets(self, group: str, offsets: Mapping[Place, int]) -> None:
         """Publishes how far a consumer group has read, for tools that show its lag."""
@@ -193,32 +189,6 @@ class KafkaCluster:
                         raise
                 time.sleep(0.05)
 
-    def _fetched(self, consumer: Any, topic: str, partition: int, first: int, last: int) -> Iterator[Any]:
-        """Messages up to `last`; what lies behind the last of them may be markers of transactions only."""
-        kafka = client()
-        position, patient_until = first, time.monotonic() + _PROGRESS_WITHIN_S
-        while position < last:
-            messages = consumer.consume(_FETCH, 0.02)
-            for message in messages:
-                error = message.error()
-                if error is None:
-                    position = message.offset() + 1
-                    if position > last:
-                        return
-                    yield message
-                elif error.code() == kafka.KafkaError._PARTITION_EOF:
-                    position = max(position, message.offset())
-                elif not error.retriable():
-                    raise kafka.KafkaException(error)
-            if messages:
-                patient_until = time.monotonic() + _PROGRESS_WITHIN_S
-            elif time.monotonic() > patient_until:
-                message = (
-                    f"Kafka at {self.bootstrap_servers} sent nothing of topic {topic!r}, partition {partition}, from "
-                    f"offset {position} on, for {_PROGRESS_WITHIN_S:.0f} s; it should reach to offset {last}."
-                )
-                raise TopicError(message)
-
     def _await_topics(self, topics: Mapping[str, int]) -> None:
         """Waits until they are to be seen."""
         until = time.monotonic() + _ANSWER_WITHIN_S
@@ -237,9 +207,11 @@ class KafkaCluster:
         """What the client said of connections that failed: why a call then times out."""
         return []
 
-    def _with(self, fixed: Mapping[str, Any]) -> dict[str, Any]:
+    def _with(self, fixed: Mapping[str, Any], defaults: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Settings of a client: `fixed` ones, and those of the user before `defaults`."""
         heard = {"error_cb": lambda error: self._heard.append(error.str())}
-        return {**_QUIET, **heard, **self.settings, **fixed, "bootstrap.servers": self.bootstrap_servers}
+        given = {**_QUIET, **(defaults or {}), **heard, **self.settings}
+        return {**given, **fixed, "bootstrap.servers": self.bootstrap_servers}
 
 
 def client(part: str | None = None) -> ModuleType:
@@ -256,31 +228,3 @@ def client(part: str | None = None) -> ModuleType:
         raise ConfigError(message) from error
     found: ModuleType = admin if part == "admin" else confluent_kafka
     return found
-
-
-def _batches(messages: Iterable[Any]) -> Iterator[pa.RecordBatch]:
-    waiting: list[Any] = []
-    size = 0
-    for message in messages:
-        waiting.append(message)
-        size += len(message)
-        if len(waiting) >= _MAX_ROWS or size >= _MAX_BYTES:
-            yield _batch(waiting)
-            waiting, size = [], 0
-    if waiting:
-        yield _batch(waiting)
-
-
-def _batch(messages: Sequence[Any]) -> pa.RecordBatch:
-    columns: list[Callable[[Any], Any]] = [
-        lambda message: message.key(),
-        lambda message: message.value(),
-        lambda message: message.timestamp()[1],
-        lambda message: message.headers() or None,
-        lambda message: message.offset(),
-    ]
-    arrays = [
-        pa.array([column(message) for message in messages], kind.type)
-        for column, kind in zip(columns, FETCHED_SCHEMA, strict=True)
-    ]
-    return pa.RecordBatch.from_arrays(arrays, schema=FETCHED_SCHEMA)

@@ -7,32 +7,20 @@ start left open, and leaves a note by which an earlier start that still runs see
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
-from headrace.errors import StateError, TopicError
-from headrace.record import Headers
+from headrace.errors import StateError
 from headrace.topics.kafka_cluster import KafkaCluster, client
+from headrace.topics.kafka_send import SEND_WITHIN_S, Outgoing, patiently, send
 
-_WITHIN_S = 60.0
 _TAIL = 20
 _AT_A_TIME = 16
 _COMMITS_SETTINGS = {"cleanup.policy": "compact", "segment.bytes": str(16 << 20)}
-
-
-class Outgoing(NamedTuple):
-    """A record with its place to go to."""
-
-    topic: str
-    partition: int
-    key: bytes | None
-    value: bytes | None
-    timestamp_ms: int
-    headers: Headers
 
 
 class Note(msgspec.Struct, frozen=True):
@@ -101,7 +89,7 @@ class Commits:
         """A producer that is the only one of its task: others lose the right to write, their transactions end."""
         producer = self._cluster.producer(**{"transactional.id": f"{self._application_id}-{task}"})
         with self._cluster.telling("begin a transaction"):
-            _patiently(lambda: producer.init_transactions(_WITHIN_S))
+            patiently(lambda: producer.init_transactions(SEND_WITHIN_S))
         return producer
 
     def _commit(self, producer: Any, task: int, records: Iterable[Outgoing], batch: int) -> None:
@@ -111,11 +99,11 @@ class Commits:
             try:
                 send(producer, records)
                 producer.produce(self._topic, note, self._instance.encode(), task)
-                _patiently(lambda: producer.commit_transaction(_WITHIN_S))
+                patiently(lambda: producer.commit_transaction(SEND_WITHIN_S))
             except BaseException:
                 # Left open it would hold up all who read committed records, until it times out.
                 with suppress(client().KafkaException):
-                    producer.abort_transaction(_WITHIN_S)
+                    producer.abort_transaction(SEND_WITHIN_S)
                 raise
 
     def _notes(self, task: int, *, whole: bool) -> list[Note]:
@@ -130,62 +118,3 @@ class Commits:
             if values or first <= begin:
                 return [msgspec.json.decode(value, type=Note) for value in values]
             first = max(begin, end - 10 * (end - first))
-
-
-def write_at_least_once(cluster: KafkaCluster, records: Iterable[Outgoing]) -> None:
-    """Writes records and waits until Kafka has them; a batch that is repeated writes its records again."""
-    producer = cluster.producer()
-    with cluster.telling("take records"):
-        failed = send(producer, records)
-        left = producer.flush(_WITHIN_S)
-        if failed:
-            raise client().KafkaException(failed[0])
-        if left:
-            message = f"Kafka at {cluster.bootstrap_servers} did not take {left} records within {_WITHIN_S:.0f} s."
-            raise TopicError(message)
-
-
-def send(producer: Any, records: Iterable[Outgoing]) -> list[Any]:
-    """Hands records to the client; the list is filled with the errors of those that are not delivered."""
-    failed: list[Any] = []
-
-    def delivered(error: Any, _: Any) -> None:
-        if error is not None:
-            failed.append(error)
-
-    for record in records:
-        if not record.timestamp_ms:
-            message = (
-                f"A record for topic {record.topic!r} (key {record.key!r}) has timestamp 0, in place of which Kafka's "
-                "C client would write the current time. Give records a timestamp of 1 ms or more."
-            )
-            raise TopicError(message)
-        headers = {"headers": list(record.headers)} if record.headers else {}
-        while True:
-            try:
-                producer.produce(
-                    record.topic,
-                    record.value,
-                    record.key,
-                    record.partition,
-                    on_delivery=delivered,
-                    timestamp=record.timestamp_ms,
-                    **headers,
-                )
-                break
-            except BufferError:
-                producer.poll(0.1)
-    return failed
-
-
-def _patiently(call: Callable[[], object]) -> None:
-    """Calls until it is done, or fails for good."""
-    kafka = client()
-    for attempt in range(4):
-        try:
-            call()
-        except kafka.KafkaException as failure:
-            if attempt == 3 or not failure.args[0].retriable():
-                raise
-        else:
-            return
