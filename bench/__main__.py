@@ -6,7 +6,7 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from bench import count, day_of_readings, joins, state_size, table_aggregate, tracked_keys, tumbling
+from bench import count, day_of_readings, joins, kafka, state_size, table_aggregate, tracked_keys, tumbling
 from headrace import StreamsConfig
 from headrace._runtime.spark.session import local_session, query_settings
 
@@ -21,19 +21,33 @@ CASES = {
     "stream-stream-join": joins.run_streams,
     "stream-table-join": joins.run_table,
 }
+KAFKA_CASES = {
+    "kafka-count": kafka.run_count,
+    "kafka-word-count": kafka.run_word_count,
+}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Headrace against what a user would pick instead, in one run.")
-    parser.add_argument("cases", nargs="*", choices=[*CASES, []], help="default: all")
-    parser.add_argument("--quick", action="store_true", help="fewer batches, under three minutes")
+    parser.add_argument("cases", nargs="*", choices=[*CASES, *KAFKA_CASES, []], help="default: all")
+    parser.add_argument("--quick", action="store_true", help="fewer batches and rounds, some minutes")
     arguments = parser.parse_args()
+    chosen = arguments.cases or [*CASES, *KAFKA_CASES]
+    with tempfile.TemporaryDirectory(prefix="headrace-bench-") as directory:
+        if any(case in CASES for case in chosen):
+            _run_on_spark([case for case in chosen if case in CASES], Path(directory), quick=arguments.quick)
+        for case in chosen:
+            if case in KAFKA_CASES:
+                KAFKA_CASES[case](Path(directory) / case, quick=arguments.quick)
+
+
+def _run_on_spark(cases: list[str], directory: Path, *, quick: bool) -> None:
     config = StreamsConfig(application_id="bench", spark={"spark.master": "local[2]"})
     spark = local_session(config)
     # Every contender gets the same settings: RocksDB with change logs, two partitions.
-    with tempfile.TemporaryDirectory(prefix="headrace-bench-") as directory, query_settings(spark, config, 2):
-        for case in arguments.cases or CASES:
-            CASES[case](spark, Path(directory) / case, quick=arguments.quick)
+    with query_settings(spark, config, 2):
+        for case in cases:
+            CASES[case](spark, directory / case, quick=quick)
     spark.stop()
 
 

@@ -9,12 +9,12 @@ from typing import Any
 import pyarrow as pa
 
 from headrace.errors import TopicError
-from headrace.record import Headers, Record
+from headrace.record import Record
 from headrace.serdes import Json, Serde, String
 from headrace.topics._catalog import check_topic
 from headrace.topics._records import RecordEncoder, decode
 from headrace.topics.kafka_cluster import KafkaCluster
-from headrace.topics.kafka_commits import Outgoing, write_at_least_once
+from headrace.topics.kafka_send import Outgoing, write_at_least_once
 from headrace.topics.local import TopicDescription
 
 _CHUNK = 1 << 16
@@ -109,8 +109,8 @@ class KafkaTopics:
         remaining = iter(records)
         count = 0
         while chunk := tuple(islice(remaining, _CHUNK)):
-            rows = (row for partition, batch in encoder.encode(chunk) for row in _rows(name, partition, batch))
-            write_at_least_once(self._cluster, rows)
+            encoded = encoder.encode(chunk)
+            write_at_least_once(self._cluster, (Outgoing(name, partition, batch) for partition, batch in encoded))
             count += len(chunk)
         return count
 
@@ -143,9 +143,3 @@ class KafkaTopics:
 
     def _read(self, name: str, partition: int, start: int, end: int) -> Iterator[pa.RecordBatch]:
         return self._cluster.read(name, partition, start, end)
-
-
-def _rows(topic: str, partition: int, batch: pa.RecordBatch) -> Iterator[Outgoing]:
-    for row in batch.to_pylist():
-        headers: Headers = tuple((header["key"], header["value"]) for header in row["headers"] or ())
-        yield Outgoing(topic, partition, row["key"], row["value"], row["timestamp"], headers)

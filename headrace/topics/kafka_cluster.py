@@ -16,22 +16,18 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from headrace.errors import TopicError, known_names, nearest
-from headrace.topics._segments import RECORD_SCHEMA
 from headrace.topics.kafka_client import ANSWER_WITHIN_S, away, client, explained, passes
+from headrace.topics.kafka_fetch import FETCH_SETTINGS, fetched
 
 T = TypeVar("T")
 
 Place = tuple[str, int]
 
-FETCHED_SCHEMA = pa.schema([*RECORD_SCHEMA, ("offset", pa.int64())])
-
-_PROGRESS_WITHIN_S = 60.0
-_FETCH = 500
-_MAX_ROWS = 10_000
-_MAX_BYTES = 4 << 20
 _LOOK_AGAIN_AFTER_S = 0.1
 # Errors that matter are raised, so the client need not print them; a broker that is back is to be found soon.
 _DEFAULTS = {"log_level": 2, "reconnect.backoff.max.ms": 1000}
+# Large batches: whoever sends has all of its records at hand.
+_SEND_SETTINGS = {"linger.ms": 50, "queue.buffering.max.messages": 1_000_000}
 
 
 @dataclass(frozen=True)
@@ -113,7 +109,8 @@ class KafkaCluster:
         try:
             with self.telling(f"read topic {topic!r}, partition {partition}"):
                 consumer.assign([kafka.TopicPartition(topic, partition, first)])
-                yield from _batches(self._fetched(consumer, topic, partition, first, last))
+                place = f"Kafka at {self.bootstrap_servers}, topic {topic!r}, partition {partition},"
+                yield from fetched(consumer, place, first, last, self.patience_s)
         finally:
             consumer.close()
 
@@ -125,16 +122,15 @@ class KafkaCluster:
             "auto.offset.reset": "error",
             "isolation.level": "read_committed",
             "enable.partition.eof": True,
-            "fetch.wait.max.ms": 20,
         }
         with self.telling("be asked"):
-            return client().Consumer(self._with({**fixed, **settings}))
+            return client().Consumer(self._with({**fixed, **settings}, FETCH_SETTINGS))
 
     def producer(self, **settings: Any) -> Any:
         """A producer that keeps the order and writes nothing twice while it lives."""
-        fixed = {"enable.idempotence": True, "delivery.report.only.error": True, "linger.ms": 5}
+        fixed = {"enable.idempotence": True, "delivery.report.only.error": True}
         with self.telling("be asked"):
-            return client().Producer(self._with({**fixed, **settings}))
+            return client().Producer(self._with({**fixed, **settings}, _SEND_SETTINGS))
 
     def commit_offsets(self, group: str, offsets: Mapping[Place, int]) -> None:
         """Publishes how far a consumer group has read, for tools that show its lag."""
@@ -188,33 +184,6 @@ class KafkaCluster:
 
         return self.patiently("tell its offsets", answered) if asked else []
 
-    def _fetched(self, consumer: Any, topic: str, partition: int, first: int, last: int) -> Iterator[Any]:
-        """Messages up to `last`; what lies behind the last of them may be markers of transactions only."""
-        kafka = client()
-        patience_s = max(_PROGRESS_WITHIN_S, self.patience_s)
-        position, patient_until = first, time.monotonic() + patience_s
-        while position < last:
-            messages = consumer.consume(_FETCH, 0.02)
-            for message in messages:
-                error = message.error()
-                if error is None:
-                    position = message.offset() + 1
-                    if position > last:
-                        return
-                    yield message
-                elif error.code() == kafka.KafkaError._PARTITION_EOF:
-                    position = max(position, message.offset())
-                elif not passes(error, waited_s=patience_s):
-                    raise kafka.KafkaException(error)
-            if messages:
-                patient_until = time.monotonic() + patience_s
-            elif time.monotonic() > patient_until:
-                message = (
-                    f"Kafka at {self.bootstrap_servers} sent nothing of topic {topic!r}, partition {partition}, from "
-                    f"offset {position} on, for {patience_s:.0f} s; it should reach to offset {last}."
-                )
-                raise TopicError(message)
-
     def _await_topics(self, topics: Mapping[str, int]) -> None:
         """Waits until they are to be seen."""
         until = time.monotonic() + ANSWER_WITHIN_S
@@ -241,40 +210,13 @@ class KafkaCluster:
         if error.name() != "_ALL_BROKERS_DOWN":
             self._heard["error"] = error.str()
 
-    def _with(self, fixed: Mapping[str, Any]) -> dict[str, Any]:
-        defaults = {**_DEFAULTS, "error_cb": self._hear}
-        return {**defaults, **self.settings, **fixed, "bootstrap.servers": self.bootstrap_servers}
+    def _with(self, fixed: Mapping[str, Any], defaults: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Settings of a client: `fixed` ones, and those of the user before `defaults`."""
+        given = {**_DEFAULTS, **(defaults or {}), "error_cb": self._hear, **self.settings}
+        return {**given, **fixed, "bootstrap.servers": self.bootstrap_servers}
 
 
 def _commit(consumer: Any, positions: Sequence[Any]) -> None:
     for committed in consumer.commit(offsets=positions, asynchronous=False):
         if committed.error is not None:
             raise client().KafkaException(committed.error)
-
-
-def _batches(messages: Iterable[Any]) -> Iterator[pa.RecordBatch]:
-    waiting: list[Any] = []
-    size = 0
-    for message in messages:
-        waiting.append(message)
-        size += len(message)
-        if len(waiting) >= _MAX_ROWS or size >= _MAX_BYTES:
-            yield _batch(waiting)
-            waiting, size = [], 0
-    if waiting:
-        yield _batch(waiting)
-
-
-def _batch(messages: Sequence[Any]) -> pa.RecordBatch:
-    columns: list[Callable[[Any], Any]] = [
-        lambda message: message.key(),
-        lambda message: message.value(),
-        lambda message: message.timestamp()[1],
-        lambda message: message.headers() or None,
-        lambda message: message.offset(),
-    ]
-    arrays = [
-        pa.array([column(message) for message in messages], kind.type)
-        for column, kind in zip(columns, FETCHED_SCHEMA, strict=True)
-    ]
-    return pa.RecordBatch.from_arrays(arrays, schema=FETCHED_SCHEMA)

@@ -12,31 +12,19 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
-from headrace.errors import StateError, TopicError
-from headrace.record import Headers
+from headrace.errors import StateError
 from headrace.topics.kafka_client import ANSWER_WITHIN_S, client, lost
 from headrace.topics.kafka_cluster import KafkaCluster
+from headrace.topics.kafka_send import SEND_WITHIN_S, Outgoing, send
 
-_WITHIN_S = 60.0
 _GIVE_WAY_S = 5.0
 _TAIL = 20
 _AT_A_TIME = 16
 _COMMITS_SETTINGS = {"cleanup.policy": "compact", "segment.bytes": str(16 << 20)}
-
-
-class Outgoing(NamedTuple):
-    """A record with its place to go to."""
-
-    topic: str
-    partition: int
-    key: bytes | None
-    value: bytes | None
-    timestamp_ms: int
-    headers: Headers
 
 
 class Note(msgspec.Struct, frozen=True):
@@ -127,15 +115,14 @@ class Commits:
     def _begun(self, task: int) -> Any:
         """A producer that is the only one of its task: others lose the right to write, their transactions end."""
         producer = self._cluster.producer(**{"transactional.id": f"{self._application_id}-{task}"})
-        producer.init_transactions(_WITHIN_S)
+        producer.init_transactions(SEND_WITHIN_S)
         return producer
 
     def _commit(self, producer: Any, task: int, records: Iterable[Outgoing], batch: int) -> None:
         note = msgspec.json.encode(Note(self._instance, self._start, batch))
         producer.begin_transaction()
-        failed: list[Any] = []
         try:
-            send(producer, records, failed)
+            send(producer, records)
             producer.produce(self._topic, note, self._instance.encode(), task)
             producer.commit_transaction()
         except BaseException:
@@ -156,49 +143,3 @@ class Commits:
             if values or first <= begin:
                 return [msgspec.json.decode(value, type=Note) for value in values]
             first = max(begin, end - 10 * (end - first))
-
-
-def write_at_least_once(cluster: KafkaCluster, records: Iterable[Outgoing]) -> None:
-    """Writes records and waits until Kafka has them; a batch that is repeated writes its records again."""
-    producer = cluster.producer()
-    within_s = max(_WITHIN_S, cluster.patience_s)
-    failed: list[Any] = []
-    with cluster.telling("take records"):
-        send(producer, records, failed)
-        left = producer.flush(within_s)
-        if failed:
-            raise client().KafkaException(failed[0])
-        if left:
-            message = f"Kafka at {cluster.bootstrap_servers} did not take {left} records within {within_s:.0f} s."
-            raise TopicError(message)
-
-
-def send(producer: Any, records: Iterable[Outgoing], failed: list[Any]) -> None:
-    """Hands records to the client; `failed` is filled with the errors of those that are not delivered."""
-
-    def delivered(error: Any, _: Any) -> None:
-        if error is not None:
-            failed.append(error)
-
-    for record in records:
-        if not record.timestamp_ms:
-            message = (
-                f"A record for topic {record.topic!r} (key {record.key!r}) has timestamp 0, in place of which Kafka's "
-                "C client would write the current time. Give records a timestamp of 1 ms or more."
-            )
-            raise TopicError(message)
-        headers = {"headers": list(record.headers)} if record.headers else {}
-        while True:
-            try:
-                producer.produce(
-                    record.topic,
-                    record.value,
-                    record.key,
-                    record.partition,
-                    on_delivery=delivered,
-                    timestamp=record.timestamp_ms,
-                    **headers,
-                )
-                break
-            except BufferError:
-                producer.poll(0.1)

@@ -6,6 +6,7 @@ import random
 import subprocess
 import time
 
+import pyarrow as pa
 import pytest
 
 import headrace as hr
@@ -13,7 +14,8 @@ from headrace import serdes
 from headrace._core.partitioning import partition_for
 from headrace.topics.kafka_client import client
 from headrace.topics.kafka_cluster import KafkaCluster
-from headrace.topics.kafka_commits import Commits, Outgoing
+from headrace.topics.kafka_commits import Commits
+from headrace.topics.kafka_send import Outgoing
 from tests.support.broker import classpath
 
 pytestmark = pytest.mark.kafka
@@ -94,8 +96,9 @@ def test_security_settings_are_the_clients(topics, broker):
         hr.KafkaTopics(broker.secure_servers, kafka={**alice, "sasl.password": "chess"}).list()
 
 
-def outgoing(*values):
-    return [Outgoing("out", 0, b"k", value.encode(), 1, ()) for value in values]
+def outgoing(*values, timestamp_ms=1):
+    rows = [{"key": b"k", "value": value.encode(), "timestamp": timestamp_ms} for value in values]
+    return [Outgoing("out", 0, pa.RecordBatch.from_pylist(rows))]
 
 
 def written(topics, commits):
@@ -166,7 +169,7 @@ def test_failing_write_leaves_nothing_open(topics, cluster):
     commits = Commits(cluster, "app", "instance", start=1)
     commits.take_over(1)
     with pytest.raises(hr.TopicError, match="timestamp 0"):
-        commits.write(0, 0, lambda: [*outgoing("a"), Outgoing("out", 0, None, b"b", 0, ())])
+        commits.write(0, 0, lambda: [*outgoing("a"), *outgoing("b", timestamp_ms=0)])
     assert written(topics, commits) == []
     assert commits.write(0, 0, lambda: outgoing("c"))
     assert written(topics, commits) == ["c"]

@@ -12,12 +12,14 @@ import sys
 import tempfile
 import time
 import uuid
+from collections.abc import Sequence
 from pathlib import Path
 
 POM = Path(__file__).resolve().parents[1] / "broker" / "pom.xml"
 LIBRARIES = POM.parent / "target" / "lib"
 COMPLETE = POM.parent / "target" / "complete"
 
+# For a JVM that starts often and lives briefly.
 _JAVA = ["java", "-Xms128m", "-Xmx384m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto"]
 _UP_WITHIN_S = 60
 
@@ -29,8 +31,9 @@ class BrokerUnavailableError(Exception):
 class Broker:
     """A single node of Kafka on the loopback interface, with small internal topics; topics are not made by asking."""
 
-    def __init__(self, directory: Path, port: int = 0) -> None:
+    def __init__(self, directory: Path, port: int = 0, *, command: Sequence[str] = _JAVA) -> None:
         resolve()
+        self._command = command
         self._directory = directory
         self._port = port or free_port()
         self._secure_port = free_port()
@@ -50,7 +53,7 @@ class Broker:
 
     def start(self) -> None:
         with (self._directory / "broker.log").open("ab") as log:
-            command = [*_JAVA, "-cp", classpath(), "kafka.Kafka", str(self._configuration)]
+            command = [*self._command, "-cp", classpath(), "kafka.Kafka", str(self._configuration)]
             self._process = subprocess.Popen(command, stdout=log, stderr=log)
         ends_s = time.monotonic() + _UP_WITHIN_S
         while not _answers(self._port):

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
 
+from headrace._core.order import sorted_rows
 from headrace._runtime.spark import frames
 from headrace._runtime.spark.frames import Frame
 from headrace._runtime.spark.plan import Plan
 from headrace._runtime.spark.topics_writer import RoutingWriter, Written
 from headrace.errors import StreamsError
-from headrace.record import Headers
 from headrace.topics._batches import concatenated
 from headrace.topics._segments import ORDER_SCHEMA
-from headrace.topics.kafka_commits import Commits, Outgoing, write_at_least_once
+from headrace.topics.kafka_commits import Commits
+from headrace.topics.kafka_send import Outgoing, write_at_least_once
 from headrace.topics.log import Run
 
 _BATCH_ID = "streaming.sql.batchId"
@@ -63,17 +63,14 @@ def outgoing(plan: Plan, outputs: list[Frame]) -> Iterator[Outgoing]:
     """The records of frames: those of a topic-partition in the one order."""
     by_place = sorted(outputs, key=lambda frame: (frame.channel, frame.target))
     for (channel, target), group in groupby(by_place, key=lambda frame: (frame.channel, frame.target)):
-        topic = plan.topics[channel]
-        for key, value, timestamp_ms, headers in _merged(list(group)):
-            yield Outgoing(topic, target, key, value, timestamp_ms, headers)
+        yield Outgoing(plan.topics[channel], target, _merged(list(group)))
 
 
-def _merged(group: Sequence[Frame]) -> Iterator[tuple[bytes | None, bytes | None, int, Headers]]:
+def _merged(group: Sequence[Frame]) -> pa.RecordBatch:
+    made = sorted(group, key=lambda frame: (frame.hop, frame.origin, frame.seq))
     batches = [
-        frames.with_log_order(frames.decode(frame.payload), frame.hop, frame.origin, frame.seq) for frame in group
+        frames.with_log_order(frames.decode(frame.payload), frame.hop, frame.origin, frame.seq) for frame in made
     ]
-    rows = pa.concat_tables([pa.Table.from_batches([batch]) for batch in batches], promote_options="default")
-    order = [rows.column(name).to_numpy() for name in reversed(ORDER_SCHEMA.names)]
-    columns = frames.to_columns(concatenated(rows.take(pa.array(np.lexsort(order))).to_batches()))
-    headers = columns.headers or [()] * len(columns.keys)
-    return zip(columns.keys, columns.values, columns.timestamps, headers, strict=True)
+    table = pa.concat_tables([pa.Table.from_batches([batch]) for batch in batches], promote_options="default")
+    rows = sorted_rows([table.column(name).to_numpy() for name in ORDER_SCHEMA.names])
+    return concatenated((table if rows is None else table.take(pa.array(rows))).to_batches())

@@ -1,0 +1,166 @@
+"""Cases `kafka-count` and `kafka-word-count`: from Kafka to Kafka, exactly once, beside Quix Streams and Kafka Streams.
+
+One broker, a single node on the same machine; one input topic of 4 partitions, written before anything is timed; an
+output topic of its own for every contender and round. `kafka-count` counts records by key, `kafka-word-count` splits
+lines into eight words, repartitions by word, and counts. Every update is written, with its timestamp; contenders
+commit about once a second.
+
+Each contender is started anew for every round and reads the topic from its beginning. Nothing before the warm part of
+its results is visible to a consumer of committed records counts: start-up, just-in-time compilers. From then on until
+the last result is visible, time and results are counted, from one commit to another; the rate is told in input records
+per second. Afterwards all it has written is read and compared with the right counts. A contender that would take
+minutes stops at a part of the input: a rate is the same over a part.
+"""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from confluent_kafka import ConsumerGroupTopicPartitions
+from confluent_kafka.admin import AdminClient
+
+from bench.harness import Contender, alternate, save, table
+from bench.kafka_contenders import (
+    DEFAULT_CACHE,
+    EVERY_UPDATE,
+    Commands,
+    Job,
+    Running,
+    build,
+    headrace,
+    kafka_streams,
+    quix_streams,
+)
+from bench.kafka_input import PARTITIONS, Input, keyed_records, lines, refuse_wrong
+from headrace.topics.kafka_cluster import KafkaCluster
+from tests.support.broker import Broker
+
+_WARM = 0.3
+_LOOK_EVERY_S = 0.05
+_STILL_S = 4.0
+_WITHIN_S = 900.0
+
+
+def run_count(directory: Path, *, quick: bool) -> None:
+    _run("kafka-count", "count", keyed_records, 600_000 if quick else 3_000_000, directory, quick=quick)
+
+
+def run_word_count(directory: Path, *, quick: bool) -> None:
+    _run("kafka-word-count", "words", lines, 100_000 if quick else 400_000, directory, quick=quick)
+
+
+def _run(
+    case: str,
+    workload: str,
+    write: Callable[[KafkaCluster, str, int], Input],
+    records: int,
+    directory: Path,
+    *,
+    quick: bool,
+) -> None:
+    build()
+    directory.mkdir()
+    with tempfile.TemporaryDirectory(dir=directory) as data:
+        broker = Broker(Path(data), command=("java", "-Xmx1g"))
+        broker.start()
+        try:
+            cluster = KafkaCluster(broker.bootstrap_servers)
+            given = write(cluster, "input", records)
+            print(f"{case}: {records:,} records, {len(given.counts):,} keys of results, {PARTITIONS} partitions")
+            timed = [
+                Timed(name, commands, workload, given, cluster, directory, part, every_update)
+                for name, commands, part, every_update in (
+                    ("headrace", headrace, 1.0, True),
+                    ("quix-streams", quix_streams, 0.08, True),
+                    ("kafka-streams", kafka_streams(EVERY_UPDATE), 1.0, True),
+                    ("kafka-streams-cached", kafka_streams(DEFAULT_CACHE), 1.0, False),
+                )
+            ]
+            contenders = [Contender(one.name, one) for one in timed]
+            alternate(contenders, 1 if quick else 3)
+        finally:
+            broker.stop()
+    table(f"{case}, exactly once", contenders)
+    cpu_us = {one.name: round(statistics.median(one.cpu_us), 1) for one in timed}
+    print(f"  processor time per record, without the broker's, in microseconds: {cpu_us}")
+    save(case, {contender.name: contender.rate for contender in contenders}, {"cpu_us_per_record": cpu_us})
+
+
+@dataclass
+class Timed:
+    """One contender; called, it gives the input records and seconds of a round."""
+
+    name: str
+    commands: Commands
+    workload: str
+    given: Input
+    cluster: KafkaCluster
+    directory: Path
+    part: float
+    every_update: bool
+    cpu_us: list[float] = field(default_factory=list)
+
+    def __call__(self, number: int) -> list[tuple[int, float]]:
+        name = f"{self.name}-{number}"
+        job = Job(
+            self.workload,
+            self.cluster.bootstrap_servers,
+            self.given.topic,
+            f"{name}-output",
+            name,
+            self.directory / name,
+        )
+        self.cluster.create({job.output: PARTITIONS})
+        results = self.given.records * self.given.results_per_record * self.part
+        with Running(self.commands(job), job.directory) as running:
+            first, began_s, cpu_began_s = self._reached(job, results * _WARM, running)
+            last, ended_s, cpu_ended_s = self._reached(job, results, running)
+            if self.part == 1:
+                self._await_rest(job, running)
+        refuse_wrong(self.cluster, job.output, self.given, whole=self.part == 1, every_update=self.every_update)
+        records = (last - first) // self.given.results_per_record
+        self.cpu_us.append((cpu_ended_s - cpu_began_s) * 1e6 / records)
+        return [(records, ended_s - began_s)]
+
+    def _reached(self, job: Job, results: float, running: Running) -> tuple[int, float, float]:
+        """As soon as there are so many results: how many, when, and the processor time used."""
+        until_s = time.monotonic() + _WITHIN_S
+        while (done := self._done(job)) < results:
+            running.check()
+            if time.monotonic() > until_s:
+                message = f"{job.name} has {done:,} results after {_WITHIN_S:.0f} s, it should have {results:,.0f}"
+                raise RuntimeError(message)
+            time.sleep(_LOOK_EVERY_S)
+        return done, time.perf_counter(), running.cpu_s()
+
+    def _await_rest(self, job: Job, running: Running) -> None:
+        """Offsets count the ends of transactions, too: a few results may be missing."""
+        before, still_since_s = -1, time.monotonic()
+        while time.monotonic() < still_since_s + _STILL_S:
+            done = self._visible(job)
+            if done != before:
+                before, still_since_s = done, time.monotonic()
+            running.check()
+            time.sleep(_LOOK_EVERY_S)
+
+    def _done(self, job: Job) -> int:
+        """Results that are visible, or with a cache, which leaves most of them out, those it has accounted for."""
+        if self.every_update:
+            return self._visible(job)
+        repartitioned = self.given.results_per_record > 1
+        return sum(at for topic, at in _read_by(job) if (topic != job.source) == repartitioned)
+
+    def _visible(self, job: Job) -> int:
+        return sum(self.cluster.ends((job.output, partition) for partition in range(PARTITIONS)))
+
+
+def _read_by(job: Job) -> list[tuple[str, int]]:
+    """The topic and offset of each partition that a consumer group has committed."""
+    admin = AdminClient({"bootstrap.servers": job.servers})
+    asked = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(job.name)])
+    return [(place.topic, place.offset) for place in asked[job.name].result().topic_partitions]
