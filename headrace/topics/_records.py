@@ -92,6 +92,10 @@ def decode(
     keys = _converted(batch.column("key").to_pylist(), key_serde.deserialize, where("key"))
     values = _converted(batch.column("value").to_pylist(), value_serde.deserialize, where("value"))
     timestamps = batch.column("timestamp").to_pylist()
+    negative = next((i for i, timestamp_ms in enumerate(timestamps) if timestamp_ms < 0), None)
+    if negative is not None:
+        message = f"{where('timestamp')(negative)}: {timestamps[negative]} is negative; an application gives it to its extractor or handler."
+        raise TopicError(message)
     return map(Record, keys, values, timestamps, _headers(batch.column("headers")), [partition] * len(keys))
 
 

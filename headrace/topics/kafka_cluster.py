@@ -17,7 +17,9 @@ from typing import Any
 import pyarrow as pa
 
 from headrace.errors import ConfigError, TopicError, known_names, nearest
+from headrace.serdes.base import shortened
 from headrace.topics._segments import RECORD_SCHEMA
+from headrace.topics.kafka_rules import TopicRules
 
 Place = tuple[str, int]
 
@@ -29,6 +31,12 @@ _FETCH = 500
 _MAX_ROWS = 10_000
 _MAX_BYTES = 4 << 20
 _PASSING = ("NOT_LEADER_FOR_PARTITION", "LEADER_NOT_AVAILABLE", "UNKNOWN_TOPIC_OR_PART")
+_NOT_TOLD = ("TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED", "UNKNOWN_TOPIC_OR_PART")
+# What is said about a record, and not about the way to the broker.
+_REFUSALS = ("MSG_SIZE_TOO_LARGE", "INVALID_TIMESTAMP", "INVALID_RECORD", "INVALID_MSG")
+# Topics say how large records may be; brokers take no request of more than 100 MB, unless told otherwise.
+_MAX_RECORD_BYTES = 100_000_000
+_MAX_BATCH_BYTES = 1_000_000
 # What the client prints by itself; errors that matter are raised.
 _QUIET = {"log_level": 2}
 
@@ -125,11 +133,33 @@ class KafkaCluster:
         with self.telling("be asked"):
             return client().Consumer(self._with({**fixed, **settings}))
 
-    def producer(self, **settings: Any) -> Any:
-        """A producer that keeps the order and writes nothing twice while it lives."""
+    def producer(self, rules: Iterable[TopicRules] = (), **settings: Any) -> Any:
+        """A producer that keeps the order and writes nothing twice while it lives, to topics with these rules."""
         fixed = {"enable.idempotence": True, "delivery.report.only.error": True, "linger.ms": 5}
+        largest = self.settings.get("message.max.bytes", _MAX_RECORD_BYTES)
+        # A broker holds a batch of records to the limit that its topic has for one.
+        batch = min([_MAX_BATCH_BYTES, *(rule.max_bytes for rule in rules if rule.max_bytes is not None)])
+        sizes = {"message.max.bytes": largest, "batch.size": min(batch, int(self.settings.get("batch.size", batch)))}
         with self.telling("be asked"):
-            return client().Producer(self._with({**fixed, **settings}))
+            return client().Producer(self._with({**fixed, **sizes, **settings}))
+
+    def rules(self, topics: Iterable[str]) -> dict[str, TopicRules]:
+        """What topics take. One whose settings may not be seen is taken to take anything."""
+        kafka, admin = client(), client("admin")
+        asked = [admin.ConfigResource(admin.ConfigResource.Type.TOPIC, topic) for topic in topics]
+        compression = self.settings.get("compression.type", self.settings.get("compression.codec", "none"))
+        found = {}
+        with self.telling("tell the settings of its topics"):
+            for resource, answer in self._admin.describe_configs(asked, request_timeout=_ANSWER_WITHIN_S).items():
+                try:
+                    settings = {name: entry.value for name, entry in answer.result().items()}
+                except kafka.KafkaException as failure:
+                    if failure.args[0].name() not in _NOT_TOLD:
+                        raise
+                    found[resource.name] = TopicRules()
+                else:
+                    found[resource.name] = TopicRules.of(settings, compressed=compression != "none")
+        return found
 
     def commit_offsets(self, group: str, offsets: Mapping[Place, int]) -> None:
         """Publishes how far a consumer group has read, for tools that show its lag."""
@@ -151,6 +181,16 @@ class KafkaCluster:
             yield
         except kafka.KafkaException as failure:
             raise self._explained(failure.args[0], doing) from failure
+
+    def undelivered(self, error: Any, message: Any, doing: str) -> Exception:
+        """The error to raise for a message that the client could not deliver."""
+        if error.name() not in _REFUSALS:
+            return self._explained(error, doing)
+        return TopicError(
+            f"Kafka at {self.bootstrap_servers} refused records for topic {message.topic()!r}, partition "
+            f"{message.partition()}: {error.str()} ({error.name()}). The first of those sent together has key "
+            f"{shortened(message.key())} and a value of {len(message):,} bytes."
+        )
 
     def _explained(self, error: Any, doing: str) -> Exception:
         code, codes = error.code(), client().KafkaError

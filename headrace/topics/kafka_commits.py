@@ -10,29 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
 from headrace.errors import StateError, TopicError
-from headrace.record import Headers
+from headrace.serdes.base import shortened
 from headrace.topics.kafka_cluster import KafkaCluster, client
+from headrace.topics.kafka_rules import Outgoing, TopicRules
 
 _WITHIN_S = 60.0
 _TAIL = 20
 _AT_A_TIME = 16
 _COMMITS_SETTINGS = {"cleanup.policy": "compact", "segment.bytes": str(16 << 20)}
-
-
-class Outgoing(NamedTuple):
-    """A record with its place to go to."""
-
-    topic: str
-    partition: int
-    key: bytes | None
-    value: bytes | None
-    timestamp_ms: int
-    headers: Headers
 
 
 class Note(msgspec.Struct, frozen=True):
@@ -72,13 +62,14 @@ class Commits:
         notes = [note for task in range(tasks) for note in self._notes(task, whole=True)]
         return max((note.batch for note in notes if note.instance == self._instance and note.batch >= 0), default=None)
 
-    def write(self, task: int, batch: int, records: Iterable[Outgoing]) -> bool:
+    def write(self, task: int, batch: int, records: Iterable[Outgoing], rules: Iterable[TopicRules] = ()) -> bool:
         """Writes what a task has for a batch, unless it has done so before: then the result is False.
 
         Raises:
             StateError: if the application was started again since.
+            TopicError: if Kafka refuses a record; then nothing is written.
         """
-        producer = self._begun(task)
+        producer = self._begun(task, rules)
         newest = self._notes(task, whole=False)[-1]
         if (newest.instance, newest.start) != (self._instance, self._start):
             message = (
@@ -97,25 +88,29 @@ class Commits:
         mine = [note for note in self._notes(task, whole=True) if note.instance == self._instance]
         self._commit(producer, task, [], mine[-1].batch if mine else -1)
 
-    def _begun(self, task: int) -> Any:
+    def _begun(self, task: int, rules: Iterable[TopicRules] = ()) -> Any:
         """A producer that is the only one of its task: others lose the right to write, their transactions end."""
-        producer = self._cluster.producer(**{"transactional.id": f"{self._application_id}-{task}"})
+        producer = self._cluster.producer(rules, **{"transactional.id": f"{self._application_id}-{task}"})
         with self._cluster.telling("begin a transaction"):
             _patiently(lambda: producer.init_transactions(_WITHIN_S))
         return producer
 
     def _commit(self, producer: Any, task: int, records: Iterable[Outgoing], batch: int) -> None:
         note = msgspec.json.encode(Note(self._instance, self._start, batch))
-        with self._cluster.telling(f"commit the output of batch {batch}, task {task}"):
+        doing, failed = f"commit the output of batch {batch}, task {task}", list[Failed]()
+        with self._cluster.telling(doing):
             producer.begin_transaction()
             try:
-                send(producer, records)
+                send(producer, records, failed)
                 producer.produce(self._topic, note, self._instance.encode(), task)
                 _patiently(lambda: producer.commit_transaction(_WITHIN_S))
-            except BaseException:
+            except BaseException as failure:
+                refused = failed[:1]  # what is aborted fails too
                 # Left open it would hold up all who read committed records, until it times out.
                 with suppress(client().KafkaException):
                     producer.abort_transaction(_WITHIN_S)
+                if refused:
+                    raise self._cluster.undelivered(*refused[0], doing) from failure
                 raise
 
     def _notes(self, task: int, *, whole: bool) -> list[Note]:
@@ -132,34 +127,32 @@ class Commits:
             first = max(begin, end - 10 * (end - first))
 
 
-def write_at_least_once(cluster: KafkaCluster, records: Iterable[Outgoing]) -> None:
+def write_at_least_once(cluster: KafkaCluster, records: Iterable[Outgoing], rules: Iterable[TopicRules] = ()) -> None:
     """Writes records and waits until Kafka has them; a batch that is repeated writes its records again."""
-    producer = cluster.producer()
-    with cluster.telling("take records"):
-        failed = send(producer, records)
+    producer = cluster.producer(rules)
+    doing, failed = "take records", list[Failed]()
+    with cluster.telling(doing):
+        send(producer, records, failed)
         left = producer.flush(_WITHIN_S)
         if failed:
-            raise client().KafkaException(failed[0])
+            raise cluster.undelivered(*failed[0], doing)
         if left:
             message = f"Kafka at {cluster.bootstrap_servers} did not take {left} records within {_WITHIN_S:.0f} s."
             raise TopicError(message)
 
 
-def send(producer: Any, records: Iterable[Outgoing]) -> list[Any]:
-    """Hands records to the client; the list is filled with the errors of those that are not delivered."""
-    failed: list[Any] = []
+Failed = tuple[Any, Any]
+"""The client's error, and the message that is not delivered."""
 
-    def delivered(error: Any, _: Any) -> None:
+
+def send(producer: Any, records: Iterable[Outgoing], failed: list[Failed]) -> None:
+    """Hands records to the client; `failed` is filled as it hears of those that are not delivered."""
+
+    def delivered(error: Any, message: Any) -> None:
         if error is not None:
-            failed.append(error)
+            failed.append((error, message))
 
     for record in records:
-        if not record.timestamp_ms:
-            message = (
-                f"A record for topic {record.topic!r} (key {record.key!r}) has timestamp 0, in place of which Kafka's "
-                "C client would write the current time. Give records a timestamp of 1 ms or more."
-            )
-            raise TopicError(message)
         headers = {"headers": list(record.headers)} if record.headers else {}
         while True:
             try:
@@ -175,7 +168,15 @@ def send(producer: Any, records: Iterable[Outgoing]) -> list[Any]:
                 break
             except BufferError:
                 producer.poll(0.1)
-    return failed
+            except client().KafkaException as failure:
+                if failure.args[0].name() != "MSG_SIZE_TOO_LARGE":
+                    raise
+                message = (
+                    f"A record for topic {record.topic!r} (key {shortened(record.key)}) has {record.size:,} bytes, "
+                    "more than message.max.bytes lets the Kafka client send. Raise it in kafka={...}, or make smaller "
+                    "records."
+                )
+                raise TopicError(message) from failure
 
 
 def _patiently(call: Callable[[], object]) -> None:
