@@ -82,7 +82,8 @@ class StreamsConfig:
             timestamp: "fail" stops the application, "continue" drops and counts it, "dead_letter" also writes it to
             `dead_letter_topic`; or a function that is given an `ErrorHandlerContext` and answers one of these.
         processing_exception_handler: the same for a record on which an operator fails, and for punctuations.
-        production_exception_handler: the same for a result that cannot be encoded.
+        production_exception_handler: the same for a result that cannot be encoded, or that its topic on Kafka does not
+            take.
         dead_letter_topic: where handlers write records as they were read, with headers that say why and where from.
         processing_guarantee: "exactly_once_v2", or "at_least_once": then output to Kafka is written without
             transactions, and again when a micro-batch is repeated after a failure. Embedded topics are always exact.

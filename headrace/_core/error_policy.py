@@ -6,57 +6,17 @@ what the operator had done before it failed stays.
 
 from __future__ import annotations
 
-import logging
-import traceback
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from typing import NamedTuple
+from collections.abc import Iterable
 
 from headrace._core.context import SourceRecord, TaskContext
-from headrace._core.failure import handler_error, processing_error, punctuation_error
+from headrace._core.dead_letters import letter_headers
+from headrace._core.failure import processing_error, punctuation_error
+from headrace._core.handlers import ErrorHandlers
 from headrace._core.operator import AnyRecord, Operator
 from headrace._core.operators.sink import Sink
 from headrace._core.operators.source import Source
-from headrace.error_handlers import ANSWERS, ErrorHandler, ErrorHandlerContext
-from headrace.errors import ProcessingError, RegistryError
-
-_log = logging.getLogger(__name__)
-
-
-class ErrorHandlers(NamedTuple):
-    """What the configuration says about errors."""
-
-    deserialization: ErrorHandler = "fail"
-    processing: ErrorHandler = "fail"
-    production: ErrorHandler = "fail"
-    dead_letter_topic: str | None = None
-
-    @property
-    def all_fail(self) -> bool:
-        """Whether no record is ever dropped for an error."""
-        return self.deserialization == "fail" and not self.skip_results
-
-    @property
-    def skip_results(self) -> bool:
-        """Whether a record may be dropped for what operators make of it."""
-        return self.processing != "fail" or self.production != "fail"
-
-
-class Stop(BaseException):
-    """An error that a handler let stand: no other handler, nor a user's `except Exception`, gets hold of it."""
-
-    def __init__(self, told: ProcessingError) -> None:
-        super().__init__(told)
-        self.told = told
-
-
-@contextmanager
-def stopping() -> Iterator[None]:
-    """Around what may be stopped: raises the error that was let stand."""
-    try:
-        yield
-    except Stop as stop:
-        raise stop.told from stop.__cause__
+from headrace.error_handlers import ErrorHandlerContext
+from headrace.errors import ProcessingError
 
 
 class ErrorPolicy:
@@ -87,12 +47,12 @@ class ErrorPolicy:
         if self._handlers.deserialization == "fail":
             hint = "deserialization_exception_handler='continue' or 'dead_letter' takes such records out."
             told = ProcessingError(f"{told}\n{hint}")
-        self._decide("deserialization", self._described("deserialization", operator, reason, error), told)
+        self._decide(self._described("deserialization", operator, reason, error), told)
 
     def punctuation(self, node: str, clock: str, error: Exception) -> None:
         """For a callback that raised."""
         told = punctuation_error(error, self._context.task_id, node, clock)
-        self._decide("processing", self._described("processing", node, "punctuation error", error), told)
+        self._decide(self._described("processing", node, "punctuation error", error), told)
 
     def refused(self, operator: str, reason: str, error: ProcessingError, *, dead_letter: bool) -> None:
         """For the current record, which a source does not take though it could."""
@@ -101,13 +61,13 @@ class ErrorPolicy:
 
     def _unprocessed(self, operator: Operator, record: AnyRecord, error: Exception) -> None:
         told = self._told(operator.name, self._context.source_record, record.key, error)
-        self._decide("processing", self._described("processing", operator.name, "processing error", error), told)
+        self._decide(self._described("processing", operator.name, "processing error", error), told)
 
     def _unproduced(self, operator: Operator, record: AnyRecord, error: Exception) -> None:
         assert isinstance(operator, Sink)
         told = self._told(operator.name, self._context.source_record, record.key, error)
         described = self._described("production", operator.name, f"unserializable {operator.failing(record)}", error)
-        self._decide("production", described, told)
+        self._decide(described, told)
 
     def _told(self, operator: str, source: SourceRecord, key: object, error: Exception) -> ProcessingError:
         return processing_error(
@@ -134,38 +94,15 @@ class ErrorPolicy:
             error,
         )
 
-    def _decide(self, kind: str, failed: ErrorHandlerContext, told: ProcessingError) -> None:
-        # A registry that is down says nothing about the record: it must not be lost for that.
-        answer = "fail" if isinstance(failed.exception, RegistryError) else self._answer(kind, failed, told)
-        if answer == "fail":
-            raise Stop(told) from failed.exception
+    def _decide(self, failed: ErrorHandlerContext, told: ProcessingError) -> None:
+        answer = self._handlers.answer(failed, told)
         self._drop(failed, str(told), dead_letter=answer == "dead_letter")
-
-    def _answer(self, kind: str, failed: ErrorHandlerContext, told: ProcessingError) -> str:
-        handler = getattr(self._handlers, kind)
-        if isinstance(handler, str):
-            return handler
-        setting = f"{kind}_exception_handler"
-        try:
-            answer = handler(failed)
-        except Exception as error:
-            raise Stop(handler_error(error, setting, told)) from error
-        if answer not in ANSWERS:
-            message = (
-                f"{setting} answered {answer!r}; allowed: {', '.join(map(repr, ANSWERS))}. It was asked about: {told}"
-            )
-            raise Stop(ProcessingError(message)) from failed.exception
-        if answer == "dead_letter" and self._handlers.dead_letter_topic is None:
-            message = f"{setting} answered 'dead_letter', but dead_letter_topic is not set. It was asked about: {told}"
-            raise Stop(ProcessingError(message)) from failed.exception
-        return str(answer)
 
     def _drop(self, failed: ErrorHandlerContext, told: str, *, dead_letter: bool) -> None:
         if self.muted:
             return
         self._context.drop(failed.operator, failed.reason)
-        to_topic = f", written to {self._handlers.dead_letter_topic!r}" if dead_letter else ""
-        _log.warning("Dropped (%s)%s: %s", failed.reason, to_topic, told.replace("\n  ", ", "))
+        self._handlers.tell_drop(failed, told, dead_letter=dead_letter)
         if dead_letter:
             self._write(failed)
 
@@ -174,26 +111,9 @@ class ErrorPolicy:
         assert topic is not None
         context = self._context
         context.metrics.add(failed.operator, "dead_letters")
-        headers = (*failed.headers, *_headers(failed))
         # No topic takes a negative timestamp; a header has the original.
         timestamp_ms = max(0, context.source_record.recorded_ms)
-        context.collector.send(topic, failed.key, failed.value, timestamp_ms, headers)
-
-
-def _headers(failed: ErrorHandlerContext) -> Iterator[tuple[str, bytes]]:
-    """What a dead letter says about the error; about the place of its record only if there is one."""
-    place = {"topic": failed.topic, "partition": failed.partition, "offset": failed.offset}
-    kind = type(failed.exception)
-    said = {
-        "reason": failed.reason,
-        "operator": failed.operator,
-        **(place if failed.topic is not None else {}),
-        "timestamp": failed.timestamp_ms,
-        "exception": kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}",
-        "message": failed.exception,
-        "stacktrace": "".join(traceback.format_exception(failed.exception)),
-    }
-    return ((f"headrace.error.{name}", str(what).encode(errors="replace")) for name, what in said.items())
+        context.collector.send(topic, failed.key, failed.value, timestamp_ms, letter_headers(failed))
 
 
 def _place(failed: ErrorHandlerContext) -> str:

@@ -24,6 +24,10 @@ class Metrics:
         if amount:
             self._counts[operator, _DROPPED + reason] += amount
 
+    def merge(self, other: Metrics) -> None:
+        """Adds what another has counted."""
+        self._counts.update(other._counts)
+
     def drain(self) -> Counts:
         """All counts since the last drain, as plain data."""
         counts: Counts = {}

@@ -14,9 +14,9 @@ from headrace._core.columnar.failing import RowError
 from headrace._core.columnar.stream_join import StreamJoinForm
 from headrace._core.context import TaskContext
 from headrace._core.decoding import Decoder, Stretch
-from headrace._core.error_policy import stopping
 from headrace._core.failure import idle_error, processing_error
 from headrace._core.global_tables import GlobalTables
+from headrace._core.handlers import stopping
 from headrace._core.operator import Operator
 from headrace._core.order import Order
 from headrace._core.processors import Processors

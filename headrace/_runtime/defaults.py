@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from headrace._core import operators as ops
-from headrace._core.error_policy import ErrorHandlers
+from headrace._core.handlers import ErrorHandlers
 from headrace._graph import nodes
 from headrace._graph.graph import Graph
 from headrace._graph.stores import Store

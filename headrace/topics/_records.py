@@ -92,6 +92,13 @@ def decode(
     keys = _converted(batch.column("key").to_pylist(), key_serde.deserialize, where("key"))
     values = _converted(batch.column("value").to_pylist(), value_serde.deserialize, where("value"))
     timestamps = batch.column("timestamp").to_pylist()
+    negative = next((i for i, timestamp_ms in enumerate(timestamps) if timestamp_ms < 0), None)
+    if negative is not None:
+        message = (
+            f"{where('timestamp')(negative)}: {timestamps[negative]} is negative. An application gives such a record "
+            "to its timestamp extractor, or to its handler of undecodable records."
+        )
+        raise TopicError(message)
     return map(Record, keys, values, timestamps, _headers(batch.column("headers")), [partition] * len(keys))
 
 

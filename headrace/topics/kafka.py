@@ -14,7 +14,7 @@ from headrace.serdes import Json, Serde, String
 from headrace.topics._catalog import check_topic
 from headrace.topics._records import RecordEncoder, decode
 from headrace.topics.kafka_cluster import KafkaCluster
-from headrace.topics.kafka_send import Outgoing, write_at_least_once
+from headrace.topics.kafka_send import Outgoing, taken, write_at_least_once
 from headrace.topics.local import TopicDescription
 
 _CHUNK = 1 << 16
@@ -98,19 +98,19 @@ class KafkaTopics:
             The number of records.
 
         Raises:
-            TopicError: if there is no such topic or partition, or a timestamp is 0, which Kafka's C client cannot
-                write.
+            TopicError: if there is no such topic or partition; or if the topic does not take a record: it is too large,
+                or has timestamp 0, which Kafka's C client cannot write.
             SerdeError: if a key or value cannot be serialized; names the record's place in the call.
         """
-        topic = self.describe(name)
+        topic, rules = self.describe(name), self._cluster.rules([name])
         encoder = RecordEncoder(
             name, topic.partitions, sum(topic.end_offsets), key_serde or String(), value_serde or Json()
         )
         remaining = iter(records)
         count = 0
         while chunk := tuple(islice(remaining, _CHUNK)):
-            encoded = encoder.encode(chunk)
-            write_at_least_once(self._cluster, (Outgoing(name, partition, batch) for partition, batch in encoded))
+            outgoing = (Outgoing(name, partition, batch) for partition, batch in encoder.encode(chunk))
+            write_at_least_once(self._cluster, taken(outgoing, rules), rules.values())
             count += len(chunk)
         return count
 

@@ -45,6 +45,8 @@ _SETTLING = frozenset(
 _UNKNOWN = frozenset({"UNKNOWN_TOPIC_OR_PART"})
 # The transaction is another's, or Kafka ended it because it took too long: Kafka says the same of both.
 _LOST = frozenset({"_FENCED", "INVALID_PRODUCER_EPOCH", "INVALID_TXN_STATE", "PRODUCER_FENCED"})
+# What is said about a record, and not about the way to the broker.
+_REFUSALS = frozenset({"INVALID_MSG", "INVALID_RECORD", "INVALID_TIMESTAMP", "MSG_SIZE_TOO_LARGE"})
 
 
 def client(part: str | None = None) -> ModuleType:
@@ -77,6 +79,11 @@ def passes(error: Any, waited_s: float) -> bool:
 def lost(error: Any) -> bool:
     """Whether a transaction can no longer be completed by the producer that began it."""
     return error.name() in _LOST
+
+
+def refuses(error: Any) -> bool:
+    """Whether a broker does not take a record, however often it is sent."""
+    return error.name() in _REFUSALS
 
 
 def explained(error: Any, servers: str, doing: str, within_s: float, why: str | None) -> Exception:

@@ -16,14 +16,20 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from headrace.errors import TopicError, known_names, nearest
-from headrace.topics.kafka_client import ANSWER_WITHIN_S, away, client, explained, passes
+from headrace.serdes.base import shortened
+from headrace.topics.kafka_client import ANSWER_WITHIN_S, away, client, explained, passes, refuses
 from headrace.topics.kafka_fetch import FETCH_SETTINGS, fetched
+from headrace.topics.kafka_rules import TopicRules
 
 T = TypeVar("T")
 
 Place = tuple[str, int]
 
 _LOOK_AGAIN_AFTER_S = 0.1
+_NOT_TOLD = ("TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED", "UNKNOWN_TOPIC_OR_PART")
+# Topics say how large records may be; brokers take no request of more than 100 MB, unless told otherwise.
+_MAX_RECORD_BYTES = 100_000_000
+_MAX_BATCH_BYTES = 1_000_000
 # Errors that matter are raised, so the client need not print them; a broker that is back is to be found soon.
 _DEFAULTS = {"log_level": 2, "reconnect.backoff.max.ms": 1000}
 # Large batches: whoever sends has all of its records at hand.
@@ -126,11 +132,21 @@ class KafkaCluster:
         with self.telling("be asked"):
             return client().Consumer(self._with({**fixed, **settings}, FETCH_SETTINGS))
 
-    def producer(self, **settings: Any) -> Any:
-        """A producer that keeps the order and writes nothing twice while it lives."""
+    def producer(self, rules: Iterable[TopicRules] = (), **settings: Any) -> Any:
+        """A producer that keeps the order and writes nothing twice while it lives, to topics with these rules."""
         fixed = {"enable.idempotence": True, "delivery.report.only.error": True}
+        largest = self.settings.get("message.max.bytes", _MAX_RECORD_BYTES)
+        # A broker holds a batch of records to the limit that its topic has for one.
+        batch = min([_MAX_BATCH_BYTES, *(rule.max_bytes for rule in rules if rule.max_bytes is not None)])
+        sizes = {"message.max.bytes": largest, "batch.size": min(batch, int(self.settings.get("batch.size", batch)))}
         with self.telling("be asked"):
-            return client().Producer(self._with({**fixed, **settings}, _SEND_SETTINGS))
+            return client().Producer(self._with({**fixed, **sizes, **settings}, _SEND_SETTINGS))
+
+    def rules(self, topics: Iterable[str]) -> dict[str, TopicRules]:
+        """What topics take. One whose settings may not be seen is taken to take anything."""
+        admin = client("admin")
+        asked = [admin.ConfigResource(admin.ConfigResource.Type.TOPIC, topic) for topic in topics]
+        return self.patiently("tell the settings of its topics", lambda: self._rules(asked))
 
     def commit_offsets(self, group: str, offsets: Mapping[Place, int]) -> None:
         """Publishes how far a consumer group has read, for tools that show its lag."""
@@ -164,6 +180,31 @@ class KafkaCluster:
             error = failure.args[0]
             why = self._reason() if away(error) else None
             raise explained(error, self.bootstrap_servers, doing, self.patience_s, why) from failure
+
+    def undelivered(self, error: Any, message: Any, doing: str) -> Exception:
+        """The error to raise for a message that the client could not deliver."""
+        if not refuses(error):
+            return explained(error, self.bootstrap_servers, doing, self.patience_s, None)
+        return TopicError(
+            f"Kafka at {self.bootstrap_servers} refused records for topic {message.topic()!r}, partition "
+            f"{message.partition()}: {error.str()} ({error.name()}). The first of those sent together has key "
+            f"{shortened(message.key())} and a value of {len(message):,} bytes."
+        )
+
+    def _rules(self, asked: Sequence[Any]) -> dict[str, TopicRules]:
+        kafka = client()
+        compression = self.settings.get("compression.type", self.settings.get("compression.codec", "none"))
+        found = {}
+        for resource, answer in self._admin.describe_configs(asked, request_timeout=ANSWER_WITHIN_S).items():
+            try:
+                settings = {name: entry.value for name, entry in answer.result().items()}
+            except kafka.KafkaException as failure:
+                if failure.args[0].name() not in _NOT_TOLD:
+                    raise
+                found[resource.name] = TopicRules()
+            else:
+                found[resource.name] = TopicRules.of(settings, compressed=compression != "none")
+        return found
 
     def _offsets(self, places: Iterable[Place], spec: Any) -> list[int]:
         kafka = client()

@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
-from typing import Any
 
 import msgspec
 
 from headrace.errors import StateError
-from headrace.topics.kafka_client import ANSWER_WITHIN_S, client, lost
+from headrace.topics.kafka_client import ANSWER_WITHIN_S, client, lost, refuses
 from headrace.topics.kafka_cluster import KafkaCluster
-from headrace.topics.kafka_send import SEND_WITHIN_S, Outgoing, send
+from headrace.topics.kafka_rules import TopicRules
+from headrace.topics.kafka_send import SEND_WITHIN_S, Outgoing, Sender
 
 _GIVE_WAY_S = 5.0
 _TAIL = 20
@@ -66,7 +66,9 @@ class Commits:
         with ThreadPoolExecutor(min(tasks, _AT_A_TIME)) as threads:
             list(threads.map(lambda task: self._cluster.patiently(doing, partial(act, task)), range(tasks)))
 
-    def write(self, task: int, batch: int, records: Callable[[], Iterable[Outgoing]]) -> bool:
+    def write(
+        self, task: int, batch: int, records: Callable[[], Iterable[Outgoing]], rules: Iterable[TopicRules] = ()
+    ) -> bool:
         """Writes what a task has for a batch, unless it has done so before: then the result is False.
 
         When Kafka does not answer nobody knows whether the transaction is complete. It is begun anew then: the newest
@@ -74,16 +76,19 @@ class Commits:
 
         Raises:
             StateError: if the application was started again since.
+            TopicError: if Kafka refuses a record; then nothing is written.
         """
         doing = f"commit the output of batch {batch}, task {task}"
-        return self._cluster.patiently(doing, lambda: self._write(task, batch, records))
+        return self._cluster.patiently(doing, lambda: self._write(task, batch, records, rules))
 
-    def _write(self, task: int, batch: int, records: Callable[[], Iterable[Outgoing]]) -> bool:
-        producer = self._begun(task)
+    def _write(
+        self, task: int, batch: int, records: Callable[[], Iterable[Outgoing]], rules: Iterable[TopicRules]
+    ) -> bool:
+        sender = self._begun(task, rules)
         if self._newest(task).batch >= batch:
             return False
         try:
-            self._commit(producer, task, records(), batch)
+            self._commit(sender, task, records(), batch)
         except client().KafkaException as failure:
             if lost(failure.args[0]):
                 # Perhaps to one that takes over: beginning anew at once would take it back before a note is left.
@@ -99,11 +104,11 @@ class Commits:
         return newest
 
     def _take_over(self, task: int) -> None:
-        producer = self._begun(task)
+        sender = self._begun(task)
         mine = [note for note in self._notes(task, whole=True) if note.instance == self._instance]
         if mine and mine[-1].start > self._start:
             raise self._superseded(mine[-1])
-        self._commit(producer, task, [], mine[-1].batch if mine else -1)
+        self._commit(sender, task, [], mine[-1].batch if mine else -1)
 
     def _superseded(self, newest: Note) -> StateError:
         return StateError(
@@ -112,23 +117,27 @@ class Commits:
             "writing."
         )
 
-    def _begun(self, task: int) -> Any:
-        """A producer that is the only one of its task: others lose the right to write, their transactions end."""
-        producer = self._cluster.producer(**{"transactional.id": f"{self._application_id}-{task}"})
-        producer.init_transactions(SEND_WITHIN_S)
-        return producer
+    def _begun(self, task: int, rules: Iterable[TopicRules] = ()) -> Sender:
+        """The only one that sends for its task: others lose the right to write, their transactions end."""
+        sender = Sender(self._cluster, rules, **{"transactional.id": f"{self._application_id}-{task}"})
+        sender.producer.init_transactions(SEND_WITHIN_S)
+        return sender
 
-    def _commit(self, producer: Any, task: int, records: Iterable[Outgoing], batch: int) -> None:
+    def _commit(self, sender: Sender, task: int, records: Iterable[Outgoing], batch: int) -> None:
         note = msgspec.json.encode(Note(self._instance, self._start, batch))
+        producer = sender.producer
         producer.begin_transaction()
         try:
-            send(producer, records)
+            sender.send(records)
             producer.produce(self._topic, note, self._instance.encode(), task)
             producer.commit_transaction()
-        except BaseException:
+        except BaseException as failure:
+            refused = [failed for failed in sender.failed if refuses(failed[0])]
             # Left open it would hold up all who read committed records, until it times out.
             with suppress(client().KafkaException):
                 producer.abort_transaction(ANSWER_WITHIN_S)
+            if refused:
+                raise self._cluster.undelivered(*refused[0], f"commit batch {batch}") from failure
             raise
 
     def _notes(self, task: int, *, whole: bool) -> list[Note]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import repeat
 from typing import Any, NamedTuple
 
@@ -10,8 +11,12 @@ import numpy as np
 import pyarrow as pa
 
 from headrace.errors import TopicError
+from headrace.record import Headers
+from headrace.serdes.base import shortened
+from headrace.topics._segments import RECORD_SCHEMA
 from headrace.topics.kafka_client import client
 from headrace.topics.kafka_cluster import KafkaCluster
+from headrace.topics.kafka_rules import OutgoingRecord, Refusal, TopicRules
 
 SEND_WITHIN_S = 60.0
 _FULL_WAIT_S = 0.01
@@ -24,63 +29,105 @@ class Outgoing(NamedTuple):
     partition: int
     records: pa.RecordBatch
 
+    @classmethod
+    def of(cls, record: OutgoingRecord) -> Outgoing:
+        """A single record."""
+        columns = {"key": record.key, "value": record.value, "timestamp": record.timestamp_ms}
+        headers = [{"key": name, "value": value} for name, value in record.headers] or None
+        batch = pa.RecordBatch.from_pylist([{**columns, "headers": headers}], schema=RECORD_SCHEMA)
+        return cls(record.topic, record.partition, batch)
 
-def write_at_least_once(cluster: KafkaCluster, outgoing: Iterable[Outgoing]) -> None:
+    def refused(self, rules: TopicRules, now_ms: int) -> Iterator[tuple[int, OutgoingRecord, Refusal]]:
+        """Those that the topic does not take: number, record and why."""
+        for number in rules.doubtful(self.records, now_ms):
+            [(value, key, timestamp_ms, headers)] = _rows(self.records.slice(number, 1))
+            record = OutgoingRecord(self.topic, self.partition, key, value, timestamp_ms, headers)
+            refusal = rules.refusal(record, now_ms)
+            if refusal is not None:
+                yield number, record, refusal
+
+    def without(self, numbers: Iterable[int]) -> Outgoing:
+        """All but these rows."""
+        kept = np.ones(self.records.num_rows, bool)
+        kept[list(numbers)] = False
+        return self._replace(records=self.records.filter(pa.array(kept)))
+
+
+class Sender:
+    """A producer, for topics with these rules, and what it was not able to deliver: the client's error and message."""
+
+    def __init__(self, cluster: KafkaCluster, rules: Iterable[TopicRules] = (), **settings: Any) -> None:
+        self.failed: list[tuple[Any, Any]] = []
+        self.producer = cluster.producer(rules, on_delivery=self._delivered, **settings)
+
+    def send(self, outgoing: Iterable[Outgoing]) -> None:
+        """Hands records to the client, which tells later whether they were delivered: when it is flushed, or commits.
+
+        Raises:
+            TopicError: if one is larger than the client may send.
+        """
+        produce = self.producer.produce
+        for topic, partition, records in outgoing:
+            for value, key, timestamp_ms, headers in _rows(records):
+                extra = {"headers": list(headers)} if headers else {}
+                while True:
+                    try:
+                        produce(topic, value, key, partition, timestamp=timestamp_ms, **extra)
+                        break
+                    except BufferError:
+                        self.producer.poll(_FULL_WAIT_S)
+                    except client().KafkaException as failure:
+                        if failure.args[0].name() != "MSG_SIZE_TOO_LARGE":
+                            raise
+                        record = OutgoingRecord(topic, partition, key, value, timestamp_ms, headers)
+                        raise _too_large(record) from failure
+
+    def _delivered(self, error: Any, message: Any) -> None:
+        if error is not None:
+            self.failed.append((error, message))
+
+
+def write_at_least_once(cluster: KafkaCluster, outgoing: Iterable[Outgoing], rules: Iterable[TopicRules] = ()) -> None:
     """Writes records and waits until Kafka has them; a batch that is repeated writes its records again."""
     within_s = max(SEND_WITHIN_S, cluster.patience_s)
-    failed: list[Any] = []
-
-    def delivered(error: Any, _: Any) -> None:
-        if error is not None:
-            failed.append(error)
-
-    producer = cluster.producer(on_delivery=delivered)
-    with cluster.telling("take records"):
-        send(producer, outgoing)
-        left = producer.flush(within_s)
-        if failed:
-            raise client().KafkaException(failed[0])
+    doing, sender = "take records", Sender(cluster, rules)
+    with cluster.telling(doing):
+        sender.send(outgoing)
+        left = sender.producer.flush(within_s)
+        if sender.failed:
+            raise cluster.undelivered(*sender.failed[0], doing)
         if left:
             message = f"Kafka at {cluster.bootstrap_servers} did not take {left} records within {within_s:.0f} s."
             raise TopicError(message)
 
 
-def send(producer: Any, outgoing: Iterable[Outgoing]) -> None:
-    """Hands records to the client, which tells later whether they were delivered: when it is flushed, or commits.
+def taken(outgoing: Iterable[Outgoing], rules: Mapping[str, TopicRules]) -> Iterator[Outgoing]:
+    """Records on their way to topics with these rules.
 
     Raises:
-        TopicError: if a timestamp is 0.
+        TopicError: for the first that its topic does not take.
     """
-    produce = producer.produce
-    for topic, partition, records in outgoing:
-        _refuse_zero(topic, records)
-        for value, key, timestamp_ms, extra in _rows(records):
-            while True:
-                try:
-                    produce(topic, value, key, partition, timestamp=timestamp_ms, **extra)
-                    break
-                except BufferError:
-                    producer.poll(_FULL_WAIT_S)
+    now_ms = time.time_ns() // 1_000_000
+    for batch in outgoing:
+        for _, record, refusal in batch.refused(rules[batch.topic], now_ms):
+            raise refusal.error(record)
+        yield batch
 
 
-def _rows(records: pa.RecordBatch) -> Iterable[tuple[bytes | None, bytes | None, int, dict[str, Any]]]:
-    """Value, key and timestamp of each record, and its headers as a named argument if it has any."""
-    extras: Iterable[dict[str, Any]] = repeat({})
+def _rows(records: pa.RecordBatch) -> Iterable[tuple[bytes | None, bytes | None, int, Headers]]:
+    """Value, key, timestamp and headers of each record."""
+    headers: Iterable[Headers] = repeat(())
     if "headers" in records.schema.names and records.column("headers").null_count < records.num_rows:
-        extras = (
-            {"headers": [(header["key"], header["value"]) for header in listed]} if listed else {}
+        headers = (
+            tuple((header["key"], header["value"]) for header in listed) if listed else ()
             for listed in records.column("headers").to_pylist()
         )
     columns = (records.column(name).to_pylist() for name in ("value", "key", "timestamp"))
-    return zip(*columns, extras, strict=False)
+    return zip(*columns, headers, strict=False)
 
 
-def _refuse_zero(topic: str, records: pa.RecordBatch) -> None:
-    zero = np.flatnonzero(records.column("timestamp").to_numpy() == 0)
-    if len(zero):
-        key = records.column("key")[int(zero[0])].as_py()
-        message = (
-            f"A record for topic {topic!r} (key {key!r}) has timestamp 0, in place of which Kafka's C client would "
-            "write the current time. Give records a timestamp of 1 ms or more."
-        )
-        raise TopicError(message)
+def _too_large(record: OutgoingRecord) -> TopicError:
+    return TopicError(
+        f"A record for topic {record.topic!r} (key {shortened(record.key)}) has {record.size:,} bytes, more than "
+        "message.max.bytes lets the Kafka client send. Raise it in kafka={...}, or make smaller records."
+    )

@@ -1,4 +1,4 @@
-"""Three ways to replay goldens: the test driver, the plan that Spark runs, and Spark."""
+"""Four ways to replay goldens: the test driver, the plan that Spark runs, Spark, and Spark with topics on Kafka."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def on_plan(golden, mode):
     """As Spark runs it, in batches, on real state and topics; with a new machine in the middle."""
     topology = golden.topology()
     with directory() as home:
-        topics = Topics(home, topology._graph, partitions=1)
+        topics = Topics(embedded(home), topology._graph, partitions=1)
         runner = PlanRunner(topology, home, config=settings(golden))
         runner.run_batch(1_000, tick=True)
         batches = cut(golden, mode)
@@ -69,23 +69,24 @@ def on_plan(golden, mode):
             topics.produce([(0, step) for step in batch])
             while runner.run_batch(1_000):
                 pass
-        return {topic: [as_recorded(record) for record in found] for (topic, _), found in topics.read(0).items()}
+        return {topic: [as_recorded(record) for record in found] for (topic, _), found in topics.read(0)[0].items()}
 
 
-def on_spark(spark, chosen, mode):
+def on_spark(spark, chosen, mode, kafka=None):
     """All chosen goldens of one configuration in one query, each a partition of its topology's topics.
 
-    There is a restart in the middle.
+    There is a restart in the middle. Topics are embedded, or those of the given `KafkaTopics`.
 
     Returns outputs by golden, and the step before which each was restarted.
     """
     topology, worlds = combined(chosen)
     with directory() as home:
-        topics = Topics(home, topology._graph, partitions=worlds.partitions)
+        topics = Topics(kafka or embedded(home), topology._graph, partitions=worlds.partitions)
+        where = {"bootstrap_servers": kafka._cluster.bootstrap_servers} if kafka else {"topics_dir": home / "topics"}
         # Many small stages: what they cost is Spark's fixed price for each task of each, so they get one task.
         config = settings(
             chosen[0],
-            topics_dir=home / "topics",
+            **where,
             state_dir=home / "state",
             local_dir=home / "local",
             spark={"spark.sql.shuffle.partitions": "1"},
@@ -112,8 +113,10 @@ def on_spark(spark, chosen, mode):
                         app.process_available()
             finally:
                 app.stop()
+        read = topics.read(*map(worlds.partition, chosen))
         found = {
-            (golden.id, golden.name): worlds.outputs(golden, topics.read(worlds.partition(golden))) for golden in chosen
+            (golden.id, golden.name): worlds.outputs(golden, outputs)
+            for golden, outputs in zip(chosen, read, strict=True)
         }
         restarts = {
             (golden.id, golden.name): sum(map(len, listed[: count // 2]))
@@ -126,7 +129,7 @@ def on_spark_with_a_clock(spark, golden):
     """One golden in one query that runs on, batch by batch as its clock says."""
     topology = golden.topology()
     with directory() as home:
-        topics = Topics(home, topology._graph, partitions=1)
+        topics = Topics(embedded(home), topology._graph, partitions=1)
         config = hr.StreamsConfig(
             application_id="golden", topics_dir=home / "topics", state_dir=home / "state", local_dir=home / "local"
         )
@@ -144,14 +147,18 @@ def on_spark_with_a_clock(spark, golden):
             app._application._query.processAllAvailable()
         finally:
             app.stop()
-        return {topic: [as_recorded(record) for record in found] for (topic, _), found in topics.read(0).items()}
+        return {topic: [as_recorded(record) for record in found] for (topic, _), found in topics.read(0)[0].items()}
+
+
+def embedded(home):
+    return hr.LocalTopics(home / "topics")
 
 
 class Topics:
-    """The embedded topics of a topology, filled step by step and read partition by partition."""
+    """The topics of a topology, filled step by step and read partition by partition."""
 
-    def __init__(self, home, graph, partitions):
-        self._topics = hr.LocalTopics(home / "topics")
+    def __init__(self, topics, graph, partitions):
+        self._topics = topics
         self._sources = {t: s for s in graph.nodes if isinstance(s, Source) and not s.internal for t in s.topics}
         self._sinks = {s.topic: s for s in graph.nodes if isinstance(s, Sink) and not s.internal}
         for topic in self._sources:
@@ -164,16 +171,20 @@ class Topics:
         for topic, records in by_topic.items():
             self._topics.produce(topic, records, *DEFAULTS.serdes(self._sources[topic]))
 
-    def read(self, partition):
+    def read(self, *partitions):
+        """For each of the partitions what the output topics have there; every topic is read once."""
         known = self._topics.list()
-        return {
-            (topic, partition): [
-                record
-                for record in (self._topics.read(topic, *DEFAULTS.serdes(sink)) if topic in known else [])
-                if record.partition == partition
-            ]
+        everything = {
+            topic: self._topics.read(topic, *DEFAULTS.serdes(sink)) if topic in known else []
             for topic, sink in self._sinks.items()
         }
+        return [
+            {
+                (topic, partition): [record for record in records if record.partition == partition]
+                for topic, records in everything.items()
+            }
+            for partition in partitions
+        ]
 
 
 @contextmanager

@@ -15,7 +15,8 @@ from headrace._core.partitioning import partition_for
 from headrace.topics.kafka_client import client
 from headrace.topics.kafka_cluster import KafkaCluster
 from headrace.topics.kafka_commits import Commits
-from headrace.topics.kafka_send import Outgoing
+from headrace.topics.kafka_rules import OutgoingRecord
+from headrace.topics.kafka_send import Outgoing, write_at_least_once
 from tests.support.broker import classpath
 
 pytestmark = pytest.mark.kafka
@@ -61,6 +62,41 @@ def test_timestamp_that_the_client_would_replace_is_refused(topics):
     topics.create("t")
     with pytest.raises(hr.TopicError, match="has timestamp 0, in place of which Kafka's C client would write"):
         topics.produce("t", [hr.Record("k", 1, 0)])
+
+
+def test_negative_timestamp_that_a_broker_took_is_named_with_its_place(topics, cluster):
+    topics.create("t", partitions=1)
+    producer = cluster.producer()
+    for timestamp_ms in (3, -7):
+        producer.produce("t", b"1", b"k", 0, timestamp=timestamp_ms)
+    assert not producer.flush(30)
+    with pytest.raises(hr.TopicError, match=r"Topic 't', partition 0, offset 1, timestamp: -7 is negative"):
+        topics.read("t")
+
+
+@pytest.mark.parametrize("headers", [(), (("h" * 200, b"v" * 300), ("none", None))])
+@pytest.mark.parametrize("key", [None, b"", b"k" * 100])
+def test_largest_record_is_known_to_the_byte(topics, cluster, key, headers):
+    cluster.create({"t": 1}, {"max.message.bytes": "100000"})
+    empty = OutgoingRecord("t", 0, key, b"x" * 90_000, 1, headers)
+    largest = empty._replace(value=b"x" * (90_000 + 100_000 - empty.size))
+    write_at_least_once(cluster, [Outgoing.of(largest)])
+    [record] = topics.read("t", **BYTES)
+    assert (record.key, len(record.value), record.headers) == (key, len(largest.value), headers)
+    over = hr.Record(key, largest.value + b"x", 1, headers)
+    with pytest.raises(
+        hr.TopicError, match=r"has 100,001 bytes, and the topic takes up to 100,000\. Raise the topic's"
+    ):
+        topics.produce("t", [over], **BYTES)
+    with pytest.raises(hr.TopicError, match=r"refused records for topic 't', partition 0: .*MSG_SIZE_TOO_LARGE"):
+        write_at_least_once(cluster, [Outgoing.of(largest._replace(value=over.value))])
+
+
+def test_many_records_fit_into_a_topic_that_takes_small_ones_only(topics, cluster):
+    cluster.create({"t": 1}, {"max.message.bytes": "2000"})
+    records = [hr.Record("k", "x" * 1_000, 1 + number) for number in range(100)]
+    topics.produce("t", records)
+    assert topics.read("t") == records
 
 
 def test_unknown_and_existing_topics_are_told(topics):
@@ -168,8 +204,8 @@ def test_failing_write_leaves_nothing_open(topics, cluster):
     topics.create("out", partitions=1)
     commits = Commits(cluster, "app", "instance", start=1)
     commits.take_over(1)
-    with pytest.raises(hr.TopicError, match="timestamp 0"):
-        commits.write(0, 0, lambda: [*outgoing("a"), *outgoing("b", timestamp_ms=0)])
+    with pytest.raises(hr.TopicError, match=r"refused records for topic 'out', partition 0: .*INVALID_TIMESTAMP"):
+        commits.write(0, 0, lambda: [*outgoing("a"), *outgoing("b", timestamp_ms=1 << 50)])
     assert written(topics, commits) == []
     assert commits.write(0, 0, lambda: outgoing("c"))
     assert written(topics, commits) == ["c"]

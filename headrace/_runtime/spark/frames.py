@@ -35,6 +35,7 @@ SCHEMA = pa.schema(
 )
 DDL = "stage int, target int, hop int, origin int, seq long, channel int, payload binary"
 
+_SEQ_BITS = 40
 _ORDER_FIELDS = [pa.field("time_ms", pa.int64()), pa.field("source", pa.int32()), pa.field("offset", pa.int64())]
 _BARE = pa.schema([field for field in RECORD_SCHEMA if field.name != "headers"] + _ORDER_FIELDS)
 _FULL = pa.schema([*RECORD_SCHEMA, *_ORDER_FIELDS])
@@ -134,7 +135,7 @@ def with_log_order(batch: pa.RecordBatch, hop: int, origin: int, seq: int) -> pa
         field.name: batch.column(field.name) for field in RECORD_SCHEMA if field.name in batch.schema.names
     }
     order = order_of(batch)
-    first = (origin << 40) + seq
+    first = (origin << _SEQ_BITS) + seq
     columns |= {
         "order_ms": pa.array(order.time_ms),
         "source": pa.array(order.source),
@@ -143,6 +144,11 @@ def with_log_order(batch: pa.RecordBatch, hop: int, origin: int, seq: int) -> pa
         "seq": pa.array(np.arange(first, first + count, dtype=np.int64)),
     }
     return pa.RecordBatch.from_pydict(columns)
+
+
+def origin_of(seq: int) -> int:
+    """Which of the tasks of its stage made a record, by the last column of its order."""
+    return seq >> _SEQ_BITS
 
 
 def _as_headers(entry: list[dict[str, Any]] | None) -> Headers:

@@ -15,6 +15,7 @@ from headrace.topics.kafka_cluster import KafkaCluster, Place
 from headrace.topics.kafka_commits import Commits
 
 _LOOK_AGAIN_AFTER_S = 30.0
+_ROOM_FOR_HEADERS = 1 << 20
 
 
 class KafkaHome:
@@ -41,9 +42,17 @@ class KafkaHome:
         return {**known, **{offset_key(place): offset for place, offset in found}}
 
     def prepare(self, plan: Plan) -> None:
-        """Creates the output topics that are missing, and ends what an earlier start still writes."""
+        """Creates the output topics that are missing, and ends what an earlier start still writes.
+
+        A topic of dead letters takes what the topics take that are read.
+        """
         known = self._cluster.topics()
         missing = {topic: plan.partitions[topic] for topic in plan.sink_topics if topic not in known}
+        letters = plan.error_handlers.dead_letter_topic
+        if letters in missing:
+            taken = [rule.max_bytes for rule in self._cluster.rules(plan.source_topics).values() if rule.max_bytes]
+            settings = {"max.message.bytes": str(max(taken) + _ROOM_FOR_HEADERS)} if taken else {}
+            self._cluster.create({letters: missing.pop(letters)}, settings)
         self._cluster.create(missing)
         if plan.exactly_once:
             _commits(plan).take_over(plan.spark_partitions)

@@ -8,14 +8,18 @@ from itertools import groupby
 import pyarrow as pa
 from pyspark import TaskContext
 
+from headrace._core.handlers import stopping
+from headrace._core.metrics import Metrics
 from headrace._core.order import sorted_rows
 from headrace._runtime.spark import frames
 from headrace._runtime.spark.frames import Frame
+from headrace._runtime.spark.kafka_refusals import Maker, Refusals
 from headrace._runtime.spark.plan import Plan
 from headrace._runtime.spark.topics_writer import RoutingWriter, Written
 from headrace.errors import StreamsError
 from headrace.topics._batches import concatenated
 from headrace.topics._segments import ORDER_SCHEMA
+from headrace.topics.kafka_cluster import KafkaCluster
 from headrace.topics.kafka_commits import Commits
 from headrace.topics.kafka_send import Outgoing, write_at_least_once
 from headrace.topics.log import Run
@@ -30,13 +34,21 @@ class KafkaWriter(RoutingWriter):
     records a Spark partition has depends on offsets, and on what the state directory keeps.
     """
 
-    def put(self, plan: Plan, outputs: list[Frame]) -> list[Run]:
+    def put(self, plan: Plan, outputs: list[Frame], metrics: Metrics) -> list[Run]:
         assert plan.broker is not None
         if not outputs:
             return []
+        output = _Output(plan, plan.broker, outputs)
+        with stopping():
+            self._write(plan, plan.broker, output)
+        metrics.merge(output.metrics)
+        return []
+
+    def _write(self, plan: Plan, broker: KafkaCluster, output: _Output) -> None:
+        rules = output.rules.values()
         if not plan.exactly_once:
-            write_at_least_once(plan.broker, outgoing(plan, outputs))
-            return []
+            write_at_least_once(broker, output.records(), rules)
+            return
         context = TaskContext.get()
         batch = context.getLocalProperty(_BATCH_ID) if context else None
         if context is None or batch is None:
@@ -44,9 +56,10 @@ class KafkaWriter(RoutingWriter):
                 "Spark did not tell the number of the micro-batch; processing_guarantee='at_least_once' needs none."
             )
             raise StreamsError(message)
-        commits = Commits(plan.broker, plan.application_id, plan.instance, plan.epoch)
-        commits.write(context.partitionId(), int(batch), lambda: outgoing(plan, outputs))
-        return []
+        commits = Commits(broker, plan.application_id, plan.instance, plan.epoch)
+        if not commits.write(context.partitionId(), int(batch), output.records, rules):
+            for _ in output.records():
+                """What is refused of a batch is counted with the attempt that completes it."""
 
     def publish(self, plan: Plan, written: list[Written], batch: int) -> None:  # noqa: ARG002
         """Lets tools that show the lag of consumer groups see how far the application is."""
@@ -59,11 +72,33 @@ class KafkaWriter(RoutingWriter):
             )
 
 
-def outgoing(plan: Plan, outputs: list[Frame]) -> Iterator[Outgoing]:
-    """The records of frames: those of a topic-partition in the one order."""
-    by_place = sorted(outputs, key=lambda frame: (frame.channel, frame.target))
-    for (channel, target), group in groupby(by_place, key=lambda frame: (frame.channel, frame.target)):
-        yield Outgoing(plan.topics[channel], target, _merged(list(group)))
+class _Output:
+    """What a Spark task has to write for a batch; `metrics` count what its newest attempt left out."""
+
+    def __init__(self, plan: Plan, broker: KafkaCluster, frames: list[Frame]) -> None:
+        self._plan = plan
+        self._broker = broker
+        self._frames = sorted(frames, key=lambda frame: (frame.channel, frame.target))
+        letters = plan.error_handlers.dead_letter_topic
+        self.rules = broker.rules({plan.topics[frame.channel] for frame in frames} | ({letters} if letters else set()))
+        self.metrics = Metrics()
+
+    def records(self) -> Iterator[Outgoing]:
+        """Those of a topic-partition in the one order; behind all of them dead letters of those refused."""
+        self.metrics = Metrics()
+        refusals = Refusals(self._plan, self._broker, self.rules, self.metrics)
+        for (channel, target), group in groupby(self._frames, key=lambda frame: (frame.channel, frame.target)):
+            outgoing = Outgoing(self._plan.topics[channel], target, _merged(list(group)))
+            refused = list(outgoing.refused(self.rules[outgoing.topic], refusals.now_ms))
+            yield outgoing.without(number for number, _, _ in refused) if refused else outgoing
+            for number, record, refusal in refused:
+                yield from map(Outgoing.of, refusals.instead(record, refusal, _maker(outgoing.records, number)))
+        yield from map(Outgoing.of, refusals.letters())
+
+
+def _maker(rows: pa.RecordBatch, number: int) -> Maker:
+    hop, seq, source, offset = (rows.column(name)[number].as_py() for name in ("hop", "seq", "source", "position"))
+    return Maker(hop, frames.origin_of(seq), source, offset)
 
 
 def _merged(group: Sequence[Frame]) -> pa.RecordBatch:

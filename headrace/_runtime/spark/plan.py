@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from headrace._core.handlers import ErrorHandlers
 from headrace._graph.graph import Graph
 from headrace._graph.partitions import partition_counts
 from headrace._runtime.assemble import TaskBlueprint, blueprints
@@ -67,6 +68,10 @@ class Plan:
         blueprint = self.reader_of[topic].blueprint
         guard = blueprint.defaults.guard
         return None if guard is None or clock_ms is None or topic in blueprint.extractors else clock_ms + guard.ahead_ms
+
+    @property
+    def error_handlers(self) -> ErrorHandlers:
+        return self.stages[0].blueprint.defaults.error_handlers
 
     @cached_property
     def chain(self) -> tuple[Stage, ...]:

@@ -16,7 +16,7 @@ import msgspec
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
 
-from headrace._core.metrics import Counts, total
+from headrace._core.metrics import Counts, Metrics, total
 from headrace._runtime.spark import frames, program
 from headrace._runtime.spark.clock import AlarmFile
 from headrace._runtime.spark.counters import CounterFile
@@ -53,9 +53,10 @@ class RoutingWriter(DataSourceStreamArrowWriter):
             parts: list[Counts] = _told(received[METRICS])
             due_ms: list[int | None] = _told(received[ALARM])
             offsets: list[dict[str, int]] = _told(received[OFFSETS])
+            metrics = Metrics()
             return Written(
-                self.put(plan, received[TO_SINK]),
-                total(parts),
+                self.put(plan, received[TO_SINK], metrics),
+                total([*parts, metrics.drain()]),
                 [due for due in due_ms if due is not None],
                 {place: offset for told in offsets for place, offset in told.items()},
             )
@@ -71,7 +72,7 @@ class RoutingWriter(DataSourceStreamArrowWriter):
                 AlarmFile(plan.state_dir).set(min((due for message in written for due in message.due_ms), default=None))
 
     @abstractmethod
-    def put(self, plan: Plan, outputs: list[Frame]) -> list[Run]:
+    def put(self, plan: Plan, outputs: list[Frame], metrics: Metrics) -> list[Run]:
         """On a worker: writes the records that one Spark task has of a batch; returns what is still to be committed."""
 
     @abstractmethod
@@ -82,7 +83,7 @@ class RoutingWriter(DataSourceStreamArrowWriter):
 class EmbeddedWriter(RoutingWriter):
     """Writes embedded topics; a batch becomes visible at once, and once."""
 
-    def put(self, plan: Plan, outputs: list[Frame]) -> list[Run]:
+    def put(self, plan: Plan, outputs: list[Frame], metrics: Metrics) -> list[Run]:  # noqa: ARG002
         return write_runs(plan, outputs)
 
     def publish(self, plan: Plan, written: list[Written], batch: int) -> None:
