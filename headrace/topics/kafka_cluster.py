@@ -178,13 +178,13 @@ class KafkaCluster:
             answers = self._admin.list_offsets(asked, isolation_level=level, request_timeout=ANSWER_WITHIN_S)
             try:
                 offsets = [answers[place].result().offset for place in asked]
-                if kafka.OFFSET_INVALID in offsets:  # what the client says of a broker that went away in between
-                    raise kafka.KafkaException(kafka.KafkaError(kafka.KafkaError._TRANSPORT))
-                return offsets
             except kafka.KafkaException as failure:
                 if not away(failure.args[0]):
                     self._admin.list_topics(timeout=ANSWER_WITHIN_S)  # else it keeps asking who led before
                 raise
+            if kafka.OFFSET_INVALID in offsets:  # what the client says of a broker that went away in between
+                raise kafka.KafkaException(kafka.KafkaError(kafka.KafkaError._TRANSPORT))
+            return offsets
 
         return self.patiently("tell its offsets", answered) if asked else []
 

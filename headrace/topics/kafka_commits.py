@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 import msgspec
@@ -127,16 +128,15 @@ class Commits:
     def _begun(self, task: int) -> Any:
         """A producer that is the only one of its task: others lose the right to write, their transactions end."""
         producer = self._cluster.producer(**{"transactional.id": f"{self._application_id}-{task}"})
-        producer.init_transactions(_WITHIN_S)
+        producer.init_transactions(min(_WITHIN_S, self._cluster.patience_s))
         return producer
 
     def _commit(self, producer: Any, task: int, records: Iterable[Outgoing], batch: int) -> None:
-        note = msgspec.json.encode(Note(self._instance, self._start, batch))
+        value = msgspec.json.encode(Note(self._instance, self._start, batch))
+        note = Outgoing(self._topic, task, self._instance.encode(), value, time.time_ns() // 1_000_000, ())
         producer.begin_transaction()
-        failed: list[Any] = []
         try:
-            send(producer, records, failed)
-            producer.produce(self._topic, note, self._instance.encode(), task)
+            send(producer, chain(records, [note]))
             producer.commit_transaction()
         except BaseException:
             # Left open it would hold up all who read committed records, until it times out.
@@ -162,9 +162,8 @@ def write_at_least_once(cluster: KafkaCluster, records: Iterable[Outgoing]) -> N
     """Writes records and waits until Kafka has them; a batch that is repeated writes its records again."""
     producer = cluster.producer()
     within_s = max(_WITHIN_S, cluster.patience_s)
-    failed: list[Any] = []
     with cluster.telling("take records"):
-        send(producer, records, failed)
+        failed = send(producer, records)
         left = producer.flush(within_s)
         if failed:
             raise client().KafkaException(failed[0])
@@ -173,8 +172,9 @@ def write_at_least_once(cluster: KafkaCluster, records: Iterable[Outgoing]) -> N
             raise TopicError(message)
 
 
-def send(producer: Any, records: Iterable[Outgoing], failed: list[Any]) -> None:
-    """Hands records to the client; `failed` is filled with the errors of those that are not delivered."""
+def send(producer: Any, records: Iterable[Outgoing]) -> list[Any]:
+    """Hands records to the client; the list is filled with the errors of those that are not delivered."""
+    failed: list[Any] = []
 
     def delivered(error: Any, _: Any) -> None:
         if error is not None:
@@ -202,3 +202,4 @@ def send(producer: Any, records: Iterable[Outgoing], failed: list[Any]) -> None:
                 break
             except BufferError:
                 producer.poll(0.1)
+    return failed

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 
-from tests.support.processes import descendants, kill, workers
+from tests.support.processes import busiest, descendants, kill, workers
 
 _DONE_WITHIN_S = 600
 
@@ -59,7 +59,7 @@ class Crashing:
                 kill(driver, *(pid for pid in below if pid not in spared))
                 self._process.wait()
             case "worker":
-                kill(*self._rng.sample(workers(driver), k=1))
+                kill(busiest(workers(driver)))
             case "broker":
                 self._broker.kill()
                 time.sleep(self._rng.choice([0, 1, 4, 12]))
