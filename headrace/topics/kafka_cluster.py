@@ -19,7 +19,7 @@ from headrace.errors import TopicError, known_names, nearest
 from headrace.topics._segments import RECORD_SCHEMA
 from headrace.topics.kafka_client import ANSWER_WITHIN_S, away, client, explained, passes
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 Place = tuple[str, int]
 
@@ -145,7 +145,7 @@ class KafkaCluster:
         finally:
             consumer.close()
 
-    def patiently(self, doing: str, call: Callable[[], T]) -> T:
+    def patiently(self, doing: str, call: Callable[[], _T]) -> _T:
         """Calls until it is done, fails for good, or nobody has answered for too long."""
         began_s = time.monotonic()
         with self.telling(doing):
