@@ -23,7 +23,7 @@ from headrace.topics.kafka_client import ANSWER_WITHIN_S, client, lost
 from headrace.topics.kafka_cluster import KafkaCluster
 
 _WITHIN_S = 60.0
-_GIVE_WAY_S = 5.0
+_GIVE_WAY_S = 3.0
 _TAIL = 20
 _AT_A_TIME = 16
 _COMMITS_SETTINGS = {"cleanup.policy": "compact", "segment.bytes": str(16 << 20)}

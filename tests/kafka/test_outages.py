@@ -83,6 +83,7 @@ def test_transaction_goes_on_when_the_broker_is_back(topics, broker, cluster):
     assert written(topics, commits) == ["a", "b"]
 
 
+@pytest.mark.slow
 def test_transaction_that_kafka_gave_up_meanwhile_is_begun_anew(topics, broker):
     settings = {"transaction.timeout.ms": 2_000, "message.timeout.ms": 2_000}
     topics.create("out", partitions=1)
