@@ -1,11 +1,11 @@
-"""Fixtures shared by all tiers: one Spark session per run, and the two runtimes that must agree."""
+"""Fixtures shared by all tiers: one Spark session per run, and the runtimes that must agree."""
 
 from __future__ import annotations
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.support.runtimes import FAST_START, DriverRuntime, SparkRuntime
+from tests.support.runtimes import FAST_START, DriverRuntime, PlanRuntime, SparkRuntime
 
 settings.register_profile(
     "headrace",
@@ -42,20 +42,21 @@ def broker(tmp_path_factory):
     started.kill()
 
 
-@pytest.fixture(params=["driver", pytest.param("spark", marks=pytest.mark.spark)])
+@pytest.fixture(params=["driver", "plan", pytest.param("spark", marks=pytest.mark.spark)])
 def runtime(request, tmp_path):
     """Runs a topology over records and gives what its output topics hold."""
     if request.param == "driver":
         return DriverRuntime()
+    if request.param == "plan":
+        return PlanRuntime(tmp_path)
     return SparkRuntime(request.getfixturevalue("spark"), tmp_path)
 
 
 def pytest_collection_modifyitems(items):
-    """Of a test with several parameters, Spark takes the first; the others come with the slow tests."""
+    """Of what every runtime does, Spark takes the first test of a file; the others come with the slow tests."""
     seen = set()
     for item in items:
         if "runtime" in getattr(item, "fixturenames", ()) and "[spark" in item.name:
-            test = (item.path, item.originalname)
-            if test in seen:
+            if item.path in seen:
                 item.add_marker(pytest.mark.slow)
-            seen.add(test)
+            seen.add(item.path)

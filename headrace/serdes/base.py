@@ -11,6 +11,9 @@ from headrace.errors import SerdeError
 
 T = TypeVar("T")
 
+# What a ready serde says or does about its own format only.
+_SHORTCUTS = ("canonical", "serialize", "deserialize_many", "accepts_all")
+
 
 class Serde(Generic[T]):
     """Turns values into bytes and back. Subclass it, or one of the ready ones, for a format of your own.
@@ -21,6 +24,15 @@ class Serde(Generic[T]):
 
     canonical: bool = False
     """Whether every value has one form in bytes, so that bytes read and written again are the same bytes."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """A subclass with a format of its own inherits no shortcut around it."""
+        super().__init_subclass__(**options)
+        own = vars(cls)
+        if "_to_bytes" in own or "_from_bytes" in own:
+            for name in _SHORTCUTS:
+                if name not in own:
+                    setattr(cls, name, vars(Serde)[name])
 
     def _to_bytes(self, value: T) -> bytes:
         raise NotImplementedError

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import headrace as hr
+from tests.support.runtimes import FAST_START
 
 pytestmark = pytest.mark.spark
 
@@ -248,6 +249,7 @@ headrace run my-demo/sensors.py --until-caught-up
 def in_new_directory(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
+    monkeypatch.setenv("SPARK_SUBMIT_OPTS", FAST_START["spark.driver.extraJavaOptions"])
 
 
 def headrace(*arguments, stdin=""):

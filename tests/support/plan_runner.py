@@ -8,10 +8,13 @@ from __future__ import annotations
 import copy
 from collections import defaultdict
 
+from msgspec import json
+
 import headrace as hr
+from headrace._core.metrics import readable, total
 from headrace._graph.configured import configured
 from headrace._runtime.spark.admission import admitted, by_timestamps
-from headrace._runtime.spark.frames import TO_SINK, Tick
+from headrace._runtime.spark.frames import METRICS, TO_SINK, Tick
 from headrace._runtime.spark.ingest import ingest, tick_frames
 from headrace._runtime.spark.plan import make_plan
 from headrace._runtime.spark.stage import StageProcessor
@@ -34,6 +37,7 @@ class PlanRunner:
         self.offsets = {}
         self.batch = 0
         self.clock_ms = 0
+        self.counts = []
         self.run = "first run"
         self.restart()
 
@@ -95,7 +99,12 @@ class PlanRunner:
             return True
         self.offsets = dict(zip(places, chosen, strict=True))
         self.batch += 1
+        self.counts += [json.decode(frame.payload) for frame in frames if frame.stage == METRICS]
         return True
+
+    def metrics(self):
+        """What all batches counted."""
+        return readable(total(self.counts))
 
     def _through(self, stage, frames):
         passing = [frame for frame in frames if frame.stage != stage.index]

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import uuid
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import headrace as hr
 from headrace import SerdeError, Window, Windowed, serdes
+from headrace.testing import TopologyTestDriver
 
 UUID = uuid.UUID("12345678-1234-5678-1234-567812345678")
 
@@ -111,3 +114,35 @@ def test_bytes_that_are_not_the_serdes_are_refused(serde, data):
         serde.deserialize(data)
     with pytest.raises(SerdeError, match="cannot deserialize"):
         serde.deserialize_many([None, data])
+
+
+class Shouted(serdes.String):
+    """A text that is written in capital letters and read in small ones."""
+
+    def _to_bytes(self, value):
+        return value.upper().encode()
+
+    def _from_bytes(self, data):
+        return data.decode("ascii").lower()
+
+
+def test_a_subclass_of_a_ready_serde_is_asked_for_every_value():
+    shouted = Shouted()
+    column = pa.array([b"ABC", None], pa.binary())
+    assert shouted.serialize("abc") == b"ABC"
+    assert shouted.deserialize_many(column.to_pylist()) == ["abc", None]
+    assert (shouted.accepts_all(column), shouted.accepts_all(pa.array(["É".encode()], pa.binary()))) == (True, False)
+    assert (shouted.canonical, serdes.String().canonical) == (False, True)
+
+
+def test_counting_keys_of_a_subclass_of_a_ready_serde_counts_what_it_reads():
+    builder = hr.StreamsBuilder()
+    builder.stream("in", key_serde=Shouted()).group_by_key(key_serde=Shouted()).count().to_stream().to("out")
+    with TopologyTestDriver(builder.build()) as driver:
+        for timestamp_ms, key in enumerate([b"ab", b"AB", b"Ab"]):
+            driver.input_topic("in", key_serde=serdes.Bytes()).pipe(key, 1, timestamp_ms=timestamp_ms)
+        assert driver.output_topic("out").read_all() == [
+            hr.Record("ab", 1, 0),
+            hr.Record("ab", 2, 1),
+            hr.Record("ab", 3, 2),
+        ]

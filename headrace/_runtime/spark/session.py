@@ -36,6 +36,7 @@ _SESSION_SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
+    "spark.python.daemon.module": "headrace._runtime.spark.daemon",
 }
 
 

@@ -1,0 +1,61 @@
+"""Nodes that keep a row for every key of a stream, or for every window of a key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from headrace._graph.nodes.base import STREAM_TIMES, idle_keys, open_windows
+from headrace._graph.nodes.tables import TableNode
+from headrace.windowing import Windows
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamCount(TableNode):
+    """Counts the records of a key."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamAggregate(TableNode):
+    """Folds the records of a key into an aggregate."""
+
+    initializer: Callable[[], Any]
+    aggregator: Callable[[Any, Any, Any], Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamReduce(TableNode):
+    """Folds the values of a key into one value; the first value is the start."""
+
+    reducer: Callable[[Any, Any], Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowedAggregate(TableNode):
+    """Folds the records of a key into an aggregate per window; `merger` is for sessions, `counts` if that is all.
+
+    `emit_on_close` holds results back until their window closes. Records too late for a window go to `late_sink`, a
+    child, if there is one. After `idle_ms` of silence of a key on the wall clock, its windows close; the key must be
+    silent also to those that share its store, the other aggregations of a cogroup.
+    """
+
+    windows: Windows
+    initializer: Callable[[], Any]
+    aggregator: Callable[[Any, Any, Any], Any]
+    merger: Callable[[Any, Any, Any], Any] | None = None
+    counts: bool = False
+    emit_on_close: bool = False
+    late_sink: str | None = None
+    sharing: tuple[str, ...] = ()
+    idle_ms: int | None = None
+
+    @property
+    def internal_stores(self) -> tuple[str, ...]:
+        held = (open_windows(self.name),) if self.emit_on_close else ()
+        return (STREAM_TIMES, *held, *((idle_keys(self.name),) if self.idle_ms is not None else ()))
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableMerge(TableNode):
+    """The changes of several aggregations on one store, as one table: its rows are in the store they share."""

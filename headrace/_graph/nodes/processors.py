@@ -1,0 +1,16 @@
+"""Nodes that run the user's processors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headrace._graph.nodes.base import Node
+from headrace.processor import ProcessorFactory
+
+
+@dataclass(frozen=True, kw_only=True)
+class Process(Node):
+    """Runs a processor of the user's; one with a fixed key forwards no other."""
+
+    factory: ProcessorFactory
+    fixed_key: bool = False

@@ -1,0 +1,89 @@
+"""Nodes whose result is a table, and what is made of one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from headrace._graph.nodes.base import STREAM_TIMES, Node, idle_keys
+from headrace._graph.stores import Store
+from headrace.serdes import Serde
+from headrace.suppressed import BufferConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableNode(Node):
+    """A node that forwards changes; with the row's old value only if something downstream needs it."""
+
+    send_old_values: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableSource(TableNode):
+    """Records as the rows of a table. It has a store if one was named, or something downstream needs the rows."""
+
+    store_when_needed: Store
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableFilter(TableNode):
+    """Keeps the rows whose predicate answer equals `keep`; of a `versioned` table also tombstones nobody misses."""
+
+    predicate: Callable[[Any, Any], object]
+    keep: bool
+    versioned: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableMapValues(TableNode):
+    """One value into one value, seeing the key."""
+
+    mapper: Callable[[Any, Any], Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Suppress(TableNode):
+    """Holds the last update of each row back for `wait_ms`: after the end of its window, or after its first update.
+
+    After `idle_ms` of silence of a key on the wall clock, its rows leave too.
+    """
+
+    until_window_closes: bool
+    wait_ms: int
+    buffer: BufferConfig
+    idle_ms: int | None = None
+
+    @property
+    def internal_stores(self) -> tuple[str, ...]:
+        return (STREAM_TIMES, *((idle_keys(self.name),) if self.idle_ms is not None else ()))
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableGroupBy(Node):
+    """Sends each change to the group of the old row and to that of the new one."""
+
+    selector: Callable[[Any, Any], tuple[Any, Any] | None]
+    key_serde: Serde[Any] | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableAggregate(TableNode):
+    """Takes the old value of a row out of its group's aggregate, then adds the new one."""
+
+    initializer: Callable[[], Any]
+    adder: Callable[[Any, Any, Any], Any]
+    subtractor: Callable[[Any, Any, Any], Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableReduce(TableNode):
+    """The same on values alone; the first value is the start."""
+
+    adder: Callable[[Any, Any], Any]
+    subtractor: Callable[[Any, Any], Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableToStream(Node):
+    """A table's changes as records."""
