@@ -57,9 +57,10 @@ class StreamsConfig:
     Args:
         application_id: names the application; its state belongs to it.
         bootstrap_servers: Kafka brokers that have the topics, e.g. `"kafka-1:9092,kafka-2:9092"`.
-        task_timeout: how long a running application waits for a broker that does not answer, before it fails.
         kafka: how to reach them: settings of the Kafka client by librdkafka's names, e.g.
             `{"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN", ...}`.
+        task_timeout: how long a running application waits for brokers that do not answer before it fails; default 5
+            minutes.
         auto_offset_reset: where to begin to read a topic of Kafka that the application has not read before: "earliest"
             or "latest", which is where it ends as the application first starts.
         topics_dir: directory of the embedded topics; they need no broker.

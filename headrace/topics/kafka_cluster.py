@@ -21,7 +21,7 @@ from headrace.topics.kafka_client import ANSWER_WITHIN_S, away, client, explaine
 from headrace.topics.kafka_fetch import FETCH_SETTINGS, fetched
 from headrace.topics.kafka_rules import TopicRules
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 Place = tuple[str, int]
 
@@ -157,7 +157,7 @@ class KafkaCluster:
         finally:
             consumer.close()
 
-    def patiently(self, doing: str, call: Callable[[], T]) -> T:
+    def patiently(self, doing: str, call: Callable[[], _T]) -> _T:
         """Calls until it is done, fails for good, or nobody has answered for too long."""
         began_s = time.monotonic()
         with self.telling(doing):
@@ -215,13 +215,13 @@ class KafkaCluster:
             answers = self._admin.list_offsets(asked, isolation_level=level, request_timeout=ANSWER_WITHIN_S)
             try:
                 offsets = [answers[place].result().offset for place in asked]
-                if kafka.OFFSET_INVALID in offsets:  # what the client says of a broker that went away in between
-                    raise kafka.KafkaException(kafka.KafkaError(kafka.KafkaError._TRANSPORT))
-                return offsets
             except kafka.KafkaException as failure:
                 if not away(failure.args[0]):
                     self._admin.list_topics(timeout=ANSWER_WITHIN_S)  # else it keeps asking who led before
                 raise
+            if kafka.OFFSET_INVALID in offsets:  # what the client says of a broker that went away in between
+                raise kafka.KafkaException(kafka.KafkaError(kafka.KafkaError._TRANSPORT))
+            return offsets
 
         return self.patiently("tell its offsets", answered) if asked else []
 

@@ -12,16 +12,17 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
+from itertools import chain
 
 import msgspec
 
 from headrace.errors import StateError
 from headrace.topics.kafka_client import ANSWER_WITHIN_S, client, lost, refuses
 from headrace.topics.kafka_cluster import KafkaCluster
-from headrace.topics.kafka_rules import TopicRules
+from headrace.topics.kafka_rules import OutgoingRecord, TopicRules
 from headrace.topics.kafka_send import SEND_WITHIN_S, Outgoing, Sender
 
-_GIVE_WAY_S = 5.0
+_GIVE_WAY_S = 3.0
 _TAIL = 20
 _AT_A_TIME = 16
 _COMMITS_SETTINGS = {"cleanup.policy": "compact", "segment.bytes": str(16 << 20)}
@@ -120,16 +121,16 @@ class Commits:
     def _begun(self, task: int, rules: Iterable[TopicRules] = ()) -> Sender:
         """The only one that sends for its task: others lose the right to write, their transactions end."""
         sender = Sender(self._cluster, rules, **{"transactional.id": f"{self._application_id}-{task}"})
-        sender.producer.init_transactions(SEND_WITHIN_S)
+        sender.producer.init_transactions(min(SEND_WITHIN_S, self._cluster.patience_s))
         return sender
 
     def _commit(self, sender: Sender, task: int, records: Iterable[Outgoing], batch: int) -> None:
-        note = msgspec.json.encode(Note(self._instance, self._start, batch))
+        value, now_ms = msgspec.json.encode(Note(self._instance, self._start, batch)), time.time_ns() // 1_000_000
+        note = Outgoing.of(OutgoingRecord(self._topic, task, self._instance.encode(), value, now_ms, ()))
         producer = sender.producer
         producer.begin_transaction()
         try:
-            sender.send(records)
-            producer.produce(self._topic, note, self._instance.encode(), task)
+            sender.send(chain(records, [note]))
             producer.commit_transaction()
         except BaseException as failure:
             refused = [failed for failed in sender.failed if refuses(failed[0])]

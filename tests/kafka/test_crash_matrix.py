@@ -101,12 +101,12 @@ def decoded(topic, value):
 class Matrix:
     """One application and one broker through all rounds: what a crash spoiled would show in every later round."""
 
-    def __init__(self, topics, broker, directory, seed, records, batches):
+    def __init__(self, topics, broker, directory, seed, records, batches, **where):
         self._topics, self._records, self._batches = topics, records, batches
         self._rng = random.Random(seed)
         self._model, self._judge = Model(), Judge(broker)
         self._next_ms = 1_000
-        self.app = Crashing("takings", directory, broker, records // batches, self._rng)
+        self.app = Crashing("takings", directory, broker, records // batches, self._rng, **where)
         topics.create("payments", partitions=PARTITIONS)
 
     def round(self, *victims):
@@ -121,6 +121,7 @@ class Matrix:
                 time.sleep(self._rng.random() * 1.5)
                 self.app.strike(victim)
         self.app.finish()
+        assert all("start the application again" in error for error in self.app.errors), self.app.errors
         assert self._judge.read() == self._model.written(inputs)
 
 
@@ -128,10 +129,10 @@ class Matrix:
 def matrix(topics, broker, tmp_path):
     made = []
 
-    def make(records, batches):
+    def make(**settings):
         seed = random.randrange(10**6)
         print(f"seed {seed}")
-        made.append(Matrix(topics, broker, tmp_path, seed, records, batches))
+        made.append(Matrix(topics, broker, tmp_path, seed, **settings))
         return made[0]
 
     yield make
@@ -140,12 +141,14 @@ def matrix(topics, broker, tmp_path):
 
 
 def test_consumers_see_nothing_of_a_killed_broker_worker_and_driver(matrix):
-    matrix(records=4_000, batches=4).round("broker", "worker", "driver")
+    settings = {"masters": ["local[2,4]"], "outages_s": [0, 1]}
+    matrix(records=4_000, batches=4, **settings).round("broker", "worker", "driver")
 
 
 @pytest.mark.slow
 def test_consumers_see_nothing_of_kills_in_thirty_rounds(matrix):
-    rounds = matrix(records=200_000, batches=8)
+    settings = {"masters": ["local[2]", "local[2,4]"], "outages_s": [0, 1, 4, 12]}
+    rounds = matrix(records=200_000, batches=8, **settings)
     for number in range(30):
         began_s, before = time.monotonic(), len(rounds.app.events)
         rounds.round(VICTIMS[number % len(VICTIMS)])

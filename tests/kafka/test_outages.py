@@ -6,6 +6,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from datetime import timedelta
 
 import pytest
 
@@ -82,6 +83,7 @@ def test_transaction_goes_on_when_the_broker_is_back(topics, broker, cluster):
     assert written(topics, commits) == ["a", "b"]
 
 
+@pytest.mark.slow
 def test_transaction_that_kafka_gave_up_meanwhile_is_begun_anew(topics, broker):
     settings = {"transaction.timeout.ms": 2_000, "message.timeout.ms": 2_000}
     topics.create("out", partitions=1)
@@ -101,3 +103,55 @@ def test_transaction_that_kafka_gave_up_meanwhile_is_begun_anew(topics, broker):
     assert commits.write(0, 0, too_late)
     assert len(attempts) == 2
     assert written(topics, commits) == ["a", "b"]
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_running_application_says_when_it_waits_no_longer_and_goes_on_when_started_again(topics, broker, config, spark):
+    builder = hr.StreamsBuilder()
+    builder.stream("in").group_by_key().count(store="counts").to_stream().to("out")
+    topology, settings = builder.build(), config(task_timeout=timedelta(seconds=10))
+    topics.create("in", partitions=1)
+    topics.produce("in", [hr.Record("a", 1, 1)])
+    app = hr.Streams(topology, settings, spark=spark)
+    app.start()
+    await_batch(settings, 0)
+    broker.kill()
+    try:
+        with pytest.raises(
+            hr.TopicError, match=r"No Kafka broker at .* answered within 10 s when asked to tell its off"
+        ):
+            app.await_termination(timedelta(minutes=5))
+        with pytest.raises(hr.TopicError, match=r"answered within 10 s when asked to list its topics"):
+            hr.Streams(topology, settings, spark=spark).process_available()
+    finally:
+        broker.start()
+    topics.produce("in", [hr.Record("a", 1, 2)])
+    hr.Streams(topology, settings, spark=spark).process_available()
+    assert topics.read("out", value_serde=serdes.Long()) == [hr.Record("a", 1, 1), hr.Record("a", 2, 2)]
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_application_that_waits_can_be_stopped(topics, broker, config, spark):
+    builder = hr.StreamsBuilder()
+    builder.stream("in").to("out")
+    topics.create("in", partitions=1)
+    topics.produce("in", [hr.Record("a", 1, 1)])
+    app = hr.Streams(builder.build(), config(task_timeout=timedelta(days=1)), spark=spark)
+    app.start()
+    await_batch(config(), 0)
+    broker.kill()
+    try:
+        while "Getting offsets" not in app._application._query.status["message"]:
+            time.sleep(0.01)
+        app.stop()
+    finally:
+        broker.start()
+    assert topics.read("out") == [hr.Record("a", 1, 1)]
+
+
+def await_batch(settings, number):
+    """Returns when Spark has committed a batch."""
+    while not (settings.state_dir / "checkpoint" / "commits" / str(number)).exists():
+        time.sleep(0.05)

@@ -200,6 +200,16 @@ def test_state_directories_of_one_name_have_batches_of_their_own(topics, cluster
     assert written(topics, commits) == ["x3", "y0", "x4"]
 
 
+def test_task_may_write_as_many_records_as_the_client_holds_at_a_time(topics, broker):
+    holds = {"queue.buffering.max.messages": 50}
+    topics.create("out", partitions=1)
+    commits = Commits(KafkaCluster(broker.bootstrap_servers, holds), "app", "instance", start=1)
+    commits.take_over(1)
+    values = [str(number) for number in range(50)]
+    assert commits.write(0, 0, lambda: outgoing(*values))
+    assert written(topics, commits) == values
+
+
 def test_failing_write_leaves_nothing_open(topics, cluster):
     topics.create("out", partitions=1)
     commits = Commits(cluster, "app", "instance", start=1)

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 
-from tests.support.processes import descendants, kill, workers
+from tests.support.processes import busiest, descendants, kill, workers
 
 _DONE_WITHIN_S = 600
 
@@ -14,15 +14,18 @@ _DONE_WITHIN_S = 600
 class Crashing:
     """One application through any number of rounds, each of which is to process what is new in its input topics.
 
-    Spark tries a task that was lost anew on `local[2,4]`; on `local[2]` the query ends.
+    Args:
+        masters: where it may be started; on `local[2,4]` a task that is lost is tried anew, on `local[2]` it ends.
+        outages_s: how long the broker may be away.
     """
 
-    def __init__(self, topology, directory, broker, max_records, rng):
+    def __init__(self, topology, directory, broker, max_records, rng, masters, outages_s):
         self._command = [sys.executable, "-m", "tests.support.killable", topology, str(directory), str(max_records)]
         self._directory, self._broker, self._rng = directory, broker, rng
+        self._masters, self._outages_s = masters, outages_s
         self._process = None
         self._done = 0
-        self.events = []
+        self.events, self.errors = [], []
 
     def process(self):
         """Begins a round: with the process there is, or with a new one."""
@@ -59,10 +62,10 @@ class Crashing:
                 kill(driver, *(pid for pid in below if pid not in spared))
                 self._process.wait()
             case "worker":
-                kill(*self._rng.sample(workers(driver), k=1))
+                kill(busiest(workers(driver)))
             case "broker":
                 self._broker.kill()
-                time.sleep(self._rng.choice([0, 1, 4, 12]))
+                time.sleep(self._rng.choice(self._outages_s))
                 self._broker.start()
         self.events.append(f"{victim} killed in batch {self.last_batch()}")
 
@@ -72,7 +75,9 @@ class Crashing:
         while self._said("done") == self._done:
             assert time.monotonic() < ends_s, (self.events, self._stderr.read_text()[-2000:])
             if self._process.poll() is not None:
-                self.events += self._stderr.read_text().splitlines()[-1:]
+                if self._process.returncode > 0:
+                    said = self._stderr.read_text()
+                    self.errors += [line for line in said.splitlines() if line.startswith("headrace.errors.")] or [said]
                 self._start()
             time.sleep(0.02)
 
@@ -84,7 +89,7 @@ class Crashing:
     def _start(self):
         if self._process is not None:
             self._process.communicate()
-        master = self._rng.choice(["local[2]", "local[2,4]"])
+        master = self._rng.choice(self._masters)
         self._directory.mkdir(parents=True, exist_ok=True)
         with self._stdout.open("wb") as stdout, self._stderr.open("wb") as stderr:
             self._process = subprocess.Popen(

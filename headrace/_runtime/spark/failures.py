@@ -14,6 +14,8 @@ from headrace.errors import StreamsError
 
 # What a Python worker raised: the first line after the frames of its traceback.
 _PYTHON_TRACE = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)+(\S.*)")
+# What Spark says when it has lost one, which runs a task, plans batches or completes them.
+_PROCESS_GONE = re.compile(r"Python worker exited unexpectedly|Broken pipe|Connection reset|java\.io\.EOFException")
 _MARK = re.compile(r"headrace-error<([A-Za-z0-9+/=]+)>")
 
 
@@ -43,6 +45,14 @@ def recovered(failure: BaseException) -> StreamsError:
         return StreamsError(message)
     if found is None:
         raised = _PYTHON_TRACE.findall(str(failure))
+        gone = _PROCESS_GONE.search(str(failure))
+        if gone is not None and not raised:
+            message = (
+                "A Python process of Spark ended in the middle of its work: killed, out of memory, or crashed in "
+                f"native code ({gone[0]}). Nothing of the micro-batch counts; start the application again, and it goes "
+                "on there."
+            )
+            return StreamsError(message)
         lines = raised[-1:] or [line.strip() for line in str(failure).splitlines() if line.strip()]
         message = f"The Spark query failed: {lines[0] if lines else type(failure).__name__}"
         return StreamsError(message)
