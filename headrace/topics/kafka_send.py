@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,13 +51,28 @@ def send(producer: Any, outgoing: Iterable[Outgoing]) -> None:
     produce = producer.produce
     for topic, partition, records in outgoing:
         _refuse_zero(topic, records)
-        for value, key, timestamp_ms, extra in _rows(records):
-            while True:
-                try:
-                    produce(topic, value, key, partition, timestamp=timestamp_ms, **extra)
-                    break
-                except BufferError:
-                    producer.poll(_FULL_WAIT_S)
+        values, keys, timestamps = (records.column(name).to_pylist() for name in ("value", "key", "timestamp"))
+        headers = _headers(records)
+        if headers is not None:
+            for value, key, timestamp_ms, listed in zip(values, keys, timestamps, headers, strict=True):
+                _produce(producer, topic, value, key, partition, timestamp=timestamp_ms, headers=listed)
+            continue
+        for value, key, timestamp_ms in zip(values, keys, timestamps, strict=True):
+            try:
+                produce(topic, value, key, partition, timestamp=timestamp_ms)
+            except BufferError:
+                _produce(producer, topic, value, key, partition, timestamp=timestamp_ms)
+
+
+def _produce(producer: Any, *record: Any, **options: Any) -> None:
+    """Waits for as long as the client is full."""
+    while True:
+        try:
+            producer.produce(*record, **options)
+        except BufferError:
+            producer.poll(_FULL_WAIT_S)
+        else:
+            return
 
 
 def patiently(call: Callable[[], object]) -> None:
@@ -74,16 +88,12 @@ def patiently(call: Callable[[], object]) -> None:
             return
 
 
-def _rows(records: pa.RecordBatch) -> Iterable[tuple[bytes | None, bytes | None, int, dict[str, Any]]]:
-    """Value, key and timestamp of each record, and its headers as a named argument if it has any."""
-    extras: Iterable[dict[str, Any]] = repeat({})
-    if "headers" in records.schema.names and records.column("headers").null_count < records.num_rows:
-        extras = (
-            {"headers": [(header["key"], header["value"]) for header in listed]} if listed else {}
-            for listed in records.column("headers").to_pylist()
-        )
-    columns = (records.column(name).to_pylist() for name in ("value", "key", "timestamp"))
-    return zip(*columns, extras, strict=False)
+def _headers(records: pa.RecordBatch) -> list[list[tuple[str, bytes | None]]] | None:
+    """The headers of each record as the client takes them; `None` if none has any."""
+    if "headers" not in records.schema.names or records.column("headers").null_count == records.num_rows:
+        return None
+    listed = records.column("headers").to_pylist()
+    return [[(header["key"], header["value"]) for header in headers or ()] for headers in listed]
 
 
 def _refuse_zero(topic: str, records: pa.RecordBatch) -> None:
