@@ -47,11 +47,11 @@ _WITHIN_S = 900.0
 
 
 def run_count(directory: Path, *, quick: bool) -> None:
-    _run("kafka-count", "count", keyed_records, 600_000 if quick else 3_000_000, directory, quick=quick)
+    _run("kafka-count", "count", keyed_records, 600_000 if quick else 2_000_000, directory, quick=quick)
 
 
 def run_word_count(directory: Path, *, quick: bool) -> None:
-    _run("kafka-word-count", "words", lines, 100_000 if quick else 400_000, directory, quick=quick)
+    _run("kafka-word-count", "words", lines, 100_000 if quick else 300_000, directory, quick=quick)
 
 
 def _run(
@@ -82,7 +82,7 @@ def _run(
                 )
             ]
             contenders = [Contender(one.name, one) for one in timed]
-            alternate(contenders, 1 if quick else 3)
+            alternate(contenders, 1 if quick else 2)
         finally:
             broker.stop()
     table(f"{case}, exactly once", contenders)

@@ -18,8 +18,9 @@ from headrace.topics.kafka_client import client, passes
 
 FETCHED_SCHEMA = pa.schema([*RECORD_SCHEMA, ("offset", pa.int64())])
 
-# Without these the client stops for a second each time it has 100,000 messages in advance.
-FETCH_SETTINGS = {"queued.min.messages": 1_000_000, "fetch.queue.backoff.ms": 20, "fetch.wait.max.ms": 20}
+# Enough in advance to keep busy; what lies beyond the last offset that is wanted was fetched in vain. With its own
+# settings the client has 100,000 messages in advance, and stops for a second when it has.
+FETCH_SETTINGS = {"queued.min.messages": 10_000, "fetch.queue.backoff.ms": 5, "fetch.wait.max.ms": 20}
 
 _PROGRESS_WITHIN_S = 60.0
 # Few enough to be made into columns while they are still in the processor's cache.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,7 +39,9 @@ class Outgoing(NamedTuple):
     def refused(self, rules: TopicRules, now_ms: int) -> Iterator[tuple[int, OutgoingRecord, Refusal]]:
         """Those that the topic does not take: number, record and why."""
         for number in rules.doubtful(self.records, now_ms):
-            [(value, key, timestamp_ms, headers)] = _rows(self.records.slice(number, 1))
+            row = self.records.slice(number, 1)
+            [headers] = _headers(row) or [()]
+            key, value, timestamp_ms = (row.column(name)[0].as_py() for name in ("key", "value", "timestamp"))
             record = OutgoingRecord(self.topic, self.partition, key, value, timestamp_ms, headers)
             refusal = rules.refusal(record, now_ms)
             if refusal is not None:
@@ -68,19 +69,33 @@ class Sender:
         """
         produce = self.producer.produce
         for topic, partition, records in outgoing:
-            for value, key, timestamp_ms, headers in _rows(records):
-                extra = {"headers": list(headers)} if headers else {}
-                while True:
-                    try:
-                        produce(topic, value, key, partition, timestamp=timestamp_ms, **extra)
-                        break
-                    except BufferError:
-                        self.producer.poll(_FULL_WAIT_S)
-                    except client().KafkaException as failure:
-                        if failure.args[0].name() != "MSG_SIZE_TOO_LARGE":
-                            raise
-                        record = OutgoingRecord(topic, partition, key, value, timestamp_ms, headers)
-                        raise _too_large(record) from failure
+            values, keys, timestamps = (records.column(name).to_pylist() for name in ("value", "key", "timestamp"))
+            headers = _headers(records)
+            if headers is not None:
+                for value, key, timestamp_ms, listed in zip(values, keys, timestamps, headers, strict=True):
+                    self._produce(OutgoingRecord(topic, partition, key, value, timestamp_ms, listed))
+                continue
+            for value, key, timestamp_ms in zip(values, keys, timestamps, strict=True):
+                try:
+                    produce(topic, value, key, partition, timestamp=timestamp_ms)
+                except (BufferError, client().KafkaException):
+                    self._produce(OutgoingRecord(topic, partition, key, value, timestamp_ms, ()))
+
+    def _produce(self, record: OutgoingRecord) -> None:
+        """Waits for as long as the client is full."""
+        topic, partition, key, value, timestamp_ms, headers = record
+        extra = {"headers": list(headers)} if headers else {}
+        while True:
+            try:
+                self.producer.produce(topic, value, key, partition, timestamp=timestamp_ms, **extra)
+            except BufferError:
+                self.producer.poll(_FULL_WAIT_S)
+            except client().KafkaException as failure:
+                if failure.args[0].name() != "MSG_SIZE_TOO_LARGE":
+                    raise
+                raise _too_large(record) from failure
+            else:
+                return
 
     def _delivered(self, error: Any, message: Any) -> None:
         if error is not None:
@@ -114,16 +129,12 @@ def taken(outgoing: Iterable[Outgoing], rules: Mapping[str, TopicRules]) -> Iter
         yield batch
 
 
-def _rows(records: pa.RecordBatch) -> Iterable[tuple[bytes | None, bytes | None, int, Headers]]:
-    """Value, key, timestamp and headers of each record."""
-    headers: Iterable[Headers] = repeat(())
-    if "headers" in records.schema.names and records.column("headers").null_count < records.num_rows:
-        headers = (
-            tuple((header["key"], header["value"]) for header in listed) if listed else ()
-            for listed in records.column("headers").to_pylist()
-        )
-    columns = (records.column(name).to_pylist() for name in ("value", "key", "timestamp"))
-    return zip(*columns, headers, strict=False)
+def _headers(records: pa.RecordBatch) -> list[Headers] | None:
+    """The headers of each record; `None` if none has any."""
+    if "headers" not in records.schema.names or records.column("headers").null_count == records.num_rows:
+        return None
+    listed = records.column("headers").to_pylist()
+    return [tuple((header["key"], header["value"]) for header in headers or ()) for headers in listed]
 
 
 def _too_large(record: OutgoingRecord) -> TopicError:

@@ -37,6 +37,9 @@ _SESSION_SETTINGS = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.python.daemon.module": "headrace._runtime.spark.daemon",
+    # Records are processed in Python. The JVM hands frames about, for which its quick compiler does: the other one, and
+    # a collector with threads of its own, take more processor time than they save.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
 
 
