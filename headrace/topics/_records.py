@@ -95,8 +95,8 @@ def decode(
     negative = next((i for i, timestamp_ms in enumerate(timestamps) if timestamp_ms < 0), None)
     if negative is not None:
         message = (
-            f"{where('timestamp')(negative)}: {timestamps[negative]} is negative. An application gives such a record to "
-            "its timestamp extractor, or to its handler of undecodable records."
+            f"{where('timestamp')(negative)}: {timestamps[negative]} is negative. An application gives such a record "
+            "to its timestamp extractor, or to its handler of undecodable records."
         )
         raise TopicError(message)
     return map(Record, keys, values, timestamps, _headers(batch.column("headers")), [partition] * len(keys))
