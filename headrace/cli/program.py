@@ -115,7 +115,7 @@ def run(
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="A Spark setting; may be repeated.")
     ] = None,
 ) -> None:
-    """Runs an application on local Spark and shows its progress. Ctrl-C stops it after the running batch.
+    """Runs an application on local Spark and shows its progress. Ctrl-C and SIGTERM stop it after the running batch.
 
     It goes on where its last run stopped. Options here override the file's config.
     """

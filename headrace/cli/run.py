@@ -76,7 +76,6 @@ class _Runner:
         self._meter = meter
         self._until_caught_up = until_caught_up
         self._session: Any = None
-        self._last_batch: int | None = None
         self.started_s: float | None = None
 
     def follow(self, stop: StopRequest, show: Show, before: Snapshot) -> None:
@@ -106,13 +105,15 @@ class _Runner:
         return "catching up" if self._until_caught_up else "running, Ctrl-C stops"
 
     def _halt(self, *, at_once: bool) -> None:
-        """Stops the query when the batch that ran as the stop was asked for is done."""
-        if self._last_batch is None:
-            self._last_batch = self._meter.last_planned()
-        if at_once or self._meter.last_commit() >= self._last_batch:
-            for query in self._session.streams.active:
-                if query.name == self._name:
-                    query.stop()
+        """Stops the query: at once, or when the batch under way is done, behind which none begins any more."""
+        self._streams._application.finish()
+        for query in self._session.streams.active:
+            if query.name == self._name and (at_once or self._is_idle(query)):
+                query.stop()
+
+    def _is_idle(self, query: Any) -> bool:
+        """Whether neither a batch nor its planning is under way."""
+        return not query.status["isTriggerActive"] and self._meter.last_commit() >= self._meter.last_planned()
 
 
 def _summary(config: StreamsConfig, done: Snapshot, took_s: float, *, stopped: bool) -> str:

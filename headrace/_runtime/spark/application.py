@@ -18,6 +18,7 @@ from headrace._runtime.spark import manifest as manifests
 from headrace._runtime.spark import query as queries
 from headrace._runtime.spark.clock import Clock, system_clock
 from headrace._runtime.spark.counters import CounterFile
+from headrace._runtime.spark.finish import FinishFile
 from headrace._runtime.spark.interactive import StoreReader
 from headrace._runtime.spark.plan import Plan, make_plan
 from headrace._runtime.spark.session import default_partitions, local_session
@@ -70,6 +71,10 @@ class Application:
             message = "The application is not running; call start() first."
             raise StreamsError(message)
         return queries.await_end(self._query, timeout)
+
+    def finish(self) -> None:
+        """Lets the micro-batch that is under way be the last of this run; the query goes on, without another."""
+        FinishFile(self._config.state_dir).ask(self._run)
 
     def stop(self) -> None:
         if self._query is not None:

@@ -15,6 +15,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 from headrace._runtime.spark import frames, program
 from headrace._runtime.spark.clock import AlarmFile
 from headrace._runtime.spark.failures import reported
+from headrace._runtime.spark.finish import FinishFile
 from headrace._runtime.spark.frames import Frame, Tick
 from headrace._runtime.spark.ingest import ingest, offsets_frame, tick_frames
 from headrace._runtime.spark.plan import Plan
@@ -76,7 +77,10 @@ class TopicsReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def latestOffset(self, start: Offsets, limit: ReadLimit) -> Offsets:  # noqa: N802
         with reported():
-            ends, plan = self._until or self._ends(), self._plan
+            plan = self._plan
+            if FinishFile(plan.state_dir).asks(plan.run):
+                return start
+            ends = self._until or self._ends()
             now_ms = max(plan.clock(), start.get(_CLOCK, 0)) if plan.clocked else None
             if not isinstance(limit, ReadAllAvailable):
                 assert isinstance(limit, ReadMaxRows)

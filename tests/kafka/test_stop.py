@@ -1,0 +1,78 @@
+"""SIGTERM to `headrace run` on Kafka: the batch under way is finished and committed, none begins, a restart goes on."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+
+import pytest
+
+import headrace as hr
+from tests.spark.test_cli import COMMAND, without_seconds
+
+pytestmark = [pytest.mark.kafka, pytest.mark.spark]
+
+APP = """\
+import time
+from pathlib import Path
+
+import headrace as hr
+
+
+def patiently(value):
+    # Stays within its batch until it is told to go on.
+    if value == 2:
+        Path("begun").touch()
+        until_s = time.monotonic() + 300
+        while not Path("go-on").exists() and time.monotonic() < until_s:
+            time.sleep(0.05)
+    return value
+
+
+builder = hr.StreamsBuilder()
+counts = builder.stream("numbers").map_values(patiently).group_by_key().count(store="counts")
+counts.to_stream().to("counted")
+topology = builder.build()
+config = hr.StreamsConfig(
+    application_id="counting", max_records_per_batch=2, processing_guarantee="at_least_once",
+    spark={"spark.master": "local[2]"},
+)
+"""
+
+
+def wait_for(condition, what, within_s=300):
+    end_s = time.monotonic() + within_s
+    while not condition():
+        assert time.monotonic() < end_s, f"{what} did not happen within {within_s} s"
+        time.sleep(0.05)
+
+
+def counted(topics):
+    return [
+        (record.key, record.value, record.timestamp_ms) for record in topics.read("counted", None, hr.serdes.Long())
+    ]
+
+
+@pytest.mark.parametrize("guarantee", ["exactly_once_v2", pytest.param("at_least_once", marks=pytest.mark.slow)])
+def test_terminated_application_finishes_its_batch_and_the_next_goes_on_behind_it(topics, broker, tmp_path, guarantee):
+    """Without transactions a batch that was given up would be seen: what it wrote would be written again."""
+    (tmp_path / "app.py").write_text(APP.replace("at_least_once", guarantee))
+    topics.create("numbers", partitions=1)
+    topics.produce("numbers", [hr.Record("a", number, number) for number in range(1, 7)])
+    command = [*COMMAND, "run", "app.py", "--bootstrap-servers", broker.bootstrap_servers]
+    with (tmp_path / "stderr").open("w") as stderr:
+        running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, text=True, cwd=tmp_path)
+        wait_for((tmp_path / "begun").exists, "a batch")
+        running.send_signal(signal.SIGTERM)
+        wait_for(lambda: "stopping after this batch" in (tmp_path / "stderr").read_text(), "a word about the signal")
+        (tmp_path / "go-on").touch()
+        printed, _ = running.communicate(timeout=300)
+    told = "counting stopped: 2 records in, 2 out, 1 batch in T s; 4 wait for the next run.\n"
+    assert (without_seconds(printed), running.returncode) == (told, 0)
+    assert counted(topics) == [("a", 1, 1), ("a", 2, 2)]
+
+    done = subprocess.run([*command, "--until-caught-up"], capture_output=True, text=True, cwd=tmp_path, check=False)
+    told = "counting caught up: 4 records in, 4 out, 2 batches in T s.\n"
+    assert (without_seconds(done.stdout), done.returncode) == (told, 0)
+    assert counted(topics) == [("a", number, number) for number in range(1, 7)]
