@@ -46,7 +46,7 @@ class KafkaCluster:
     def topics(self) -> dict[str, int]:
         """The number of partitions of every topic but Kafka's own."""
         with self.telling("list its topics"):
-            listed = self._admin.list_topics(timeout=_ANSWER_WITHIN_S).topics
+            listed = self.admin.list_topics(timeout=_ANSWER_WITHIN_S).topics
         return {name: len(topic.partitions) for name, topic in listed.items() if not name.startswith("__")}
 
     def partitions(self, topic: str) -> int:
@@ -73,7 +73,7 @@ class KafkaCluster:
             return
         created: dict[str, int] = {}
         with self.telling(f"create {known_names(topics)}"):
-            for name, answer in self._admin.create_topics(new, operation_timeout=_ANSWER_WITHIN_S).items():
+            for name, answer in self.admin.create_topics(new, operation_timeout=_ANSWER_WITHIN_S).items():
                 try:
                     answer.result()
                     created[name] = topics[name]
@@ -85,7 +85,7 @@ class KafkaCluster:
     def grow(self, topic: str, partitions: int) -> None:
         """Gives a topic more partitions."""
         with self.telling(f"add partitions to {topic!r}"):
-            for grown in self._admin.create_partitions([client("admin").NewPartitions(topic, partitions)]).values():
+            for grown in self.admin.create_partitions([client("admin").NewPartitions(topic, partitions)]).values():
                 grown.result()
         self._await_topics({topic: partitions})
 
@@ -131,18 +131,6 @@ class KafkaCluster:
         with self.telling("be asked"):
             return client().Producer(self._with({**fixed, **settings}))
 
-    def commit_offsets(self, group: str, offsets: Mapping[Place, int]) -> None:
-        """Publishes how far a consumer group has read, for tools that show its lag."""
-        consumer = self.consumer(**{"group.id": group})
-        try:
-            with self.telling(f"take the offsets of group {group!r}"):
-                positions = [client().TopicPartition(*place, offset) for place, offset in offsets.items()]
-                for committed in consumer.commit(offsets=positions, asynchronous=False):
-                    if committed.error is not None:
-                        raise client().KafkaException(committed.error)
-        finally:
-            consumer.close()
-
     @contextmanager
     def telling(self, doing: str) -> Iterator[None]:
         """Turns errors of the client into ours, which say who was asked for what."""
@@ -160,7 +148,7 @@ class KafkaCluster:
                 "librdkafka, e.g. security.protocol, sasl.mechanism, sasl.username, ssl.ca.location."
             )
         if code in (codes._TRANSPORT, codes._TIMED_OUT, codes._ALL_BROKERS_DOWN, codes._RESOLVE):
-            self._admin.poll(0)
+            self.admin.poll(0)
             why = self._heard[0] if self._heard else error.str()
             return TopicError(
                 f"No Kafka broker at {self.bootstrap_servers!r} answered within {_ANSWER_WITHIN_S:.0f} s when asked to "
@@ -169,8 +157,8 @@ class KafkaCluster:
         if code == codes._AUTO_OFFSET_RESET:
             return TopicError(
                 f"Kafka at {self.bootstrap_servers} could not {doing}: records that were to be read are gone "
-                f"({error.str()}). They were deleted by the topic's retention, or the topic was made anew. Start anew "
-                "with another application_id and state_dir."
+                f"({error.str()}). They were deleted by the topic's retention, or the topic was made anew. Start anew: "
+                "with another application_id and state_dir, or after `headrace reset`."
             )
         return TopicError(f"Kafka at {self.bootstrap_servers} could not {doing}: {error.str()} ({error.name()}).")
 
@@ -182,7 +170,7 @@ class KafkaCluster:
         until = time.monotonic() + _ANSWER_WITHIN_S
         with self.telling("tell its offsets"):
             while True:
-                answers = self._admin.list_offsets(
+                answers = self.admin.list_offsets(
                     asked, isolation_level=kafka.IsolationLevel.READ_COMMITTED, request_timeout=_ANSWER_WITHIN_S
                 )
                 try:
@@ -229,7 +217,7 @@ class KafkaCluster:
             time.sleep(0.05)
 
     @cached_property
-    def _admin(self) -> Any:
+    def admin(self) -> Any:
         return client("admin").AdminClient(self._with({}))
 
     @cached_property

@@ -51,13 +51,13 @@ class Commits:
         self._application_id = application_id
         self._instance = instance
         self._start = start
-        self._topic = f"{application_id}-headrace-commits"
+        self.topic = f"{application_id}-headrace-commits"
 
     def take_over(self, tasks: int) -> None:
         """Begins a start of the application: nothing an earlier one still does becomes visible from here on."""
-        self._cluster.create({self._topic: tasks}, _COMMITS_SETTINGS)
-        if self._cluster.partitions(self._topic) < tasks:
-            self._cluster.grow(self._topic, tasks)
+        self._cluster.create({self.topic: tasks}, _COMMITS_SETTINGS)
+        if self._cluster.partitions(self.topic) < tasks:
+            self._cluster.grow(self.topic, tasks)
         with ThreadPoolExecutor(min(tasks, _AT_A_TIME)) as threads:
             list(threads.map(self._take_over, range(tasks)))
 
@@ -68,9 +68,17 @@ class Commits:
 
     def last_batch(self) -> int | None:
         """The newest batch of which anything is written, `None` before the first."""
-        tasks = self._cluster.topics().get(self._topic, 0)
-        notes = [note for task in range(tasks) for note in self._notes(task, whole=True)]
-        return max((note.batch for note in notes if note.instance == self._instance and note.batch >= 0), default=None)
+        notes = [note for task in range(self._tasks()) for note in self._own(task)]
+        return max((note.batch for note in notes if note.batch >= 0), default=None)
+
+    def noted(self) -> bool:
+        """Whether the topic has notes of this instance."""
+        return any(self._own(task) for task in range(self._tasks()))
+
+    def forget(self) -> None:
+        """Removes the notes of this instance; a start that still runs can write no more."""
+        with ThreadPoolExecutor(_AT_A_TIME) as threads:
+            list(threads.map(lambda task: self._commit(self._begun(task), task, [], None), range(self._tasks())))
 
     def write(self, task: int, batch: int, records: Iterable[Outgoing]) -> bool:
         """Writes what a task has for a batch, unless it has done so before: then the result is False.
@@ -80,6 +88,12 @@ class Commits:
         """
         producer = self._begun(task)
         newest = self._notes(task, whole=False)[-1]
+        if newest is None:
+            message = (
+                f"Application {self._application_id!r} was reset at Kafka {self._cluster.bootstrap_servers}: this "
+                "start ends without writing."
+            )
+            raise StateError(message)
         if (newest.instance, newest.start) != (self._instance, self._start):
             message = (
                 f"Application {self._application_id!r} was started again at Kafka {self._cluster.bootstrap_servers} "
@@ -89,13 +103,13 @@ class Commits:
             raise StateError(message)
         if newest.batch >= batch:
             return False
-        self._commit(producer, task, records, batch)
+        self._commit(producer, task, records, Note(self._instance, self._start, batch))
         return True
 
     def _take_over(self, task: int) -> None:
         producer = self._begun(task)
-        mine = [note for note in self._notes(task, whole=True) if note.instance == self._instance]
-        self._commit(producer, task, [], mine[-1].batch if mine else -1)
+        own = self._own(task)
+        self._commit(producer, task, [], Note(self._instance, self._start, own[-1].batch if own else -1))
 
     def _begun(self, task: int) -> Any:
         """A producer that is the only one of its task: others lose the right to write, their transactions end."""
@@ -104,13 +118,15 @@ class Commits:
             _patiently(lambda: producer.init_transactions(_WITHIN_S))
         return producer
 
-    def _commit(self, producer: Any, task: int, records: Iterable[Outgoing], batch: int) -> None:
-        note = msgspec.json.encode(Note(self._instance, self._start, batch))
-        with self._cluster.telling(f"commit the output of batch {batch}, task {task}"):
+    def _commit(self, producer: Any, task: int, records: Iterable[Outgoing], note: Note | None) -> None:
+        """Writes records and the note that stands for them in one transaction; `None` removes the earlier notes."""
+        value = None if note is None else msgspec.json.encode(note)
+        batch = "" if note is None else f" for batch {note.batch}"
+        with self._cluster.telling(f"commit what task {task} writes{batch}"):
             producer.begin_transaction()
             try:
                 send(producer, records)
-                producer.produce(self._topic, note, self._instance.encode(), task)
+                producer.produce(self.topic, value, self._instance.encode(), task)
                 _patiently(lambda: producer.commit_transaction(_WITHIN_S))
             except BaseException:
                 # Left open it would hold up all who read committed records, until it times out.
@@ -118,9 +134,17 @@ class Commits:
                     producer.abort_transaction(_WITHIN_S)
                 raise
 
-    def _notes(self, task: int, *, whole: bool) -> list[Note]:
-        """The notes of a task, or at least the newest."""
-        place = (self._topic, task)
+    def _tasks(self) -> int:
+        return self._cluster.topics().get(self.topic, 0)
+
+    def _own(self, task: int) -> list[Note]:
+        """The notes of a task that are of this instance."""
+        found = self._notes(task, whole=True)
+        return [note for note in found if note is not None and note.instance == self._instance]
+
+    def _notes(self, task: int, *, whole: bool) -> list[Note | None]:
+        """The notes of a task, or at least the newest; `None` where those of an instance were removed."""
+        place = (self.topic, task)
         [begin], [end] = self._cluster.beginnings([place]), self._cluster.ends([place])
         first = begin if whole else max(begin, end - _TAIL)
         while True:
@@ -128,7 +152,7 @@ class Commits:
                 value for batch in self._cluster.read(*place, first, end) for value in batch.column("value").to_pylist()
             ]
             if values or first <= begin:
-                return [msgspec.json.decode(value, type=Note) for value in values]
+                return [None if value is None else msgspec.json.decode(value, type=Note) for value in values]
             first = max(begin, end - 10 * (end - first))
 
 

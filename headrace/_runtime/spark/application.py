@@ -20,6 +20,7 @@ from headrace._runtime.spark.clock import Clock, system_clock
 from headrace._runtime.spark.counters import CounterFile
 from headrace._runtime.spark.interactive import StoreReader
 from headrace._runtime.spark.plan import Plan, make_plan
+from headrace._runtime.spark.presence import Presence
 from headrace._runtime.spark.session import default_partitions, local_session
 from headrace._runtime.spark.topic_home import home_of
 from headrace.config import StreamsConfig
@@ -39,6 +40,7 @@ class Application:
         self._given_session = spark
         self._session: Any = None
         self._query: Any = None
+        self._presence = Presence(config.state_dir)
         self._run = uuid.uuid4().hex
         self.clock: Clock = system_clock
 
@@ -50,7 +52,12 @@ class Application:
 
     def process_available(self) -> None:
         self._refuse_running("process_available()")
-        clock = self.clock
+        try:
+            self._process_available(self.clock)
+        finally:
+            self._presence.leave()
+
+    def _process_available(self, clock: Clock) -> None:
         while True:
             plan, query = self._started(clock, available_now=True)
             before = self._written_and_read(plan)
@@ -69,12 +76,17 @@ class Application:
         if self._query is None:
             message = "The application is not running; call start() first."
             raise StreamsError(message)
-        return queries.await_end(self._query, timeout)
+        try:
+            return queries.await_end(self._query, timeout)
+        finally:
+            if not self._query.isActive:
+                self._presence.leave()
 
     def stop(self) -> None:
         if self._query is not None:
             self._query.stop()
             self._query = None
+        self._presence.leave()
         if self._session is not None and self._owns_session:
             self._session.stop()
             self._session = None
@@ -125,11 +137,18 @@ class Application:
 
     def _started(self, clock: Clock, *, available_now: bool) -> tuple[Plan, Any]:
         """A new start of the application; any earlier one still running can no longer write."""
-        plan, manifest = self._planned()
-        plan = replace(plan, clock=clock)
-        manifests.save(self._config, manifest)
-        self._home.prepare(plan)
-        return plan, queries.start(self.spark, plan, self._config, available_now=available_now)
+        try:
+            if manifests.load(self._config) is not None:
+                self._presence.enter()  # so that nobody resets what the plan relies on
+            plan, manifest = self._planned()
+            plan = replace(plan, clock=clock)
+            manifests.save(self._config, manifest)
+            self._presence.enter()
+            self._home.prepare(plan)
+            return plan, queries.start(self.spark, plan, self._config, available_now=available_now)
+        except BaseException:
+            self._presence.leave()
+            raise
 
     def _refuse_lost_checkpoint(self, plan: Plan) -> None:
         if any(Path(queries.checkpoint(self._config)).glob("offsets/*")):
@@ -138,8 +157,8 @@ class Application:
         if batches is not None:
             message = (
                 f"The checkpoint of application {self._config.application_id!r} in {str(self._config.state_dir)!r} "
-                f"is gone, though it has written {batches + 1} batches. Restore it, or start anew with another "
-                "state_dir."
+                f"is gone, though it has written {batches + 1} batches. Restore it, or start anew: with another "
+                "state_dir, or after `headrace reset`."
             )
             raise StateError(message)
 

@@ -13,6 +13,7 @@ from headrace._runtime.spark.topic_home import offset_key
 from headrace.errors import TopicError
 from headrace.topics.kafka_cluster import KafkaCluster, Place
 from headrace.topics.kafka_commits import Commits
+from headrace.topics.kafka_groups import ConsumerGroup
 
 _LOOK_AGAIN_AFTER_S = 30.0
 
@@ -55,6 +56,22 @@ class KafkaHome:
     def last_batch(self, plan: Plan) -> int | None:
         return _commits(self._cluster, plan).last_batch() if plan.exactly_once else None
 
+    def traces(self, application_id: str, instance: str | None) -> Sequence[str]:
+        at = f"at {self._cluster.bootstrap_servers}"
+        commits = _noted(self._cluster, application_id, instance)
+        found = [] if commits is None else [f"notes of written batches in topic {commits.topic!r} {at}"]
+        if ConsumerGroup(self._cluster, application_id).exists():
+            found.append(f"offsets of consumer group {application_id!r} {at}")
+        return found
+
+    def forget(self, application_id: str, instance: str | None) -> None:
+        commits = _noted(self._cluster, application_id, instance)
+        if commits is not None:
+            commits.forget()
+        group = ConsumerGroup(self._cluster, application_id)
+        if group.exists():
+            group.delete()
+
     def ends(self, places: Sequence[Place]) -> list[int]:
         self._refuse_new_partitions(places)
         return self._cluster.ends(places)
@@ -71,8 +88,8 @@ class KafkaHome:
             if end < start:
                 message = (
                     f"Topic {place[0]!r}, partition {place[1]}, ends at offset {end}, but application "
-                    f"{plan.application_id!r} has read up to {start}. Was the topic deleted and made anew? Start anew "
-                    "with another application_id and state_dir."
+                    f"{plan.application_id!r} has read up to {start}. Was the topic deleted and made anew? Start the "
+                    "application anew: with another application_id and state_dir, or after `headrace reset`."
                 )
                 raise TopicError(message)
         take = by_time_index(lambda time_ms: self._cluster.offsets_at(plan.places, time_ms))
@@ -99,6 +116,14 @@ class KafkaHome:
                 )
                 raise TopicError(message)
         self._looked_s = time.monotonic()
+
+
+def _noted(cluster: KafkaCluster, application_id: str, instance: str | None) -> Commits | None:
+    """The transactions of an instance, if there are any."""
+    if instance is None:
+        return None
+    commits = Commits(cluster, application_id, instance, start=0)
+    return commits if commits.noted() else None
 
 
 def _commits(cluster: KafkaCluster, plan: Plan) -> Commits:

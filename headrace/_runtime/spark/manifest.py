@@ -10,10 +10,11 @@ import msgspec
 from headrace._graph.stores import Store
 from headrace._runtime.defaults import Defaults
 from headrace._runtime.spark.plan import Plan
+from headrace._runtime.spark.presence import LOCK_FILE
 from headrace.config import StreamsConfig
 from headrace.errors import StateError
 
-_FILE = "headrace.json"
+MANIFEST_FILE = "headrace.json"
 _FORMAT = 1
 
 
@@ -41,10 +42,15 @@ class Manifest(msgspec.Struct, frozen=True):
     format: int = _FORMAT
 
 
-def refuse_fenced(state_dir: str, epoch: int) -> None:
-    """Raises a `StateError` if the application was started again since the start with this epoch."""
-    path = Path(state_dir) / _FILE
-    newest = msgspec.json.decode(path.read_bytes(), type=Manifest)
+def refuse_fenced(state_dir: str, instance: str, epoch: int) -> None:
+    """Raises a `StateError` if the application was started again or reset since the start with this epoch."""
+    try:
+        newest = msgspec.json.decode((Path(state_dir) / MANIFEST_FILE).read_bytes(), type=Manifest)
+    except FileNotFoundError:
+        newest = None
+    if newest is None or newest.instance != instance:
+        message = f"The application on {state_dir!r} was reset: this start of it ends without writing."
+        raise StateError(message)
     if newest.epoch != epoch:
         message = (
             f"Application {newest.application_id!r} was started again on {state_dir!r} (start {newest.epoch}; this is "
@@ -59,14 +65,14 @@ def load(config: StreamsConfig) -> Manifest | None:
     Raises:
         StateError: if the directory belongs to another application, or cannot be understood.
     """
-    path = config.state_dir / _FILE
+    path = config.state_dir / MANIFEST_FILE
     try:
         manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)
     except FileNotFoundError:
-        if config.state_dir.is_dir() and any(config.state_dir.iterdir()):
+        if config.state_dir.is_dir() and any(path.name != LOCK_FILE for path in config.state_dir.iterdir()):
             message = (
-                f"state_dir {str(config.state_dir)!r} is not empty and holds no {_FILE}: it is no state directory of "
-                f"application {config.application_id!r}. Give it an empty or new directory."
+                f"state_dir {str(config.state_dir)!r} is not empty and holds no {MANIFEST_FILE}: it is no state "
+                f"directory of application {config.application_id!r}. Give it an empty or new directory."
             )
             raise StateError(message) from None
         return None
@@ -95,7 +101,7 @@ def next_start(manifest: Manifest, stages: tuple[SavedStage, ...], first_offsets
 
 def save(config: StreamsConfig, manifest: Manifest) -> None:
     config.state_dir.mkdir(parents=True, exist_ok=True)
-    path = config.state_dir / _FILE
+    path = config.state_dir / MANIFEST_FILE
     replacement: Path = path.with_suffix(".new")
     replacement.write_bytes(msgspec.json.format(msgspec.json.encode(manifest)))
     replacement.replace(path)
@@ -133,8 +139,8 @@ def refuse_incompatible(manifest: Manifest, current: tuple[SavedStage, ...], con
         message = (
             f"The topology of application {config.application_id!r} changed since its checkpoint in "
             f"{str(config.state_dir)!r} in a way that its state does not fit:\n  - {listed}\n"
-            "Run the old topology, or start anew with another application_id and state_dir. "
-            "Stores given a name with store= keep it when other operators come and go."
+            "Run the old topology, or start anew: with another application_id and state_dir, or after `headrace "
+            "reset`. Stores given a name with store= keep it when other operators come and go."
         )
         raise StateError(message)
 

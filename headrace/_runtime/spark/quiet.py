@@ -84,8 +84,8 @@ class NoiseFilter:
     def _shown_trace(self, line: bytes) -> bytes:
         """Holds a traceback as long as it is inside Spark's worker daemon; drops that of a worker told to stop.
 
-        Several workers may be told at once: their tracebacks come line by line in turns. A worker may also be gone before
-        it has said its exception: what follows is another's line, and half a traceback tells nobody anything.
+        Several workers may be told at once: their tracebacks come line by line in turns. A worker may also be gone
+        before it has said its exception: what follows is another's line, and half a traceback tells nobody anything.
         """
         self._trace.append(line)
         begins = line.rstrip(b"\r\n") == _TRACE
