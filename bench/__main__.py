@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench import count, day_of_readings, joins, state_size, table_aggregate, tracked_keys, tumbling
 from headrace import StreamsConfig
-from headrace._runtime.spark.session import local_session, query_settings
+from headrace._runtime.spark.session import own_session, query_settings
 
 CASES = {
     "count": count.run,
@@ -29,7 +29,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="fewer batches, under three minutes")
     arguments = parser.parse_args()
     config = StreamsConfig(application_id="bench", spark={"spark.master": "local[2]"})
-    spark = local_session(config)
+    spark = own_session(config)
     # Every contender gets the same settings: RocksDB with change logs, two partitions.
     with tempfile.TemporaryDirectory(prefix="headrace-bench-") as directory, query_settings(spark, config, 2):
         for case in arguments.cases or CASES:

@@ -53,7 +53,7 @@ class Broker:
             command = [*_JAVA, "-cp", classpath(), "kafka.Kafka", str(self._configuration)]
             self._process = subprocess.Popen(command, stdout=log, stderr=log)
         ends_s = time.monotonic() + _UP_WITHIN_S
-        while not _answers(self._port):
+        while not answers(self._port):
             if self._process.poll() is not None or time.monotonic() > ends_s:
                 self.stop()
                 message = f"the broker did not start: {(self._directory / 'broker.log').read_text()[-2000:]}"
@@ -115,7 +115,7 @@ def _run(main: str, *arguments: str, timeout_s: float = 120) -> str:
     return done.stdout
 
 
-def _answers(port: int) -> bool:
+def answers(port: int) -> bool:
     try:
         socket.create_connection(("127.0.0.1", port), timeout=1).close()
     except OSError:

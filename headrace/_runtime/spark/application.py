@@ -21,7 +21,7 @@ from headrace._runtime.spark.counters import CounterFile
 from headrace._runtime.spark.interactive import StoreReader
 from headrace._runtime.spark.plan import Plan, make_plan
 from headrace._runtime.spark.presence import Presence
-from headrace._runtime.spark.session import default_partitions, local_session
+from headrace._runtime.spark.session import default_partitions, own_session
 from headrace._runtime.spark.topic_home import home_of
 from headrace.config import StreamsConfig
 from headrace.errors import StateError, StreamsError
@@ -47,7 +47,7 @@ class Application:
     @property
     def spark(self) -> Any:
         if self._session is None:
-            self._session = local_session(self._config) if self._owns_session else self._given_session
+            self._session = own_session(self._config) if self._owns_session else self._given_session
         return self._session
 
     def process_available(self) -> None:
