@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import uuid
 from dataclasses import replace
 from datetime import timedelta
@@ -24,9 +25,11 @@ from headrace._runtime.spark.presence import Presence
 from headrace._runtime.spark.session import default_partitions, own_session
 from headrace._runtime.spark.topic_home import home_of
 from headrace.config import StreamsConfig
-from headrace.errors import StateError, StreamsError
+from headrace.errors import NewPartitionsError, StateError, StreamsError
 from headrace.pending import Pending
 from headrace.topics.kafka_cluster import Place
+
+_logger = logging.getLogger(__name__)
 
 
 class Application:
@@ -61,7 +64,11 @@ class Application:
         while True:
             plan, query = self._started(clock, available_now=True)
             before = self._written_and_read(plan)
-            queries.await_end(query)
+            try:
+                queries.await_end(query)
+            except NewPartitionsError as found:
+                _logger.warning("%s", found)
+                continue
             self._home.settle(plan)
             if self._written_and_read(plan) == before:
                 return
@@ -77,10 +84,18 @@ class Application:
             message = "The application is not running; call start() first."
             raise StreamsError(message)
         try:
-            return queries.await_end(self._query, timeout)
+            return self._await_termination(timeout)
         finally:
             if not self._query.isActive:
                 self._presence.leave()
+
+    def _await_termination(self, timeout: timedelta | None) -> bool:
+        while True:
+            try:
+                return queries.await_end(self._query, timeout)
+            except NewPartitionsError as found:
+                _logger.warning("%s", found)
+                _, self._query = self._started(self.clock, available_now=False)
 
     def stop(self) -> None:
         if self._query is not None:
@@ -127,6 +142,7 @@ class Application:
             instance=manifest.instance,
             epoch=manifest.epoch + 1,
             run=self._run,
+            partitions_before=manifest.partitions,
         )
         current = manifests.layout(plan, self._config)
         if manifest.epoch:

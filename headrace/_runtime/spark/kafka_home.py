@@ -10,12 +10,13 @@ import pyarrow as pa
 from headrace._runtime.spark.admission import admitted, by_time_index
 from headrace._runtime.spark.plan import Plan
 from headrace._runtime.spark.topic_home import offset_key
-from headrace.errors import TopicError
+from headrace.errors import NewPartitionsError, TopicError
 from headrace.topics.kafka_cluster import KafkaCluster, Place
 from headrace.topics.kafka_commits import Commits
 from headrace.topics.kafka_groups import ConsumerGroup
 
-_LOOK_AGAIN_AFTER_S = 30.0
+_REFRESH = "topic.metadata.refresh.interval.ms"
+_LOOK_AGAIN_AFTER_MS = 30_000
 
 
 class KafkaHome:
@@ -25,6 +26,8 @@ class KafkaHome:
         self._cluster = cluster
         self._reset = auto_offset_reset
         self._looked_s = float("-inf")
+        # As long as the client itself would take to see them, if it was told.
+        self._look_again_after_s = float(cluster.settings.get(_REFRESH, _LOOK_AGAIN_AFTER_MS)) / 1000
 
     def topics(self) -> Mapping[str, int]:
         return self._cluster.topics()
@@ -102,19 +105,16 @@ class KafkaHome:
         return self._cluster.read(*place, first, last)
 
     def _refuse_new_partitions(self, places: Sequence[Place]) -> None:
-        """A running query reads the partitions it started with."""
-        if time.monotonic() < self._looked_s + _LOOK_AGAIN_AFTER_S:
+        """A running query reads the partitions it started with; a new one is needed for others."""
+        if time.monotonic() < self._looked_s + self._look_again_after_s:
             return
         known = self._cluster.topics()
         for topic in {topic for topic, _ in places}:
             expected = sum(other == topic for other, _ in places)
             if known.get(topic) != expected:
                 found = f"has {known[topic]} partitions" if topic in known else "is gone"
-                message = (
-                    f"Topic {topic!r} {found}; the application started when it had {expected}. Start it again: if it "
-                    "has state, which is kept by partition, it says then what no longer fits."
-                )
-                raise TopicError(message)
+                message = f"Topic {topic!r} {found}; it had {expected} when this run of the application began."
+                raise NewPartitionsError(message)
         self._looked_s = time.monotonic()
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from headrace._graph.stores import Store
 from headrace._runtime.defaults import Defaults
-from headrace._runtime.spark.plan import Plan
+from headrace._runtime.spark.plan import Plan, Stage
 from headrace._runtime.spark.presence import LOCK_FILE
 from headrace.config import StreamsConfig
 from headrace.errors import StateError
@@ -25,6 +25,7 @@ class SavedStage(msgspec.Struct, frozen=True):
     tasks: int
     repartitions: tuple[str, ...]
     stores: dict[str, tuple[str, ...]]
+    partitions: dict[str, int] = {}
 
 
 class Manifest(msgspec.Struct, frozen=True):
@@ -40,6 +41,11 @@ class Manifest(msgspec.Struct, frozen=True):
     epoch: int = 0
     first_offsets: dict[str, int] = {}
     format: int = _FORMAT
+
+    @property
+    def partitions(self) -> dict[str, int]:
+        """Those of the topics that its stages read, internal ones too."""
+        return {topic: number for stage in self.stages for topic, number in stage.partitions.items()}
 
 
 def refuse_fenced(state_dir: str, instance: str, epoch: int) -> None:
@@ -120,9 +126,19 @@ def layout(plan: Plan, config: StreamsConfig) -> tuple[SavedStage, ...]:
                 for name in stage.blueprint.sub.stores
                 for store in [stage.blueprint.spec(name)]
             },
+            {topic: plan.partitions[topic] for topic in sorted(_dealt_by(plan, stage))},
         )
         for stage in plan.chain
     )
+
+
+def _dealt_by(plan: Plan, stage: Stage) -> set[str]:
+    """The topics whose partitions decide which task of a stage has a record; for a relay those of its writer."""
+    read = set(stage.blueprint.sub.source_topics)
+    for writer in plan.stages:
+        if read & plan.relays & {sink.topic for sink in writer.blueprint.sub.sinks}:
+            read |= set(writer.blueprint.sub.source_topics)
+    return read - plan.relays
 
 
 def _kind(store: Store, *, whole: bool) -> str:
@@ -134,6 +150,8 @@ def _kind(store: Store, *, whole: bool) -> str:
 def refuse_incompatible(manifest: Manifest, current: tuple[SavedStage, ...], config: StreamsConfig) -> None:
     """Raises a `StateError` that says what changed, if the checkpoint cannot be continued by this topology."""
     changes = _changes(manifest.stages, current)
+    if not changes:
+        _refuse_moved_keys(manifest.stages, current, config)
     if changes:
         listed = "\n  - ".join(changes)
         message = (
@@ -166,12 +184,27 @@ def _changes(before: tuple[SavedStage, ...], now: tuple[SavedStage, ...]) -> lis
             changes.append(f"store {name!r} has the serdes {has[:2]}, it had {had[:2]}")
         if had[2:] != has[2:]:
             changes.append(f"store {name!r} is a {has[2]}, it was a {had[2]}")
-    for index, (stage_before, stage_now) in enumerate(zip(before, now, strict=True)):
-        if stage_before.tasks != stage_now.tasks:
-            changes.append(
-                f"stage {index} has {stage_now.tasks} tasks, it had {stage_before.tasks} (partitions changed)"
-            )
     return changes
+
+
+def _refuse_moved_keys(before: tuple[SavedStage, ...], now: tuple[SavedStage, ...], config: StreamsConfig) -> None:
+    """Only where no rows are kept may records come to other tasks than before."""
+    for was, stage in zip(before, now, strict=True):
+        dealt_anew = [
+            topic for topic, number in stage.partitions.items() if was.partitions.get(topic, number) != number
+        ]
+        if not stage.stores or (was.tasks == stage.tasks and not dealt_anew):
+            continue
+        told = [topic for topic in dealt_anew if topic not in stage.repartitions] or dealt_anew
+        changes = [f"topic {t!r} has {stage.partitions[t]} partitions, it had {was.partitions[t]}" for t in told]
+        message = (
+            f"Application {config.application_id!r} cannot go on from its state in {str(config.state_dir)!r}: "
+            f"{' and '.join(changes) or f'there are {stage.tasks} tasks, there were {was.tasks}'}. Keys would come to "
+            f"tasks that do not have their rows, in store {' and '.join(map(repr, sorted(stage.stores)))}. Start anew, "
+            "with another application_id and state_dir, or after `headrace reset`. A topology that calls repartition() "
+            "before it keeps state has its own number of partitions, and goes on when a topic gets more."
+        )
+        raise StateError(message)
 
 
 def _by_store(stages: tuple[SavedStage, ...]) -> dict[str, tuple[set[int], tuple[str, ...]]]:
