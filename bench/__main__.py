@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench import count, day_of_readings, joins, kafka, state_size, table_aggregate, tracked_keys, tumbling
 from headrace import StreamsConfig
-from headrace._runtime.spark.session import local_session, query_settings
+from headrace._runtime.spark.session import own_session, query_settings
 
 CASES = {
     "count": count.run,
@@ -43,7 +43,7 @@ def main() -> None:
 
 def _run_on_spark(cases: list[str], directory: Path, *, quick: bool) -> None:
     config = StreamsConfig(application_id="bench", spark={"spark.master": "local[2]"})
-    spark = local_session(config)
+    spark = own_session(config)
     # Every contender gets the same settings: RocksDB with change logs, two partitions.
     with query_settings(spark, config, 2):
         for case in cases:

@@ -13,6 +13,7 @@ from headrace.errors import ConfigError, known_names, nearest
 from headrace.serdes import Serde
 from headrace.timestamps import Extractor, fail_on_invalid_timestamp
 
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _APPLICATION_ID = re.compile(r"[A-Za-z0-9._-]{1,200}")
 
 # Settings whose meaning arrives with a later capability: accepted only at their neutral value.
@@ -230,6 +231,13 @@ def _check(given: Mapping[str, Any]) -> None:
     if not isinstance(batch, int) or batch < 1:
         message = f"max_records_per_batch is {batch!r}; it must be a whole number of 1 or more."
         raise ConfigError(message)
+    for name in ("topics_dir", "state_dir", "local_dir"):
+        if _ADDRESS.match(str(given[name])):
+            message = (
+                f"{name} is {str(given[name])!r}, an address; it must be a directory of a file system. On a cluster, "
+                "mount one that all its machines share."
+            )
+            raise ConfigError(message)
     for name in ("default_key_serde", "default_value_serde"):
         if given[name] is not None and not hasattr(given[name], "deserialize"):
             message = f"{name} is {given[name]!r}; it must be a serde such as serdes.String() or serdes.Json()."

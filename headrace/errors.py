@@ -30,6 +30,10 @@ class TopicError(StreamsError):
     """A topic is unknown, or what it holds cannot be read."""
 
 
+class NewPartitionsError(TopicError):
+    """A topic has other partitions than when the application began to read it; its next start reads those."""
+
+
 class StateError(StreamsError):
     """Stored state is missing, damaged, too large, or belongs to something else. No error handler passes over it."""
 

@@ -24,7 +24,9 @@ class Streams:
     Args:
         topology: what to run.
         config: settings.
-        spark: your own session, classic or Connect; without it a local one is made, and stopped with this object.
+        spark: your own session, classic or Connect; without it one is made, and stopped with this object: on the
+            cluster that `spark-submit` was told, or that `config.spark` names by `spark.master` or `spark.remote`, else
+            a local one.
 
     Example:
         >>> import headrace as hr, tempfile                                     # doctest: +SKIP

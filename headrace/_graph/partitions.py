@@ -9,12 +9,14 @@ from headrace._graph.stages import stages
 from headrace.errors import TopicError, known_names, nearest
 
 
-def partition_counts(graph: Graph, user_topics: Mapping[str, int]) -> tuple[dict[str, int], list[int]]:
+def partition_counts(
+    graph: Graph, user_topics: Mapping[str, int], before: Mapping[str, int] | None = None
+) -> tuple[dict[str, int], list[int]]:
     """Partitions of every topic and tasks of every stage.
 
-    An internal topic has as many partitions as the topics it is joined with, else as its writers have tasks. Output
-    topics that do not exist yet get as many as the stage that writes them has tasks, that of dead letters as the
-    largest has. Global topics make no tasks; a stage that reads nothing else has one.
+    An internal topic has as many partitions as the topics it is joined with, else as it had `before`, else as its
+    writers have tasks. Output topics that do not exist yet get as many as the stage that writes them has tasks, that of
+    dead letters as the largest has. Global topics make no tasks; a stage that reads nothing else has one.
     """
     for topic in graph.source_topics:
         if topic not in user_topics:
@@ -28,7 +30,7 @@ def partition_counts(graph: Graph, user_topics: Mapping[str, int]) -> tuple[dict
     asked = _asked_for(cut)
     fixed = {topic: user_topics[topic] for topic in graph.source_topics} | asked
     _refuse_unequal(graph.copartitions, fixed, asked)
-    counts = _settled(cut, fixed, _groups(graph.copartitions))
+    counts = _settled(cut, fixed, _groups(graph.copartitions), before or {})
     tasks = [_tasks(stage, counts) for stage in cut]
     for stage, number in zip(cut, tasks, strict=True):
         for sink in stage.sinks:
@@ -43,12 +45,17 @@ def _asked_for(cut: Iterable[SubTopology]) -> dict[str, int]:
     return {sink.topic: sink.partitions for stage in cut for sink in stage.sinks if sink.partitions is not None}
 
 
-def _settled(cut: Iterable[SubTopology], known: Mapping[str, int], groups: Iterable[set[str]]) -> dict[str, int]:
+def _settled(
+    cut: Iterable[SubTopology], known: Mapping[str, int], groups: Iterable[set[str]], before: Mapping[str, int]
+) -> dict[str, int]:
     """Counts of topics that are read; those that nobody asked for grow until all agree."""
     fixed = dict(known)
     for group in groups:
         for topic in group & known.keys():
             fixed |= dict.fromkeys(group, known[topic])
+    # A relay has the partitions of its writer's tasks; only what is dealt by key can have a number of its own.
+    dealt = {sink.topic for stage in cut for sink in stage.sinks if sink.internal and not sink.relay}
+    fixed |= {topic: number for topic, number in before.items() if topic in dealt and topic not in fixed}
     counts = {topic: 1 for stage in cut for topic in stage.source_topics} | fixed
     while True:
         before = dict(counts)

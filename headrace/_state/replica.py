@@ -8,6 +8,7 @@ position that another one has left is refused, and a rebuild happens aside and t
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -22,6 +23,11 @@ from headrace._state.environment import MAP_SIZE, Environment, boot_id
 from headrace._state.position import ORIGIN, Position
 from headrace._state.snapshot import POSITION_SLOT, Snapshot, empty_slot
 from headrace.errors import StateError
+
+
+def replicas_of(instance: str, local_dir: str | Path | None) -> Path:
+    """Where the tasks of an application have their replicas on a machine."""
+    return Path(local_dir or tempfile.gettempdir()) / "headrace-replicas" / instance
 
 
 class Rebuild:

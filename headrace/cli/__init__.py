@@ -1,4 +1,4 @@
-"""The command line: `headrace demo`, `run`, `describe`, `topics`, `store`."""
+"""The command line: `headrace demo`, `run`, `describe`, `topics`, `store`, `reset`."""
 
 from __future__ import annotations
 

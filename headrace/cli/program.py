@@ -200,3 +200,36 @@ def store(
         show_pending(loaded, config, name)
     else:
         show_store(loaded, config, name, key=key, limit=limit)
+
+
+@program.command(
+    epilog="""Examples: headrace reset app.py --dry-run
+
+    headrace reset app.py --bootstrap-servers localhost:9092 --yes"""
+)
+def reset(
+    app: App,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be deleted.")] = False,
+    topics_dir: TopicsDir = None,
+    bootstrap_servers: Servers = None,
+    kafka: KafkaSettings = None,
+    state_dir: StateDir = None,
+    application_id: ApplicationId = None,
+) -> None:
+    """Lets an application start from the beginning again: deletes its state and what it has noted of its progress.
+
+    Topics stay as they are, so its next run appends all of its output once more. It must not be running.
+    """
+    from headrace.cli import loading
+    from headrace.cli import reset as resetting
+
+    loaded = loading.load(app)
+    config = loaded.configured(
+        topics_dir=topics_dir,
+        bootstrap_servers=bootstrap_servers,
+        kafka=pairs("--kafka", kafka),
+        state_dir=state_dir,
+        application_id=application_id,
+    )
+    resetting.reset(loaded, config, yes=yes, dry_run=dry_run)

@@ -103,7 +103,7 @@ def explained(error: Any, servers: str, doing: str, within_s: float, why: str | 
     if name == "_AUTO_OFFSET_RESET":
         return TopicError(
             f"Kafka at {servers} could not {doing}: records that were to be read are gone ({error.str()}). They were "
-            "deleted by the topic's retention, or the topic was made anew. Start anew with another application_id and "
-            "state_dir."
+            "deleted by the topic's retention, or the topic was made anew. Start anew: with another application_id and "
+            "state_dir, or after `headrace reset`."
         )
     return TopicError(f"Kafka at {servers} could not {doing}: {error.str()} ({name}).")

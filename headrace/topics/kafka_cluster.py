@@ -53,7 +53,7 @@ class KafkaCluster:
 
     def topics(self) -> dict[str, int]:
         """The number of partitions of every topic but Kafka's own."""
-        listed = self.patiently("list its topics", lambda: self._admin.list_topics(timeout=ANSWER_WITHIN_S)).topics
+        listed = self.patiently("list its topics", lambda: self.admin.list_topics(timeout=ANSWER_WITHIN_S)).topics
         return {name: len(topic.partitions) for name, topic in listed.items() if not name.startswith("__")}
 
     def partitions(self, topic: str) -> int:
@@ -80,7 +80,7 @@ class KafkaCluster:
             return
         created: dict[str, int] = {}
         with self.telling(f"create {known_names(topics)}"):
-            for name, answer in self._admin.create_topics(new, operation_timeout=ANSWER_WITHIN_S).items():
+            for name, answer in self.admin.create_topics(new, operation_timeout=ANSWER_WITHIN_S).items():
                 try:
                     answer.result()
                     created[name] = topics[name]
@@ -92,7 +92,7 @@ class KafkaCluster:
     def grow(self, topic: str, partitions: int) -> None:
         """Gives a topic more partitions."""
         with self.telling(f"add partitions to {topic!r}"):
-            for grown in self._admin.create_partitions([client("admin").NewPartitions(topic, partitions)]).values():
+            for grown in self.admin.create_partitions([client("admin").NewPartitions(topic, partitions)]).values():
                 grown.result()
         self._await_topics({topic: partitions})
 
@@ -148,15 +148,6 @@ class KafkaCluster:
         asked = [admin.ConfigResource(admin.ConfigResource.Type.TOPIC, topic) for topic in topics]
         return self.patiently("tell the settings of its topics", lambda: self._rules(asked))
 
-    def commit_offsets(self, group: str, offsets: Mapping[Place, int]) -> None:
-        """Publishes how far a consumer group has read, for tools that show its lag."""
-        consumer = self.consumer(**{"group.id": group})
-        try:
-            positions = [client().TopicPartition(*place, offset) for place, offset in offsets.items()]
-            self.patiently(f"take the offsets of group {group!r}", lambda: _commit(consumer, positions))
-        finally:
-            consumer.close()
-
     def patiently(self, doing: str, call: Callable[[], _T]) -> _T:
         """Calls until it is done, fails for good, or nobody has answered for too long."""
         began_s = time.monotonic()
@@ -195,7 +186,7 @@ class KafkaCluster:
         kafka = client()
         compression = self.settings.get("compression.type", self.settings.get("compression.codec", "none"))
         found = {}
-        for resource, answer in self._admin.describe_configs(asked, request_timeout=ANSWER_WITHIN_S).items():
+        for resource, answer in self.admin.describe_configs(asked, request_timeout=ANSWER_WITHIN_S).items():
             try:
                 settings = {name: entry.value for name, entry in answer.result().items()}
             except kafka.KafkaException as failure:
@@ -212,12 +203,12 @@ class KafkaCluster:
         level = kafka.IsolationLevel.READ_COMMITTED
 
         def answered() -> list[int]:
-            answers = self._admin.list_offsets(asked, isolation_level=level, request_timeout=ANSWER_WITHIN_S)
+            answers = self.admin.list_offsets(asked, isolation_level=level, request_timeout=ANSWER_WITHIN_S)
             try:
                 offsets = [answers[place].result().offset for place in asked]
             except kafka.KafkaException as failure:
                 if not away(failure.args[0]):
-                    self._admin.list_topics(timeout=ANSWER_WITHIN_S)  # else it keeps asking who led before
+                    self.admin.list_topics(timeout=ANSWER_WITHIN_S)  # else it keeps asking who led before
                 raise
             if kafka.OFFSET_INVALID in offsets:  # what the client says of a broker that went away in between
                 raise kafka.KafkaException(kafka.KafkaError(kafka.KafkaError._TRANSPORT))
@@ -235,7 +226,7 @@ class KafkaCluster:
             time.sleep(0.05)
 
     @cached_property
-    def _admin(self) -> Any:
+    def admin(self) -> Any:
         return client("admin").AdminClient(self._with({}))
 
     @cached_property
@@ -244,7 +235,7 @@ class KafkaCluster:
         return {}
 
     def _reason(self) -> str | None:
-        self._admin.poll(0)
+        self.admin.poll(0)
         return self._heard.get("error")
 
     def _hear(self, error: Any) -> None:
@@ -255,9 +246,3 @@ class KafkaCluster:
         """Settings of a client: `fixed` ones, and those of the user before `defaults`."""
         given = {**_DEFAULTS, **(defaults or {}), "error_cb": self._hear, **self.settings}
         return {**given, **fixed, "bootstrap.servers": self.bootstrap_servers}
-
-
-def _commit(consumer: Any, positions: Sequence[Any]) -> None:
-    for committed in consumer.commit(offsets=positions, asynchronous=False):
-        if committed.error is not None:
-            raise client().KafkaException(committed.error)

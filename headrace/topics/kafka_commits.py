@@ -44,13 +44,13 @@ class Commits:
         self._application_id = application_id
         self._instance = instance
         self._start = start
-        self._topic = f"{application_id}-headrace-commits"
+        self.topic = f"{application_id}-headrace-commits"
 
     def take_over(self, tasks: int) -> None:
         """Begins a start of the application: nothing an earlier one still does becomes visible from here on."""
-        self._cluster.create({self._topic: tasks}, _COMMITS_SETTINGS)
-        if self._cluster.partitions(self._topic) < tasks:
-            self._cluster.grow(self._topic, tasks)
+        self._cluster.create({self.topic: tasks}, _COMMITS_SETTINGS)
+        if self._cluster.partitions(self.topic) < tasks:
+            self._cluster.grow(self.topic, tasks)
         self._of_all(tasks, "begin its transactions", self._take_over)
 
     def settle(self, tasks: int) -> None:
@@ -59,9 +59,18 @@ class Commits:
 
     def last_batch(self) -> int | None:
         """The newest batch of which anything is written, `None` before the first."""
-        tasks = self._cluster.topics().get(self._topic, 0)
-        notes = [note for task in range(tasks) for note in self._notes(task, whole=True)]
-        return max((note.batch for note in notes if note.instance == self._instance and note.batch >= 0), default=None)
+        notes = [note for task in range(self._tasks()) for note in self._own(task)]
+        return max((note.batch for note in notes if note.batch >= 0), default=None)
+
+    def noted(self) -> bool:
+        """Whether the topic has notes of this instance."""
+        return any(self._own(task) for task in range(self._tasks()))
+
+    def forget(self) -> None:
+        """Removes the notes of this instance; a start that still runs can write no more."""
+        self._of_all(
+            self._tasks(), "forget what it wrote", lambda task: self._commit(self._begun(task), task, [], None)
+        )
 
     def _of_all(self, tasks: int, doing: str, act: Callable[[int], object]) -> None:
         with ThreadPoolExecutor(min(tasks, _AT_A_TIME)) as threads:
@@ -89,7 +98,7 @@ class Commits:
         if self._newest(task).batch >= batch:
             return False
         try:
-            self._commit(sender, task, records(), batch)
+            self._commit(sender, task, records(), Note(self._instance, self._start, batch))
         except client().KafkaException as failure:
             if lost(failure.args[0]):
                 # Perhaps to one that takes over: beginning anew at once would take it back before a note is left.
@@ -100,16 +109,22 @@ class Commits:
 
     def _newest(self, task: int) -> Note:
         newest = self._notes(task, whole=False)[-1]
+        if newest is None:
+            message = (
+                f"Application {self._application_id!r} was reset at Kafka {self._cluster.bootstrap_servers}: this "
+                "start ends without writing."
+            )
+            raise StateError(message)
         if (newest.instance, newest.start) != (self._instance, self._start):
             raise self._superseded(newest)
         return newest
 
     def _take_over(self, task: int) -> None:
         sender = self._begun(task)
-        mine = [note for note in self._notes(task, whole=True) if note.instance == self._instance]
-        if mine and mine[-1].start > self._start:
-            raise self._superseded(mine[-1])
-        self._commit(sender, task, [], mine[-1].batch if mine else -1)
+        own = self._own(task)
+        if own and own[-1].start > self._start:
+            raise self._superseded(own[-1])
+        self._commit(sender, task, [], Note(self._instance, self._start, own[-1].batch if own else -1))
 
     def _superseded(self, newest: Note) -> StateError:
         return StateError(
@@ -124,13 +139,14 @@ class Commits:
         sender.producer.init_transactions(min(SEND_WITHIN_S, self._cluster.patience_s))
         return sender
 
-    def _commit(self, sender: Sender, task: int, records: Iterable[Outgoing], batch: int) -> None:
-        value, now_ms = msgspec.json.encode(Note(self._instance, self._start, batch)), time.time_ns() // 1_000_000
-        note = Outgoing.of(OutgoingRecord(self._topic, task, self._instance.encode(), value, now_ms, ()))
+    def _commit(self, sender: Sender, task: int, records: Iterable[Outgoing], note: Note | None) -> None:
+        """Writes records and the note that stands for them in one transaction; `None` removes the earlier notes."""
+        value, now_ms = None if note is None else msgspec.json.encode(note), time.time_ns() // 1_000_000
+        told = Outgoing.of(OutgoingRecord(self.topic, task, self._instance.encode(), value, now_ms, ()))
         producer = sender.producer
         producer.begin_transaction()
         try:
-            sender.send(chain(records, [note]))
+            sender.send(chain(records, [told]))
             producer.commit_transaction()
         except BaseException as failure:
             refused = [failed for failed in sender.failed if refuses(failed[0])]
@@ -138,12 +154,20 @@ class Commits:
             with suppress(client().KafkaException):
                 producer.abort_transaction(ANSWER_WITHIN_S)
             if refused:
-                raise self._cluster.undelivered(*refused[0], f"commit batch {batch}") from failure
+                raise self._cluster.undelivered(*refused[0], f"commit the output of task {task}") from failure
             raise
 
-    def _notes(self, task: int, *, whole: bool) -> list[Note]:
-        """The notes of a task, or at least the newest."""
-        place = (self._topic, task)
+    def _tasks(self) -> int:
+        return self._cluster.topics().get(self.topic, 0)
+
+    def _own(self, task: int) -> list[Note]:
+        """The notes of a task that are of this instance."""
+        found = self._notes(task, whole=True)
+        return [note for note in found if note is not None and note.instance == self._instance]
+
+    def _notes(self, task: int, *, whole: bool) -> list[Note | None]:
+        """The notes of a task, or at least the newest; `None` where those of an instance were removed."""
+        place = (self.topic, task)
         [begin], [end] = self._cluster.beginnings([place]), self._cluster.ends([place])
         first = begin if whole else max(begin, end - _TAIL)
         while True:
@@ -151,5 +175,5 @@ class Commits:
                 value for batch in self._cluster.read(*place, first, end) for value in batch.column("value").to_pylist()
             ]
             if values or first <= begin:
-                return [msgspec.json.decode(value, type=Note) for value in values]
+                return [None if value is None else msgspec.json.decode(value, type=Note) for value in values]
             first = max(begin, end - 10 * (end - first))

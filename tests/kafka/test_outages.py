@@ -14,6 +14,7 @@ import headrace as hr
 from headrace import serdes
 from headrace.topics.kafka_cluster import KafkaCluster
 from headrace.topics.kafka_commits import Commits
+from headrace.topics.kafka_groups import ConsumerGroup
 from tests.kafka.test_topics import await_sent, outgoing, written
 
 pytestmark = pytest.mark.kafka
@@ -41,7 +42,7 @@ def test_what_is_asked_meanwhile_is_answered_when_the_broker_is_back(topics, bro
     topics.produce("t", [hr.Record("k", "v", 7)], value_serde=serdes.String())
     with ThreadPoolExecutor(3) as threads, away(broker, 1):
         read = threads.submit(lambda: [batch.column("value").to_pylist() for batch in cluster.read("t", 0, 0, 1)])
-        committed = threads.submit(cluster.commit_offsets, "group", {("t", 0): 1})
+        committed = threads.submit(ConsumerGroup(cluster, "group").commit, {("t", 0): 1})
         listed = threads.submit(cluster.topics)
     assert (read.result(), committed.result(), listed.result()) == ([[b"v"]], None, {"t": 1})
 

@@ -156,17 +156,6 @@ def test_what_keeps_an_application_from_starting_is_said_at_once(topics, config,
         hr.Streams(orders(), nowhere, spark=spark).process_available()
 
 
-def test_partitions_that_were_added_are_told_where_state_does_not_fit_them(topics, config, spark):
-    for topic in ("orders", "returns"):
-        topics.create(topic, partitions=1)
-    topics.produce("orders", [hr.Record("a", "ink", 1)], **TEXT)
-    hr.Streams(orders(), config(), spark=spark).process_available()
-    topics._cluster.grow("orders", 2)
-    topics._cluster.grow("returns", 2)
-    with pytest.raises(hr.StateError, match=r"stage 0 has 2 tasks, it had 1 \(partitions changed\)"):
-        hr.Streams(orders(), config(), spark=spark).process_available()
-
-
 APP = """\
 import headrace as hr
 

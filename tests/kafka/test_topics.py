@@ -147,7 +147,7 @@ def await_sent(cluster, topic):
     admin = client("admin")
     place = {client().TopicPartition(topic, 0): admin.OffsetSpec.latest()}
     while True:
-        [found] = cluster._admin.list_offsets(place).values()
+        [found] = cluster.admin.list_offsets(place).values()
         if found.result().offset > cluster.ends([(topic, 0)])[0]:
             return
         time.sleep(0.02)

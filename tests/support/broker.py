@@ -56,7 +56,7 @@ class Broker:
             command = [*self._command, "-cp", classpath(), "kafka.Kafka", str(self._configuration)]
             self._process = subprocess.Popen(command, stdout=log, stderr=log)
         ends_s = time.monotonic() + _UP_WITHIN_S
-        while not _answers(self._port):
+        while not answers(self._port):
             if self._process.poll() is not None or time.monotonic() > ends_s:
                 self.kill()
                 message = f"the broker did not start: {(self._directory / 'broker.log').read_text()[-2000:]}"
@@ -118,7 +118,7 @@ def _run(main: str, *arguments: str, timeout_s: float = 120) -> str:
     return done.stdout
 
 
-def _answers(port: int) -> bool:
+def answers(port: int) -> bool:
     try:
         socket.create_connection(("127.0.0.1", port), timeout=1).close()
     except OSError:

@@ -68,6 +68,7 @@ def test_no_arguments_show_the_help():
         (("run",), "Examples: headrace run app.py --until-caught-up"),
         (("describe",), "Examples: headrace describe app.py"),
         (("store",), "Examples: headrace store app.py counts --limit 20"),
+        (("reset",), "Examples: headrace reset app.py --dry-run"),
         (("topics", "list"), "Example: headrace topics list --topics-dir topics"),
         (("topics", "create"), "Example: headrace topics create clicks --partitions 4"),
         (("topics", "produce"), """Examples: echo 'alice:{"page": "/"}' | headrace topics produce clicks"""),

@@ -125,3 +125,10 @@ def test_default_serdes_are_used_where_a_stream_names_none():
     with TopologyTestDriver(builder.build(), config) as driver:
         driver.input_topic("in").pipe(7, b"\x00", timestamp_ms=1)
         assert driver.output_topic("out").read_all() == [hr.Record(7, b"\x00", 1)]
+
+
+@pytest.mark.parametrize("name", ["topics_dir", "state_dir", "local_dir"])
+@pytest.mark.parametrize("given", ["s3a://bucket/words", Path("hdfs://host/words")])
+def test_addresses_in_place_of_directories_are_refused(name, given):
+    with pytest.raises(ConfigError, match=f"{name} is '.*/words', an address; it must be a directory of a file system"):
+        StreamsConfig(application_id="words", **{name: given})

@@ -190,3 +190,22 @@ def test_an_output_topic_that_exists_keeps_its_partitions():
         builder.stream("s").join(builder.table("t"), pair).to("out")
 
     assert counts(build, s=2, t=2, out=7)[0]["out"] == 7
+
+
+def test_a_repartition_keeps_its_partitions_when_its_topic_gets_more():
+    builder = StreamsBuilder()
+    builder.stream("s").group_by(swap, name="by").count(store="counts").to_stream().to("out")
+    graph = builder.build()._graph
+    first, tasks = partition_counts(graph, {"s": 2})
+    assert (first["by-repartition"], tasks) == (2, [2, 2])
+    assert partition_counts(graph, {"s": 5}, before=first) == ({"s": 5, "by-repartition": 2, "out": 2}, [5, 2])
+
+
+def test_a_repartition_that_meets_a_topic_gets_more_partitions_with_it():
+    builder = StreamsBuilder()
+    builder.stream("s").select_key(swap, name="by").join(builder.table("t"), pair, name="join").to("out")
+    graph = builder.build()._graph
+    first, _ = partition_counts(graph, {"s": 2, "t": 2})
+    grown, tasks = partition_counts(graph, {"s": 2, "t": 3}, before=first)
+    assert {grown[topic] for topic in grown if topic.endswith("-repartition")} == {3}
+    assert tasks[-1] == 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import uuid
 from dataclasses import replace
 from datetime import timedelta
@@ -21,12 +22,15 @@ from headrace._runtime.spark.counters import CounterFile
 from headrace._runtime.spark.finish import FinishFile
 from headrace._runtime.spark.interactive import StoreReader
 from headrace._runtime.spark.plan import Plan, make_plan
-from headrace._runtime.spark.session import default_partitions, local_session
+from headrace._runtime.spark.presence import Presence
+from headrace._runtime.spark.session import default_partitions, own_session
 from headrace._runtime.spark.topic_home import home_of
 from headrace.config import StreamsConfig
-from headrace.errors import StateError, StreamsError
+from headrace.errors import NewPartitionsError, StateError, StreamsError
 from headrace.pending import Pending
 from headrace.topics.kafka_cluster import Place
+
+_logger = logging.getLogger(__name__)
 
 
 class Application:
@@ -40,22 +44,32 @@ class Application:
         self._given_session = spark
         self._session: Any = None
         self._query: Any = None
+        self._presence = Presence(config.state_dir)
         self._run = uuid.uuid4().hex
         self.clock: Clock = system_clock
 
     @property
     def spark(self) -> Any:
         if self._session is None:
-            self._session = local_session(self._config) if self._owns_session else self._given_session
+            self._session = own_session(self._config) if self._owns_session else self._given_session
         return self._session
 
     def process_available(self) -> None:
         self._refuse_running("process_available()")
-        clock = self.clock
+        try:
+            self._process_available(self.clock)
+        finally:
+            self._presence.leave()
+
+    def _process_available(self, clock: Clock) -> None:
         while True:
             plan, query = self._started(clock, available_now=True)
             before = self._written_and_read(plan)
-            queries.await_end(query)
+            try:
+                queries.await_end(query)
+            except NewPartitionsError as found:
+                _logger.warning("%s", found)
+                continue
             self._home.settle(plan)
             if self._written_and_read(plan) == before:
                 return
@@ -70,7 +84,19 @@ class Application:
         if self._query is None:
             message = "The application is not running; call start() first."
             raise StreamsError(message)
-        return queries.await_end(self._query, timeout)
+        try:
+            return self._await_termination(timeout)
+        finally:
+            if not self._query.isActive:
+                self._presence.leave()
+
+    def _await_termination(self, timeout: timedelta | None) -> bool:
+        while True:
+            try:
+                return queries.await_end(self._query, timeout)
+            except NewPartitionsError as found:
+                _logger.warning("%s", found)
+                _, self._query = self._started(self.clock, available_now=False)
 
     def finish(self) -> None:
         """Lets the micro-batch that is under way be the last of this run; the query goes on, without another."""
@@ -80,6 +106,7 @@ class Application:
         if self._query is not None:
             self._query.stop()
             self._query = None
+        self._presence.leave()
         if self._session is not None and self._owns_session:
             self._session.stop()
             self._session = None
@@ -120,6 +147,7 @@ class Application:
             instance=manifest.instance,
             epoch=manifest.epoch + 1,
             run=self._run,
+            partitions_before=manifest.partitions,
         )
         current = manifests.layout(plan, self._config)
         if manifest.epoch:
@@ -130,11 +158,18 @@ class Application:
 
     def _started(self, clock: Clock, *, available_now: bool) -> tuple[Plan, Any]:
         """A new start of the application; any earlier one still running can no longer write."""
-        plan, manifest = self._planned()
-        plan = replace(plan, clock=clock)
-        manifests.save(self._config, manifest)
-        self._home.prepare(plan)
-        return plan, queries.start(self.spark, plan, self._config, available_now=available_now)
+        try:
+            if manifests.load(self._config) is not None:
+                self._presence.enter()  # so that nobody resets what the plan relies on
+            plan, manifest = self._planned()
+            plan = replace(plan, clock=clock)
+            manifests.save(self._config, manifest)
+            self._presence.enter()
+            self._home.prepare(plan)
+            return plan, queries.start(self.spark, plan, self._config, available_now=available_now)
+        except BaseException:
+            self._presence.leave()
+            raise
 
     def _refuse_lost_checkpoint(self, plan: Plan) -> None:
         if any(Path(queries.checkpoint(self._config)).glob("offsets/*")):
@@ -143,8 +178,8 @@ class Application:
         if batches is not None:
             message = (
                 f"The checkpoint of application {self._config.application_id!r} in {str(self._config.state_dir)!r} "
-                f"is gone, though it has written {batches + 1} batches. Restore it, or start anew with another "
-                "state_dir."
+                f"is gone, though it has written {batches + 1} batches. Restore it, or start anew: with another "
+                "state_dir, or after `headrace reset`."
             )
             raise StateError(message)
 

@@ -36,6 +36,13 @@ class EmbeddedHome:
     def last_batch(self, plan: Plan) -> int | None:
         return self._log.last_batch(plan.instance)
 
+    def traces(self, application_id: str, instance: str | None) -> Sequence[str]:  # noqa: ARG002
+        """Commits name their instance, and the next one has another."""
+        return ()
+
+    def forget(self, application_id: str, instance: str | None) -> None:
+        pass
+
     def ends(self, places: Sequence[Place]) -> list[int]:
         self._log.refresh()
         return [self._log.end_offsets(topic)[partition] for topic, partition in places]

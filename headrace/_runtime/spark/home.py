@@ -26,14 +26,14 @@ def lean_spark_home() -> Iterator[None]:
     if "SPARK_HOME" in os.environ or not (installed / "jars").is_dir():
         yield
         return
-    os.environ["SPARK_HOME"] = str(_made(installed))
+    os.environ["SPARK_HOME"] = str(spark_home(installed))
     try:
         yield
     finally:
         del os.environ["SPARK_HOME"]
 
 
-def _made(installed: Path) -> Path:
+def spark_home(installed: Path) -> Path:
     """The home for an installed pyspark; made once, in one step, and kept."""
     identity = hashlib.sha256(f"{installed}|{pyspark.__version__}|{os.getuid()}".encode()).hexdigest()[:16]
     home = Path(tempfile.gettempdir()) / f"headrace-spark-{identity}"

@@ -10,12 +10,14 @@ import pyarrow as pa
 from headrace._runtime.spark.admission import admitted, by_time_index
 from headrace._runtime.spark.plan import Plan
 from headrace._runtime.spark.topic_home import offset_key
-from headrace.errors import TopicError
+from headrace.errors import NewPartitionsError, TopicError
 from headrace.topics.kafka_cluster import KafkaCluster, Place
 from headrace.topics.kafka_commits import Commits
+from headrace.topics.kafka_groups import ConsumerGroup
 
-_LOOK_AGAIN_AFTER_S = 30.0
 _ROOM_FOR_HEADERS = 1 << 20
+_REFRESH = "topic.metadata.refresh.interval.ms"
+_LOOK_AGAIN_AFTER_MS = 30_000
 
 
 class KafkaHome:
@@ -25,6 +27,8 @@ class KafkaHome:
         self._cluster = cluster
         self._reset = auto_offset_reset
         self._looked_s = float("-inf")
+        # As long as the client itself would take to see them, if it was told.
+        self._look_again_after_s = float(cluster.settings.get(_REFRESH, _LOOK_AGAIN_AFTER_MS)) / 1000
 
     def topics(self) -> Mapping[str, int]:
         return self._cluster.topics()
@@ -64,6 +68,22 @@ class KafkaHome:
     def last_batch(self, plan: Plan) -> int | None:
         return _commits(plan).last_batch() if plan.exactly_once else None
 
+    def traces(self, application_id: str, instance: str | None) -> Sequence[str]:
+        at = f"at {self._cluster.bootstrap_servers}"
+        commits = _noted(self._cluster, application_id, instance)
+        found = [] if commits is None else [f"notes of written batches in topic {commits.topic!r} {at}"]
+        if ConsumerGroup(self._cluster, application_id).exists():
+            found.append(f"offsets of consumer group {application_id!r} {at}")
+        return found
+
+    def forget(self, application_id: str, instance: str | None) -> None:
+        commits = _noted(self._cluster, application_id, instance)
+        if commits is not None:
+            commits.forget()
+        group = ConsumerGroup(self._cluster, application_id)
+        if group.exists():
+            group.delete()
+
     def ends(self, places: Sequence[Place]) -> list[int]:
         self._refuse_new_partitions(places)
         return self._cluster.ends(places)
@@ -80,8 +100,8 @@ class KafkaHome:
             if end < start:
                 message = (
                     f"Topic {place[0]!r}, partition {place[1]}, ends at offset {end}, but application "
-                    f"{plan.application_id!r} has read up to {start}. Was the topic deleted and made anew? Start anew "
-                    "with another application_id and state_dir."
+                    f"{plan.application_id!r} has read up to {start}. Was the topic deleted and made anew? Start the "
+                    "application anew: with another application_id and state_dir, or after `headrace reset`."
                 )
                 raise TopicError(message)
         take = by_time_index(lambda time_ms: self._cluster.offsets_at(plan.places, time_ms))
@@ -94,20 +114,25 @@ class KafkaHome:
         return self._cluster.read(*place, first, last)
 
     def _refuse_new_partitions(self, places: Sequence[Place]) -> None:
-        """A running query reads the partitions it started with."""
-        if time.monotonic() < self._looked_s + _LOOK_AGAIN_AFTER_S:
+        """A running query reads the partitions it started with; a new one is needed for others."""
+        if time.monotonic() < self._looked_s + self._look_again_after_s:
             return
         known = self._cluster.topics()
         for topic in {topic for topic, _ in places}:
             expected = sum(other == topic for other, _ in places)
             if known.get(topic) != expected:
                 found = f"has {known[topic]} partitions" if topic in known else "is gone"
-                message = (
-                    f"Topic {topic!r} {found}; the application started when it had {expected}. Start it again: if it "
-                    "has state, which is kept by partition, it says then what no longer fits."
-                )
-                raise TopicError(message)
+                message = f"Topic {topic!r} {found}; it had {expected} when this run of the application began."
+                raise NewPartitionsError(message)
         self._looked_s = time.monotonic()
+
+
+def _noted(cluster: KafkaCluster, application_id: str, instance: str | None) -> Commits | None:
+    """The transactions of an instance, if there are any."""
+    if instance is None:
+        return None
+    commits = Commits(cluster, application_id, instance, start=0)
+    return commits if commits.noted() else None
 
 
 def _commits(plan: Plan) -> Commits:

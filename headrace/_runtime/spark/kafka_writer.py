@@ -21,6 +21,7 @@ from headrace.topics._batches import concatenated
 from headrace.topics._segments import ORDER_SCHEMA
 from headrace.topics.kafka_cluster import KafkaCluster
 from headrace.topics.kafka_commits import Commits
+from headrace.topics.kafka_groups import ConsumerGroup
 from headrace.topics.kafka_send import Outgoing, write_at_least_once
 from headrace.topics.log import Run
 
@@ -67,8 +68,8 @@ class KafkaWriter(RoutingWriter):
         read = {key: offset for message in written for key, offset in message.offsets.items()}
         if read:
             named = ((key.rpartition("-"), offset) for key, offset in read.items())
-            plan.broker.commit_offsets(
-                plan.application_id, {(topic, int(partition)): offset for (topic, _, partition), offset in named}
+            ConsumerGroup(plan.broker, plan.application_id).commit(
+                {(topic, int(partition)): offset for (topic, _, partition), offset in named}
             )
 
 

@@ -9,11 +9,12 @@ import msgspec
 
 from headrace._graph.stores import Store
 from headrace._runtime.defaults import Defaults
-from headrace._runtime.spark.plan import Plan
+from headrace._runtime.spark.plan import Plan, Stage
+from headrace._runtime.spark.presence import LOCK_FILE
 from headrace.config import StreamsConfig
 from headrace.errors import StateError
 
-_FILE = "headrace.json"
+MANIFEST_FILE = "headrace.json"
 _FORMAT = 1
 
 
@@ -24,6 +25,7 @@ class SavedStage(msgspec.Struct, frozen=True):
     tasks: int
     repartitions: tuple[str, ...]
     stores: dict[str, tuple[str, ...]]
+    partitions: dict[str, int] = {}
 
 
 class Manifest(msgspec.Struct, frozen=True):
@@ -40,11 +42,21 @@ class Manifest(msgspec.Struct, frozen=True):
     first_offsets: dict[str, int] = {}
     format: int = _FORMAT
 
+    @property
+    def partitions(self) -> dict[str, int]:
+        """Those of the topics that its stages read, internal ones too."""
+        return {topic: number for stage in self.stages for topic, number in stage.partitions.items()}
 
-def refuse_fenced(state_dir: str, epoch: int) -> None:
-    """Raises a `StateError` if the application was started again since the start with this epoch."""
-    path = Path(state_dir) / _FILE
-    newest = msgspec.json.decode(path.read_bytes(), type=Manifest)
+
+def refuse_fenced(state_dir: str, instance: str, epoch: int) -> None:
+    """Raises a `StateError` if the application was started again or reset since the start with this epoch."""
+    try:
+        newest = msgspec.json.decode((Path(state_dir) / MANIFEST_FILE).read_bytes(), type=Manifest)
+    except FileNotFoundError:
+        newest = None
+    if newest is None or newest.instance != instance:
+        message = f"The application on {state_dir!r} was reset: this start of it ends without writing."
+        raise StateError(message)
     if newest.epoch != epoch:
         message = (
             f"Application {newest.application_id!r} was started again on {state_dir!r} (start {newest.epoch}; this is "
@@ -59,14 +71,14 @@ def load(config: StreamsConfig) -> Manifest | None:
     Raises:
         StateError: if the directory belongs to another application, or cannot be understood.
     """
-    path = config.state_dir / _FILE
+    path = config.state_dir / MANIFEST_FILE
     try:
         manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)
     except FileNotFoundError:
-        if config.state_dir.is_dir() and any(config.state_dir.iterdir()):
+        if config.state_dir.is_dir() and any(path.name != LOCK_FILE for path in config.state_dir.iterdir()):
             message = (
-                f"state_dir {str(config.state_dir)!r} is not empty and holds no {_FILE}: it is no state directory of "
-                f"application {config.application_id!r}. Give it an empty or new directory."
+                f"state_dir {str(config.state_dir)!r} is not empty and holds no {MANIFEST_FILE}: it is no state "
+                f"directory of application {config.application_id!r}. Give it an empty or new directory."
             )
             raise StateError(message) from None
         return None
@@ -95,7 +107,7 @@ def next_start(manifest: Manifest, stages: tuple[SavedStage, ...], first_offsets
 
 def save(config: StreamsConfig, manifest: Manifest) -> None:
     config.state_dir.mkdir(parents=True, exist_ok=True)
-    path = config.state_dir / _FILE
+    path = config.state_dir / MANIFEST_FILE
     replacement: Path = path.with_suffix(".new")
     replacement.write_bytes(msgspec.json.format(msgspec.json.encode(manifest)))
     replacement.replace(path)
@@ -114,9 +126,19 @@ def layout(plan: Plan, config: StreamsConfig) -> tuple[SavedStage, ...]:
                 for name in stage.blueprint.sub.stores
                 for store in [stage.blueprint.spec(name)]
             },
+            {topic: plan.partitions[topic] for topic in sorted(_dealt_by(plan, stage))},
         )
         for stage in plan.chain
     )
+
+
+def _dealt_by(plan: Plan, stage: Stage) -> set[str]:
+    """The topics whose partitions decide which task of a stage has a record; for a relay those of its writer."""
+    read = set(stage.blueprint.sub.source_topics)
+    for writer in plan.stages:
+        if read & plan.relays & {sink.topic for sink in writer.blueprint.sub.sinks}:
+            read |= set(writer.blueprint.sub.source_topics)
+    return read - plan.relays
 
 
 def _kind(store: Store, *, whole: bool) -> str:
@@ -128,13 +150,15 @@ def _kind(store: Store, *, whole: bool) -> str:
 def refuse_incompatible(manifest: Manifest, current: tuple[SavedStage, ...], config: StreamsConfig) -> None:
     """Raises a `StateError` that says what changed, if the checkpoint cannot be continued by this topology."""
     changes = _changes(manifest.stages, current)
+    if not changes:
+        _refuse_moved_keys(manifest.stages, current, config)
     if changes:
         listed = "\n  - ".join(changes)
         message = (
             f"The topology of application {config.application_id!r} changed since its checkpoint in "
             f"{str(config.state_dir)!r} in a way that its state does not fit:\n  - {listed}\n"
-            "Run the old topology, or start anew with another application_id and state_dir. "
-            "Stores given a name with store= keep it when other operators come and go."
+            "Run the old topology, or start anew: with another application_id and state_dir, or after `headrace "
+            "reset`. Stores given a name with store= keep it when other operators come and go."
         )
         raise StateError(message)
 
@@ -160,12 +184,27 @@ def _changes(before: tuple[SavedStage, ...], now: tuple[SavedStage, ...]) -> lis
             changes.append(f"store {name!r} has the serdes {has[:2]}, it had {had[:2]}")
         if had[2:] != has[2:]:
             changes.append(f"store {name!r} is a {has[2]}, it was a {had[2]}")
-    for index, (stage_before, stage_now) in enumerate(zip(before, now, strict=True)):
-        if stage_before.tasks != stage_now.tasks:
-            changes.append(
-                f"stage {index} has {stage_now.tasks} tasks, it had {stage_before.tasks} (partitions changed)"
-            )
     return changes
+
+
+def _refuse_moved_keys(before: tuple[SavedStage, ...], now: tuple[SavedStage, ...], config: StreamsConfig) -> None:
+    """Only where no rows are kept may records come to other tasks than before."""
+    for was, stage in zip(before, now, strict=True):
+        dealt_anew = [
+            topic for topic, number in stage.partitions.items() if was.partitions.get(topic, number) != number
+        ]
+        if not stage.stores or (was.tasks == stage.tasks and not dealt_anew):
+            continue
+        told = [topic for topic in dealt_anew if topic not in stage.repartitions] or dealt_anew
+        changes = [f"topic {t!r} has {stage.partitions[t]} partitions, it had {was.partitions[t]}" for t in told]
+        message = (
+            f"Application {config.application_id!r} cannot go on from its state in {str(config.state_dir)!r}: "
+            f"{' and '.join(changes) or f'there are {stage.tasks} tasks, there were {was.tasks}'}. Keys would come to "
+            f"tasks that do not have their rows, in store {' and '.join(map(repr, sorted(stage.stores)))}. Start anew, "
+            "with another application_id and state_dir, or after `headrace reset`. A topology that calls repartition() "
+            "before it keeps state has its own number of partitions, and goes on when a topic gets more."
+        )
+        raise StateError(message)
 
 
 def _by_store(stages: tuple[SavedStage, ...]) -> dict[str, tuple[set[int], tuple[str, ...]]]:

@@ -159,8 +159,9 @@ def make_plan(
     epoch: int,
     run: str = "",
     clock: Clock = system_clock,
+    partitions_before: Mapping[str, int] | None = None,
 ) -> Plan:
-    counts, tasks = partition_counts(graph, user_topics)
+    counts, tasks = partition_counts(graph, user_topics, partitions_before)
     stages = []
     for index, (blueprint, number) in enumerate(zip(blueprints(graph, config), tasks, strict=True)):
         inline = not blueprint.stores and not blueprint.sub.internal_topics

@@ -25,15 +25,17 @@ _QUERY_SETTINGS = {
     "spark.sql.streaming.pollingDelay": "50ms",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
 }
-# On a local file system the default manager spends tens of milliseconds per file.
-_LOCAL_CHECKPOINT = {
+# On a file system the default manager spends tens of milliseconds per file.
+_FILE_SYSTEM_CHECKPOINT = {
     "spark.sql.streaming.checkpointFileManagerClass": f"{_STATE}.checkpointing.FileSystemBasedCheckpointFileManager",
 }
 _SESSION_SETTINGS = {
-    "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.python.unix.domain.socket.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
+}
+_LOCAL_SETTINGS = {
+    "spark.ui.enabled": "false",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.python.daemon.module": "headrace._runtime.spark.daemon",
@@ -43,22 +45,53 @@ _SESSION_SETTINGS = {
 }
 
 
-def local_session(config: StreamsConfig) -> Any:
-    """A local Spark session, quiet, with the settings that pay for our queries."""
-    require_java()
+def own_session(config: StreamsConfig) -> Any:
+    """A session of the application's own, with the settings that pay for our queries.
+
+    It is on the cluster that `spark-submit` was told, or that `config.spark` names by `spark.master` or `spark.remote`;
+    else it is local, and quiet.
+    """
     from pyspark.sql import SparkSession
 
-    from headrace._runtime.spark.home import lean_spark_home
-
+    remote = config.spark.get("spark.remote") or os.environ.get("SPARK_REMOTE")
+    if remote:
+        return SparkSession.builder.remote(remote).getOrCreate()
+    require_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     settings = {**_SESSION_SETTINGS, **_QUERY_SETTINGS, **config.spark}
+    if "PYSPARK_GATEWAY_PORT" in os.environ:
+        settings = {**settings, **_submitted(), **config.spark}
+    else:
+        _launch(settings, config)
+    return SparkSession.builder.config(map=settings).getOrCreate()
+
+
+def _submitted() -> dict[str, str]:
+    """What `spark-submit`, which has started this process, was told."""
+    from pyspark import SparkConf, SparkContext
+
+    SparkContext._ensure_initialized()
+    return dict(SparkConf().getAll())
+
+
+def _launch(settings: dict[str, str], config: StreamsConfig) -> None:
+    """Starts Spark's JVM, and completes the settings with those that depend on where Spark runs."""
+    from headrace._runtime.spark.home import lean_spark_home
+
+    settings.setdefault("spark.master", "local[*]")
+    settings.setdefault("spark.app.name", config.application_id)
+    if is_local(settings["spark.master"]):
+        settings.update({**_LOCAL_SETTINGS, **config.spark})
     logging = Path(__file__).with_name("log4j2.properties")
     options = settings.get("spark.driver.extraJavaOptions", "")
     settings["spark.driver.extraJavaOptions"] = f"{options} -Dlog4j2.configurationFile={logging.as_uri()}".strip()
-    settings = {"spark.master": "local[*]", "spark.app.name": config.application_id, **settings}
     with lean_spark_home():
         quiet.launch(settings)
-    return SparkSession.builder.config(map=settings).getOrCreate()
+
+
+def is_local(master: str) -> bool:
+    """Whether Spark runs in the process of its driver."""
+    return master.startswith("local") and not master.startswith("local-cluster")
 
 
 def require_java() -> None:
@@ -73,7 +106,7 @@ def query_settings(spark: Any, config: StreamsConfig, spark_partitions: int) -> 
     """Sets what a query reads when it starts, and puts the user's settings back afterwards."""
     wanted: dict[str, str] = {
         **_QUERY_SETTINGS,
-        **(_LOCAL_CHECKPOINT if "://" not in str(config.state_dir) else {}),
+        **_FILE_SYSTEM_CHECKPOINT,
         **_runtime_only(spark, config.spark),
         "spark.sql.shuffle.partitions": str(spark_partitions),
     }
@@ -91,7 +124,13 @@ def query_settings(spark: Any, config: StreamsConfig, spark_partitions: int) -> 
 
 
 def default_partitions(spark: Any, tasks: int) -> int:
-    """Spark partitions for a new query: no more than there are cores, since each costs time in every batch."""
+    """Spark partitions for a new query.
+
+    On one machine no more than there are cores, since each costs time in every batch. Of a cluster nobody knows how
+    many there will be: executors come as the application starts, and go. There every task can have one.
+    """
+    if not is_local(spark.conf.get("spark.master", "local")):
+        return tasks
     try:
         cores = int(spark.sparkContext.defaultParallelism)
     except Exception:  # Spark Connect has no SparkContext

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -23,7 +21,7 @@ from headrace._runtime.spark.lives import LifeKeeper
 from headrace._runtime.spark.plan import Plan, Stage
 from headrace._runtime.spark.state_bridge import SparkDurableTask
 from headrace._state.changelog import TaskState
-from headrace._state.replica import Replica
+from headrace._state.replica import Replica, replicas_of
 
 
 class StageProcessor(StatefulProcessor):
@@ -85,7 +83,7 @@ class StageProcessor(StatefulProcessor):
         yield metrics_frame(metrics)
 
     def _state(self, plan: Plan, stage: Stage, partition: int) -> TaskState:
-        local = Path(plan.local_dir or tempfile.gettempdir()) / "headrace-replicas" / plan.instance
+        local = replicas_of(plan.instance, plan.local_dir)
         describe = f"application {plan.application_id!r}, task {stage.blueprint.sub.number}_{partition}"
         return TaskState(self._durable, Replica(local / f"{stage.index}-{partition}"), describe)
 

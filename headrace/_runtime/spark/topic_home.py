@@ -30,6 +30,12 @@ class TopicHome(Protocol):
     def last_batch(self, plan: Plan) -> int | None:
         """The newest batch of which anything is written, `None` before the first, or if nobody keeps that."""
 
+    def traces(self, application_id: str, instance: str | None) -> Sequence[str]:
+        """What is kept of an application here besides the user's topics, in words; none has the instance `None`."""
+
+    def forget(self, application_id: str, instance: str | None) -> None:
+        """Deletes that."""
+
     def ends(self, places: Sequence[Place]) -> list[int]:
         """The offsets behind the last records, as of now."""
 

@@ -65,7 +65,7 @@ class RoutingWriter(DataSourceStreamArrowWriter):
         with reported():
             plan = program.load(self._packed)
             written = [message for message in messages if isinstance(message, Written)]
-            refuse_fenced(plan.state_dir, plan.epoch)
+            refuse_fenced(plan.state_dir, plan.instance, plan.epoch)
             self.publish(plan, written, batchId)
             CounterFile(plan.state_dir).add(batchId, total(message.counts for message in written))
             if plan.timed:

@@ -1,0 +1,70 @@
+"""A consumer group at Kafka: how far an application has read, published for tools that show its lag."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from headrace.errors import TopicError
+from headrace.topics.kafka_client import ANSWER_WITHIN_S, client
+from headrace.topics.kafka_cluster import KafkaCluster, Place
+
+
+class ConsumerGroup:
+    """The group of one name. This library never joins it: it has members only if something else uses its name."""
+
+    def __init__(self, cluster: KafkaCluster, name: str) -> None:
+        self._cluster = cluster
+        self._name = name
+
+    def commit(self, offsets: Mapping[Place, int]) -> None:
+        """Publishes how far it has read."""
+        consumer = self._cluster.consumer(**{"group.id": self._name})
+        try:
+            positions = [client().TopicPartition(*place, offset) for place, offset in offsets.items()]
+            doing = f"take the offsets of group {self._name!r}"
+            self._cluster.patiently(doing, lambda: _commit(consumer, positions))
+        finally:
+            consumer.close()
+
+    def exists(self) -> bool:
+        """Whether Kafka has offsets of it.
+
+        Raises:
+            TopicError: if it has members: something that is not this library reads by its name.
+        """
+        group = self._described()
+        if group is None or group.state == client().ConsumerGroupState.DEAD:
+            return False
+        if group.members:
+            clients = ", ".join(sorted({f"{member.client_id} on {member.host}" for member in group.members}))
+            message = (
+                f"Consumer group {self._name!r} at {self._cluster.bootstrap_servers} has active members ({clients}), "
+                "which are not of Headrace. Stop them first, or give the application a name of its own."
+            )
+            raise TopicError(message)
+        return True
+
+    def delete(self) -> None:
+        """Removes the group with all its offsets."""
+        with self._cluster.telling(f"delete consumer group {self._name!r}"):
+            admin = self._cluster.admin
+            admin.delete_consumer_groups([self._name], request_timeout=ANSWER_WITHIN_S)[self._name].result()
+
+    def _described(self) -> Any:
+        kafka = client()
+        with self._cluster.telling(f"describe consumer group {self._name!r}"):
+            admin = self._cluster.admin
+            asked = admin.describe_consumer_groups([self._name], request_timeout=ANSWER_WITHIN_S)
+            try:
+                return asked[self._name].result()
+            except kafka.KafkaException as failure:
+                if failure.args[0].code() == kafka.KafkaError.GROUP_ID_NOT_FOUND:
+                    return None
+                raise
+
+
+def _commit(consumer: Any, positions: Sequence[Any]) -> None:
+    for committed in consumer.commit(offsets=positions, asynchronous=False):
+        if committed.error is not None:
+            raise client().KafkaException(committed.error)
