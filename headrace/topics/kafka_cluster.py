@@ -30,6 +30,7 @@ _FETCH = 500
 _MAX_ROWS = 10_000
 _MAX_BYTES = 4 << 20
 _LOOK_AGAIN_AFTER_S = 0.1
+_IN_TIME = {"operation_timeout": ANSWER_WITHIN_S, "request_timeout": ANSWER_WITHIN_S}
 # Errors that matter are raised, so the client need not print them; a broker that is back is to be found soon.
 _DEFAULTS = {"log_level": 2, "reconnect.backoff.max.ms": 1000}
 
@@ -77,20 +78,24 @@ class KafkaCluster:
         if not new:
             return
         created: dict[str, int] = {}
-        with self.telling(f"create {known_names(topics)}"):
-            for name, answer in self._admin.create_topics(new, operation_timeout=ANSWER_WITHIN_S).items():
+
+        def answered() -> None:
+            for name, answer in self._admin.create_topics(new, **_IN_TIME).items():
                 try:
                     answer.result()
                     created[name] = topics[name]
                 except kafka.KafkaException as failure:
                     if not exist_ok or failure.args[0].code() != kafka.KafkaError.TOPIC_ALREADY_EXISTS:
                         raise
+
+        self.patiently(f"create {known_names(topics)}", answered)
         self._await_topics(created)
 
     def grow(self, topic: str, partitions: int) -> None:
         """Gives a topic more partitions."""
         with self.telling(f"add partitions to {topic!r}"):
-            for grown in self._admin.create_partitions([client("admin").NewPartitions(topic, partitions)]).values():
+            new = [client("admin").NewPartitions(topic, partitions)]
+            for grown in self._admin.create_partitions(new, **_IN_TIME).values():
                 grown.result()
         self._await_topics({topic: partitions})
 
