@@ -30,6 +30,7 @@ _NOT_TOLD = ("TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED", "UNKN
 # Topics say how large records may be; brokers take no request of more than 100 MB, unless told otherwise.
 _MAX_RECORD_BYTES = 100_000_000
 _MAX_BATCH_BYTES = 1_000_000
+_IN_TIME = {"operation_timeout": ANSWER_WITHIN_S, "request_timeout": ANSWER_WITHIN_S}
 # Errors that matter are raised, so the client need not print them; a broker that is back is to be found soon.
 _DEFAULTS = {"log_level": 2, "reconnect.backoff.max.ms": 1000}
 # Large batches: whoever sends has all of its records at hand.
@@ -79,20 +80,24 @@ class KafkaCluster:
         if not new:
             return
         created: dict[str, int] = {}
-        with self.telling(f"create {known_names(topics)}"):
-            for name, answer in self.admin.create_topics(new, operation_timeout=ANSWER_WITHIN_S).items():
+
+        def answered() -> None:
+            for name, answer in self.admin.create_topics(new, **_IN_TIME).items():
                 try:
                     answer.result()
                     created[name] = topics[name]
                 except kafka.KafkaException as failure:
                     if not exist_ok or failure.args[0].code() != kafka.KafkaError.TOPIC_ALREADY_EXISTS:
                         raise
+
+        self.patiently(f"create {known_names(topics)}", answered)
         self._await_topics(created)
 
     def grow(self, topic: str, partitions: int) -> None:
         """Gives a topic more partitions."""
         with self.telling(f"add partitions to {topic!r}"):
-            for grown in self.admin.create_partitions([client("admin").NewPartitions(topic, partitions)]).values():
+            new = [client("admin").NewPartitions(topic, partitions)]
+            for grown in self.admin.create_partitions(new, **_IN_TIME).values():
                 grown.result()
         self._await_topics({topic: partitions})
 

@@ -136,8 +136,9 @@ def matrix(topics, broker, tmp_path):
         return made[0]
 
     yield make
-    made[0].app.stop()
-    print("; ".join(made[0].app.events))
+    for one in made:
+        one.app.stop()
+        print("; ".join(one.app.events))
 
 
 def test_consumers_see_nothing_of_a_killed_broker_worker_and_driver(matrix):

@@ -50,19 +50,20 @@ class Crashing:
         return False
 
     def strike(self, victim):
-        """Kills a part of the application, or the broker, which is back after a while.
+        """Kills a part of the application, unless it has just ended, or the broker, which is back after a while.
 
         Of what is beneath a driver all may survive it for a moment, or the workers with what they are writing, or
         nothing.
         """
-        driver, below = self._process.pid, descendants(self._process.pid)
+        driver = self._process.pid
         match victim:
-            case "driver":
+            case "driver" if self._process.poll() is None:
+                below = descendants(driver)
                 spared = self._rng.choice([below, workers(driver), []])
                 kill(driver, *(pid for pid in below if pid not in spared))
                 self._process.wait()
             case "worker":
-                kill(busiest(workers(driver)))
+                kill(*busiest(workers(driver)))
             case "broker":
                 self._broker.kill()
                 time.sleep(self._rng.choice(self._outages_s))
