@@ -25,8 +25,12 @@ _ANSWER_WITHIN_S = 10.0
 _PASSING = ("NOT_LEADER_FOR_PARTITION", "LEADER_NOT_AVAILABLE", "UNKNOWN_TOPIC_OR_PART")
 # What the client prints by itself; errors that matter are raised.
 _QUIET = {"log_level": 2}
-# Large batches: whoever sends has all of its records at hand.
-_SEND_SETTINGS = {"linger.ms": 50, "queue.buffering.max.messages": 1_000_000}
+# Large batches, since whoever sends has all of its records at hand; copies of up to 64 MB of them wait in the client.
+_SEND_SETTINGS = {
+    "linger.ms": 50,
+    "queue.buffering.max.messages": 1_000_000,
+    "queue.buffering.max.kbytes": 64 << 10,
+}
 
 
 @dataclass(frozen=True)
