@@ -42,9 +42,11 @@ def main() -> None:
 
 
 def _run_on_spark(cases: list[str], directory: Path, *, quick: bool) -> None:
-    config = StreamsConfig(application_id="bench", spark={"spark.master": "local[2]"})
+    # Every contender gets the same settings: a JVM with all its compilers, as Spark's own operators need it, RocksDB
+    # with change logs, two partitions.
+    settings = {"spark.master": "local[2]", "spark.driver.extraJavaOptions": ""}
+    config = StreamsConfig(application_id="bench", spark=settings)
     spark = own_session(config)
-    # Every contender gets the same settings: RocksDB with change logs, two partitions.
     with query_settings(spark, config, 2):
         for case in cases:
             CASES[case](spark, directory / case, quick=quick)

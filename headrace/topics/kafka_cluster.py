@@ -35,6 +35,8 @@ _IN_TIME = {"operation_timeout": ANSWER_WITHIN_S, "request_timeout": ANSWER_WITH
 _DEFAULTS = {"log_level": 2, "reconnect.backoff.max.ms": 1000}
 # Large batches: whoever sends has all of its records at hand.
 _SEND_SETTINGS = {"linger.ms": 50, "queue.buffering.max.messages": 1_000_000}
+# What waits in the client is a copy; a single record has to fit.
+_MAX_WAITING_BYTES = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -144,8 +146,9 @@ class KafkaCluster:
         # A broker holds a batch of records to the limit that its topic has for one.
         batch = min([_MAX_BATCH_BYTES, *(rule.max_bytes for rule in rules if rule.max_bytes is not None)])
         sizes = {"message.max.bytes": largest, "batch.size": min(batch, int(self.settings.get("batch.size", batch)))}
+        waiting = {"queue.buffering.max.kbytes": 1 + max(_MAX_WAITING_BYTES, int(largest)) // 1024}
         with self.telling("be asked"):
-            return client().Producer(self._with({**fixed, **sizes, **settings}, _SEND_SETTINGS))
+            return client().Producer(self._with({**fixed, **sizes, **settings}, {**_SEND_SETTINGS, **waiting}))
 
     def rules(self, topics: Iterable[str]) -> dict[str, TopicRules]:
         """What topics take. One whose settings may not be seen is taken to take anything."""

@@ -17,6 +17,7 @@ from headrace.topics.kafka_cluster import KafkaCluster
 from headrace.topics.kafka_commits import Commits
 from headrace.topics.kafka_rules import OutgoingRecord
 from headrace.topics.kafka_send import Outgoing, write_at_least_once
+from tests.kafka.test_streams import transaction
 from tests.support.broker import classpath
 
 pytestmark = pytest.mark.kafka
@@ -40,6 +41,21 @@ def test_what_was_produced_is_read_again_nulls_empties_headers_and_all(topics):
     assert topics.produce("t", records, **BYTES) == 4
     assert topics.read("t", **BYTES) == records
     assert (topics.list(), topics.describe("t").end_offsets, topics.describe("t").records) == (["t"], (0, 4), 4)
+
+
+def test_range_of_offsets_has_the_committed_records_in_it_however_many(topics, cluster):
+    topics.create("in", partitions=1)
+    transaction(topics, *(b"first %d" % n for n in range(1_100)), commit=True)
+    transaction(topics, *(b"never %d" % n for n in range(700)), commit=False)
+    transaction(topics, *(b"second %d" % n for n in range(600)), commit=True)
+    # Each transaction ends with a marker, which takes an offset.
+    committed = [(n, b"first %d" % n) for n in range(1_100)] + [(1_802 + n, b"second %d" % n) for n in range(600)]
+    [end] = cluster.ends([("in", 0)])
+    for first, last in ((0, end), (0, 1), (499, 1_101), (1_099, 1_803), (1_100, 1_802), (1_500, 2_000), (2_401, end)):
+        rows = [row for batch in cluster.read("in", 0, first, last) for row in batch.to_pylist()]
+        assert [(row["offset"], row["value"]) for row in rows] == [
+            (offset, value) for offset, value in committed if first <= offset < last
+        ]
 
 
 def test_partitions_are_those_that_javas_producer_chooses(topics, broker):
