@@ -7,7 +7,6 @@ import uuid
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from headrace._core.metrics import readable
@@ -172,7 +171,7 @@ class Application:
             raise
 
     def _refuse_lost_checkpoint(self, plan: Plan) -> None:
-        if any(Path(queries.checkpoint(self._config)).glob("offsets/*")):
+        if any(queries.checkpoint(self._config).glob("offsets/*")):
             return
         batches = self._home.last_batch(plan)
         if batches is not None:

@@ -16,6 +16,7 @@ from headrace.errors import StreamsError
 _PYTHON_TRACE = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)+(\S.*)")
 # What Spark says when it has lost one, which runs a task, plans batches or completes them.
 _PROCESS_GONE = re.compile(r"Python worker exited unexpectedly|Broken pipe|Connection reset|java\.io\.EOFException")
+_NO_PYTHON = re.compile(r'Cannot run program "([^"]+)"')
 _MARK = re.compile(r"headrace-error<([A-Za-z0-9+/=]+)>")
 
 
@@ -41,6 +42,14 @@ def recovered(failure: BaseException) -> StreamsError:
         message = (
             "Spark's Python workers cannot import headrace. Install it in the Python they run, on every machine, or "
             "point them to this one: set PYSPARK_PYTHON before Spark (or the Connect server) starts."
+        )
+        return StreamsError(message)
+    missing = _NO_PYTHON.search(str(failure))
+    if missing is not None:
+        message = (
+            f"Spark cannot start {missing[1]!r} as Python for its workers. PYSPARK_PYTHON must name one that is there "
+            "on every executor and beside the driver, where batches are planned: what --archives sends is unpacked for "
+            "executors only, so unpack it where spark-submit is called, too."
         )
         return StreamsError(message)
     if found is None:

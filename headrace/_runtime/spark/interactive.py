@@ -13,7 +13,7 @@ from headrace._graph.nodes import Node
 from headrace._runtime.defaults import Defaults
 from headrace._runtime.pending import pending, pending_in_task
 from headrace._runtime.spark.plan import Plan, Stage
-from headrace._runtime.spark.query import checkpoint
+from headrace._runtime.spark.query import checkpoint, checkpoint_location
 from headrace._runtime.spark.session import query_settings
 from headrace._runtime.stores import known_store
 from headrace._state.changelog import TaskState
@@ -72,7 +72,7 @@ class StoreReader:
 
         There is nothing before the first batch.
         """
-        if not any(Path(checkpoint(self._config)).glob("commits/[0-9]*")):
+        if not any(checkpoint(self._config).glob("commits/[0-9]*")):
             return {}
         routes = self._plan.routes[stage.index][0]
         tasks: dict[int, MemoryDurable] = {}
@@ -93,5 +93,5 @@ class StoreReader:
         operator = len(self._plan.chain) - 1 - self._plan.chain.index(stage)  # Spark counts from the sink
         with query_settings(self._spark, self._config, self._plan.spark_partitions):
             reader = self._spark.read.format("statestore").option("stateVarName", variable)
-            rows = reader.option("operatorId", operator).load(checkpoint(self._config))
+            rows = reader.option("operatorId", operator).load(checkpoint_location(self._config))
             return rows.where(wanted).select("key.route", *columns).collect()

@@ -50,11 +50,17 @@ def nobody_runs(application_id: str, state_dir: Path) -> Iterator[None]:
     Raises:
         StateError: if it runs, or if that cannot be told.
     """
-    path = state_dir / LOCK_FILE
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    descriptor = os.open(state_dir / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        _take_whole(descriptor, application_id, state_dir)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _take_whole(descriptor: int, application_id: str, state_dir: Path) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
     except BlockingIOError:
         message = (
             f"Application {application_id!r} is running on {str(state_dir)!r} ({os.read(descriptor, 200).decode()}). "
@@ -69,8 +75,6 @@ def nobody_runs(application_id: str, state_dir: Path) -> Iterator[None]:
             f"has no locks ({error.strerror}). Make sure that it is stopped, and delete that directory yourself."
         )
         raise StateError(message) from error
-    finally:
-        os.close(descriptor)
 
 
 def _shared(path: Path) -> int | None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from headrace._runtime.spark import frames, program
@@ -20,7 +22,7 @@ def start(spark: Any, plan: Plan, config: StreamsConfig, *, available_now: bool)
     """Starts the query of a plan and returns Spark's handle of it."""
     try:
         return _start(spark, plan, config, available_now=available_now)
-    except PySparkException as failure:
+    except (PySparkException, Py4JJavaError) as failure:
         raise recovered(failure) from failure
 
 
@@ -41,7 +43,7 @@ def _start(spark: Any, plan: Plan, config: StreamsConfig, *, available_now: bool
             stream.writeStream.format(source)
             .outputMode("append")
             .queryName(plan.application_id)
-            .option("checkpointLocation", checkpoint(config))
+            .option("checkpointLocation", checkpoint_location(config))
         )
         interval = f"{config.commit_interval / timedelta(milliseconds=1):.0f} milliseconds"
         writer = writer.trigger(availableNow=True) if available_now else writer.trigger(processingTime=interval)
@@ -64,8 +66,13 @@ def await_end(query: Any, timeout: timedelta | None = None) -> bool:
     return True if timeout is None else bool(ended)
 
 
-def checkpoint(config: StreamsConfig) -> str:
-    return str((config.state_dir / "checkpoint").absolute())
+def checkpoint(config: StreamsConfig) -> Path:
+    return (config.state_dir / "checkpoint").absolute()
+
+
+def checkpoint_location(config: StreamsConfig) -> str:
+    """For Spark, whose default file system may be another than that of the state directory."""
+    return f"file://{checkpoint(config)}"
 
 
 def _grouping(plan: Plan, index: int) -> str:
