@@ -166,4 +166,4 @@ class Timed:
 
     @cached_property
     def _admin(self) -> AdminClient:
-        return AdminClient({"bootstrap.servers": self.cluster.bootstrap_servers})
+        return AdminClient({"bootstrap.servers": self.cluster.bootstrap_servers, "log_level": 2})
