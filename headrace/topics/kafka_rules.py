@@ -6,6 +6,9 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from headrace.errors import TopicError
 from headrace.record import Headers
 from headrace.serdes.base import shortened
@@ -101,6 +104,19 @@ class TopicRules(NamedTuple):
             )
             return Refusal("timestamp out of range", why)
         return None
+
+    def takes_all(self, records: pa.RecordBatch, now_ms: int) -> bool:
+        """Whether the topic takes all of them: quickly told of most batches; of the others each has to be asked."""
+        if "headers" in records.schema.names:
+            return False
+        keys, values, times = (records.column(name) for name in ("key", "value", "timestamp"))
+        largest = sum(pc.max(pc.binary_length(column)).as_py() or 0 for column in (keys, values)) + _MOST_ADDED_BYTES
+        bounds = pc.min_max(times).as_py().values()
+        return (
+            (self.max_bytes is None or self.compressed or largest <= self.max_bytes)
+            and not (self.compacted and keys.null_count)
+            and all(self.nearest_ms(time_ms, now_ms) == time_ms for time_ms in bounds)
+        )
 
     def excess(self, record: Outgoing) -> int:
         """By how many bytes a record is too large."""

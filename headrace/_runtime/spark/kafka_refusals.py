@@ -10,6 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+import pyarrow as pa
+
 from headrace._core.dead_letters import letter_headers
 from headrace._core.failure import processing_error
 from headrace._core.metrics import Metrics
@@ -64,6 +66,10 @@ class Refusals:
         self._open: list[_Refused] = []
         letters = self._handlers.dead_letter_topic
         self.rules: Mapping[str, TopicRules] = cluster.rules({*topics, *([letters] if letters else [])})
+
+    def none_of(self, topic: str, records: pa.RecordBatch) -> bool:
+        """Whether it is clear at once that a topic takes all of them."""
+        return self.rules[topic].takes_all(records, self._now_ms)
 
     def of(self, record: Outgoing) -> Refusal | None:
         """Why a record cannot be written; `None` if it can."""

@@ -78,9 +78,10 @@ def outgoing(plan: Plan, outputs: list[Frame], refusals: Refusals) -> Iterator[O
     by_place = sorted(outputs, key=lambda frame: (frame.channel, frame.target))
     for (channel, target), group in groupby(by_place, key=lambda frame: (frame.channel, frame.target)):
         topic, rows = plan.topics[channel], _merged(list(group))
+        all_taken = refusals.none_of(topic, rows)
         for number, (key, value, timestamp_ms, headers) in enumerate(_records(rows)):
             record = Outgoing(topic, target, key, value, timestamp_ms, headers)
-            refusal = refusals.of(record)
+            refusal = None if all_taken else refusals.of(record)
             if refusal is None:
                 yield record
             else:
