@@ -54,15 +54,24 @@ def counted(topics):
     ]
 
 
-@pytest.mark.parametrize("guarantee", ["exactly_once_v2", pytest.param("at_least_once", marks=pytest.mark.slow)])
-def test_terminated_application_finishes_its_batch_and_the_next_goes_on_behind_it(topics, broker, tmp_path, guarantee):
-    """Without transactions a batch that was given up would be seen: what it wrote would be written again."""
+@pytest.mark.parametrize(
+    ("guarantee", "options"),
+    [
+        ("exactly_once_v2", []),
+        # Without transactions a batch that was given up would be seen: what it wrote would be written again.
+        pytest.param("at_least_once", [], marks=pytest.mark.slow),
+        pytest.param("exactly_once_v2", ["--until-caught-up"], marks=pytest.mark.slow),
+    ],
+)
+def test_terminated_application_finishes_its_batch_and_the_next_goes_on_behind_it(
+    topics, broker, tmp_path, guarantee, options
+):
     (tmp_path / "app.py").write_text(APP.replace("at_least_once", guarantee))
     topics.create("numbers", partitions=1)
     topics.produce("numbers", [hr.Record("a", number, number) for number in range(1, 7)])
     command = [*COMMAND, "run", "app.py", "--bootstrap-servers", broker.bootstrap_servers]
     with (tmp_path / "stderr").open("w") as stderr:
-        running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, text=True, cwd=tmp_path)
+        running = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=stderr, text=True, cwd=tmp_path)
         wait_for((tmp_path / "begun").exists, "a batch")
         running.send_signal(signal.SIGTERM)
         wait_for(lambda: "stopping after this batch" in (tmp_path / "stderr").read_text(), "a word about the signal")
