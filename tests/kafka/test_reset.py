@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 import headrace as hr
@@ -46,13 +48,13 @@ def test_notes_of_another_state_directory_stay(topics, broker):
     gone, kept = (Commits(cluster, "app", instance, start=1) for instance in ("gone", "kept"))
     for commits in (kept, gone):
         commits.take_over(1)
-        commits.write(0, 3, outgoing(commits._instance))
+        commits.write(0, 3, partial(outgoing, commits._instance))
     gone.forget()
     with pytest.raises(hr.StateError, match=r"'app' was reset at Kafka .*: this start ends without writing"):
-        gone.write(0, 4, outgoing("zombie"))
+        gone.write(0, 4, partial(outgoing, "zombie"))
     kept = Commits(cluster, "app", "kept", start=2)
     kept.take_over(1)
-    assert [kept.write(0, batch, outgoing(f"kept {batch}")) for batch in (3, 4)] == [False, True]
+    assert [kept.write(0, batch, partial(outgoing, f"kept {batch}")) for batch in (3, 4)] == [False, True]
     assert written(topics, kept) == ["kept", "gone", "kept 4"]
 
 

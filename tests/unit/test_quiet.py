@@ -46,6 +46,14 @@ BrokenPipeError: [Errno 32] Broken pipe
   require_minimum_pandas_version()
 /home/me/app.py:3: FutureWarning: mine
 """
+SOURCE_GONE = b"""\
+Traceback (most recent call last):
+  File "<frozen runpy>", line 198, in _run_module_as_main
+  File "/venv/lib/python3.11/site-packages/pyspark/sql/streaming/python_streaming_source_runner.py", line 265, in main
+    outfile.flush()
+  File "/usr/lib/python3.11/socket.py", line 723, in write
+BrokenPipeError: [Errno 32] Broken pipe
+"""
 DAEMON_FAILED = WORKER_GONE.replace(b"BrokenPipeError: [Errno 32] Broken pipe", b"MemoryError")
 
 
@@ -54,7 +62,7 @@ def shown(*pieces):
     return b"".join([*map(noise.feed, pieces), noise.flush()])
 
 
-@pytest.mark.parametrize("text", [STARTUP, WORKER, PANDAS, WORKER_GONE])
+@pytest.mark.parametrize("text", [STARTUP, WORKER, PANDAS, WORKER_GONE, SOURCE_GONE])
 def test_noise_is_dropped(text):
     assert shown(text) == b""
 
@@ -77,8 +85,9 @@ def test_an_unfinished_line_is_shown_when_asked_and_so_is_its_rest():
     assert parts == [b"", b"loading ", b"", b"50% ", b"done\nnext\n"]
 
 
-def test_the_traceback_of_a_worker_that_is_gone_in_the_middle_is_not_shown():
-    lines = WORKER_GONE.splitlines(keepends=True)
+@pytest.mark.parametrize("gone", [WORKER_GONE, SOURCE_GONE])
+def test_the_traceback_of_a_worker_that_is_gone_in_the_middle_is_not_shown(gone):
+    lines = gone.splitlines(keepends=True)
     assert [shown(*lines[:length]) for length in range(1, 4)] == [b"", b"", b""]
 
 

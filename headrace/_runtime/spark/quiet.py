@@ -24,6 +24,8 @@ _NOISE = re.compile(
 _STATEFUL_WORKER = re.compile(rb"(Starting )?Streaming TransformWithState\w* Python worker\b")
 _WARNED_CALL = b"  require_minimum_pandas_version()"
 _TRACE = b"Traceback (most recent call last):"
+# A frame of pyspark or of Python itself, not of the user or of a library.
+_SPARKS_FRAME = re.compile(rb'  File "(<frozen |[^"]*(/pyspark/|/lib/python3[^/]*/(?!site-packages/)))')
 _EXCEPTION = re.compile(rb"[\w.]+(:|$)")
 # An idle worker, told to stop while it was about to answer.
 _WORKER_GONE = re.compile(rb"(BrokenPipeError|ConnectionResetError|EOFError)\b")
@@ -56,7 +58,7 @@ class NoiseFilter:
     def flush(self) -> bytes:
         """A line not yet ended is shown, and so will be the rest of it.
 
-        The beginning of a traceback inside Spark's worker daemon stays held: a worker may be gone in the middle.
+        The beginning of a traceback in a Python process of Spark's stays held: it may be gone in the middle.
         """
         if not self._line:
             return b""
@@ -82,7 +84,7 @@ class NoiseFilter:
         return self._shown_trace(line) if self._trace or text == _TRACE else line
 
     def _shown_trace(self, line: bytes) -> bytes:
-        """Holds a traceback as long as it is inside Spark's worker daemon; drops that of a worker told to stop.
+        """Holds a traceback that begins in a Python process of Spark's; drops that of one told to stop.
 
         Several workers may be told at once: their tracebacks come line by line in turns. A worker may also be gone
         before it has said its exception: what follows is another's line, and half a traceback tells nobody anything.
@@ -91,16 +93,16 @@ class NoiseFilter:
         begins = line.rstrip(b"\r\n") == _TRACE
         self._traces += begins
         files = [part for part in self._trace if part.startswith(b'  File "')]
-        if begins or (line.startswith(b"  ") and files and b"/pyspark/daemon.py" in files[0]):
+        inside = bool(files) and bool(_SPARKS_FRAME.match(files[0]))
+        if begins or (inside and line.startswith(b"  ")):
             return b""
-        if files and all(b"/pyspark/" in part for part in files) and _WORKER_GONE.match(line):
+        if files and all(map(_SPARKS_FRAME.match, files)) and _WORKER_GONE.match(line):
             self._traces -= 1
             if not self._traces:
                 self._trace = []
             return b""
         held, self._trace, self._traces = self._trace, [], 0
-        in_daemon = bool(files) and b"/pyspark/daemon.py" in files[0]
-        return line if in_daemon and not _EXCEPTION.match(line) else b"".join(held)
+        return line if inside and not _EXCEPTION.match(line) else b"".join(held)
 
 
 def launch(settings: Mapping[str, str]) -> None:
