@@ -53,7 +53,7 @@ def queries():
     """Goldens dealt into queries of a bounded number of stages and one configuration.
 
     Each variation of a topology has stages of its own: those after the first only run with the slow tests, and so do
-    three of four queries.
+    seven of eight queries.
     """
     first, others, old_events, handling = [], [], [], []
     for topology_id in ids():
@@ -68,7 +68,7 @@ def queries():
         first += list(variations.values())[:1]
         others += list(variations.values())[1:]
     hands = dealt(first)
-    usual = hands[::4]
+    usual = hands[::8]
     rest = [*(hand for hand in hands if hand not in usual), *dealt(others)]
     return [
         *(pytest.param(chosen, id=named(chosen)) for chosen in (*usual, old_events, handling)),
@@ -123,8 +123,9 @@ def as_configured(golden):
     return not asks_for_old_events(golden) and not handles_errors(golden)
 
 
+@pytest.mark.slow
 @pytest.mark.spark
-@pytest.mark.parametrize("share", [0, *(pytest.param(share, marks=pytest.mark.slow) for share in range(1, 8))])
+@pytest.mark.parametrize("share", range(8))
 def test_spark_takes_records_of_several_topics_one_by_one_as_kafka_streams_does(spark, share):
     """One scenario of each id whose records, taken together, would be taken in another order; an eighth of the ids."""
     listed = [golden for query in queries() for golden in query.values[0] if as_configured(golden)]

@@ -54,13 +54,14 @@ def counted(topics):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("guarantee", "options"),
     [
         ("exactly_once_v2", []),
         # Without transactions a batch that was given up would be seen: what it wrote would be written again.
-        pytest.param("at_least_once", [], marks=pytest.mark.slow),
-        pytest.param("exactly_once_v2", ["--until-caught-up"], marks=pytest.mark.slow),
+        ("at_least_once", []),
+        ("exactly_once_v2", ["--until-caught-up"]),
     ],
 )
 def test_terminated_application_finishes_its_batch_and_the_next_goes_on_behind_it(

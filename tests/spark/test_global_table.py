@@ -54,6 +54,7 @@ def runtime(spark, tmp_path):
     return runtime
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_all_tasks_have_all_rows_before_the_first_record_in_batches_of_any_size_and_after_restarts(runtime):
     runtime.topics.produce("in", records(first=10))

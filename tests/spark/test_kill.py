@@ -126,7 +126,8 @@ def of_each_key(records):
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("kills", [1, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("kills", [20])
 def test_killed_chain_of_joins_and_aggregates_writes_what_the_driver_writes(tmp_path, kills):
     seed = random.randrange(10**6)
     print(f"seed {seed}")
@@ -177,7 +178,8 @@ def with_ticks(records, task):
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("kills", [1, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("kills", [3])
 def test_punctuation_on_a_grid_fires_every_boundary_once_and_in_place_whatever_is_killed(tmp_path, kills):
     seed = random.randrange(10**6)
     print(f"seed {seed}")

@@ -131,6 +131,7 @@ def test_replicas_may_vanish_at_any_time(runtime):
     assert sorted(counts) == [("ant", 1), ("ant", 2), ("ant", 3), ("bee", 1), ("bee", 2), ("bee", 3)]
 
 
+@pytest.mark.slow
 def test_runs_on_spark_connect(tmp_path):
     code = f"""
         from pathlib import Path
