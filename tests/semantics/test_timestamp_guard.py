@@ -195,7 +195,7 @@ def test_plan_fails_like_the_driver():
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("build", [counts, plain])
+@pytest.mark.parametrize("build", [counts, pytest.param(plain, marks=pytest.mark.slow)])
 def test_on_spark_the_clock_of_the_batch_judges(spark, tmp_path, build):
     runtime = SparkRuntime(spark, tmp_path, partitions=2)
     topology = build()

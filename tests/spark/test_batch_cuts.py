@@ -28,7 +28,8 @@ def run(spark, records, limit):
         }
 
 
-@settings(max_examples=2)
+@pytest.mark.slow
+@settings(max_examples=5)
 @given(records=RECORDS, limit=st.integers(1, 9))
 def test_cuts_into_micro_batches_do_not_change_any_output_topic(spark, records, limit):
     assert run(spark, records, limit) == run(spark, records, 10_000)

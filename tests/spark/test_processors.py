@@ -81,6 +81,7 @@ def test_clock_of_a_batch_fires_what_is_due_and_catching_up_ends(runtime):
     assert sorted(found) == [("0_0", 1, 10), ("0_0", 2, 45), ("0_1", 1, 10), ("0_1", 2, 45)]
 
 
+@pytest.mark.slow
 def test_fields_last_over_batches_and_calls_and_end_with_the_run(runtime):
     topology = ticking(timedelta(days=1))
     counts = []
@@ -128,6 +129,7 @@ def test_field_left_out_is_made_when_it_is_needed(runtime):
     assert outputs["out"] == [Record("k", "v", timestamp_ms) for timestamp_ms in range(3)]
 
 
+@pytest.mark.slow
 def test_catching_up_ends_although_the_clock_feeds_an_input_topic(runtime):
     builder = hr.StreamsBuilder()
     ticks = builder.stream("loop").filter(lambda key, value: False).process(lambda: Ticking(timedelta(milliseconds=1)))

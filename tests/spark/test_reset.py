@@ -69,6 +69,7 @@ def check_everything_is_processed_again(spark, topics, app, config):
     return done.stdout
 
 
+@pytest.mark.slow
 def test_reset_application_on_embedded_topics_processes_everything_again(spark, tmp_path):
     places = {name: str(tmp_path / name) for name in ("topics_dir", "state_dir", "local_dir")}
     app = tmp_path / "app.py"

@@ -72,6 +72,7 @@ EXPECTED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_every_kind_can_be_read_while_the_application_runs_and_after_it_stopped(spark, tmp_path):
     runtime = SparkRuntime(spark, tmp_path, partitions=3)

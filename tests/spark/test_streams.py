@@ -99,6 +99,7 @@ def test_records_produced_while_it_runs_are_each_counted_once_and_in_order(runti
     assert found == {"k0": list(range(300)), "k3": list(range(300))}
 
 
+@pytest.mark.slow
 def test_metrics_count_every_record_once_over_restarts(runtime):
     topology = word_letters()
     runtime.produce(topology, lines("ant bee", "ant"))
@@ -119,6 +120,7 @@ def test_session_settings_of_the_user_are_left_as_they_were(runtime):
     assert dict(runtime.spark.conf.getAll) == before
 
 
+@pytest.mark.slow
 def test_replicas_may_vanish_at_any_time(runtime):
     import shutil
 

@@ -28,6 +28,7 @@ def topology():
     return builder.build()
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_bounces_between_both_forms_go_on_with_the_same_state(spark, tmp_path):
     runtime = SparkRuntime(spark, tmp_path)
