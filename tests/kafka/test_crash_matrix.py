@@ -141,6 +141,7 @@ def matrix(topics, broker, tmp_path):
         print("; ".join(one.app.events))
 
 
+@pytest.mark.slow
 def test_consumers_see_nothing_of_a_killed_broker_and_driver(matrix):
     settings = {"masters": ["local[2,4]"], "outages_s": [0, 1]}
     matrix(records=3_000, batches=3, **settings).round("broker", "driver")

@@ -46,7 +46,8 @@ def samples():
             variations[topology_id] = [golden for golden in found if golden.params == found[0].params]
     usual = [golden for topology_id in USUAL for golden in variations.pop(topology_id)]
     return [
-        pytest.param(usual, id="usual"),
+        pytest.param(usual[::3], id="a few"),
+        pytest.param(usual, id="usual", marks=pytest.mark.slow),
         *(pytest.param(hand, id=named(hand), marks=pytest.mark.slow) for hand in dealt(variations.values())),
     ]
 

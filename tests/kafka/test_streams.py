@@ -165,6 +165,7 @@ topology = builder.build()
 """
 
 
+@pytest.mark.slow
 def test_command_line_runs_an_application_on_kafka(topics, broker, tmp_path):
     (tmp_path / "app.py").write_text(APP)
 

@@ -190,6 +190,7 @@ def test_batch_form_is_not_used_and_counts_are_the_same(tmp_path):
 
 
 @pytest.mark.spark
+@pytest.mark.slow
 def test_on_spark_silence_is_noticed_without_records(spark, tmp_path):
     runtime = SparkRuntime(spark, tmp_path, partitions=2)
     topology = suppressed("tumbling")
