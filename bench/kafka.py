@@ -88,7 +88,7 @@ def _run(
             contenders = [Contender(one.name, one) for one in timed]
             alternate(contenders, 1 if quick else 2)
         finally:
-            broker.stop()
+            broker.kill()
     table(f"{case}, exactly once", contenders)
     cpu_us = {one.name: round(statistics.median(one.cpu_us), 1) for one in timed}
     print(f"  processor time per record, without the broker's, in microseconds: {cpu_us}")
