@@ -12,7 +12,7 @@ from tests.support.plan_runner import PlanRunner
 FAST_START = {
     "spark.master": "local[2]",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-    # Hadoop starts a process for every file it writes; these are half of them.
+    # Hadoop starts a process for every file it writes, and checksums are files of their own.
     "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
 }
 

@@ -42,7 +42,7 @@ def ran():
     manifests.save(CONFIG, manifest)
     (STATE / "checkpoint" / "state").mkdir(parents=True)
     (STATE / "checkpoint" / "state" / "1.delta").touch()
-    for name in ("counters.json", "counters.17.new", "alarm.json"):
+    for name in ("counters.json", "counters.17.new", "alarm.json", "finish", "finish.17.new", "headrace.17.new"):
         (STATE / name).touch()
     replicas_of(manifest.instance, "local").mkdir(parents=True)
     return manifest

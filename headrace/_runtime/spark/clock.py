@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
+
+from headrace._runtime.spark.files import put_whole
 
 Clock = Callable[[], int]
 
@@ -24,9 +25,7 @@ class AlarmFile:
         self._path = Path(state_dir) / "alarm.json"
 
     def set(self, due_ms: int | None) -> None:
-        replacement = self._path.with_suffix(f".{os.getpid()}.new")
-        replacement.write_bytes(msgspec.json.encode(due_ms))
-        replacement.replace(self._path)
+        put_whole(self._path, msgspec.json.encode(due_ms))
 
     def rings(self, now_ms: int) -> bool:
         try:

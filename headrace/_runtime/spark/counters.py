@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import msgspec
 
 from headrace._core.metrics import Counts, total
+from headrace._runtime.spark.files import put_whole
 
 
 class _Saved(msgspec.Struct):
@@ -25,9 +25,7 @@ class CounterFile:
         saved = self._read()
         if batch <= saved.batch:
             return
-        replacement = self._path.with_suffix(f".{os.getpid()}.new")
-        replacement.write_bytes(msgspec.json.encode(_Saved(batch, total([saved.counts, counts]))))
-        replacement.replace(self._path)
+        put_whole(self._path, msgspec.json.encode(_Saved(batch, total([saved.counts, counts]))))
 
     def read(self) -> Counts:
         return self._read().counts

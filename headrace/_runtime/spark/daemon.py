@@ -1,6 +1,6 @@
 """Spark's daemon of Python workers, with what all of them need imported before it forks the first.
 
-Each worker of a new session would otherwise spend the better part of a second on the same imports.
+Each worker of a new session would otherwise do the same imports for itself.
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
+
+from headrace._runtime.spark.files import put_whole
 
 
 class FinishFile:
@@ -13,9 +14,7 @@ class FinishFile:
         self._path = Path(state_dir) / "finish"
 
     def ask(self, run: str) -> None:
-        replacement = self._path.with_suffix(f".{os.getpid()}.new")
-        replacement.write_text(run)
-        replacement.replace(self._path)
+        put_whole(self._path, run.encode())
 
     def asks(self, run: str) -> bool:
         try:

@@ -9,6 +9,7 @@ import msgspec
 
 from headrace._graph.stores import Store
 from headrace._runtime.defaults import Defaults
+from headrace._runtime.spark.files import put_whole
 from headrace._runtime.spark.plan import Plan, Stage
 from headrace._runtime.spark.presence import LOCK_FILE
 from headrace.config import StreamsConfig
@@ -108,9 +109,7 @@ def next_start(manifest: Manifest, stages: tuple[SavedStage, ...], first_offsets
 def save(config: StreamsConfig, manifest: Manifest) -> None:
     config.state_dir.mkdir(parents=True, exist_ok=True)
     path = config.state_dir / MANIFEST_FILE
-    replacement: Path = path.with_suffix(".new")
-    replacement.write_bytes(msgspec.json.format(msgspec.json.encode(manifest)))
-    replacement.replace(path)
+    put_whole(path, msgspec.json.format(msgspec.json.encode(manifest)))
 
 
 def layout(plan: Plan, config: StreamsConfig) -> tuple[SavedStage, ...]:

@@ -17,7 +17,12 @@ from headrace.config import StreamsConfig
 
 # What a run writes into its state directory; whatever else lies there is somebody's own.
 _CHECKPOINT, _DISCARDED = "checkpoint", "checkpoint.discarded"
-_FILES = ("counters.json", "counters.*.new", "alarm.json", "alarm.*.new", "headrace.new")
+_FILES = (
+    "counters.json",
+    "alarm.json",
+    "finish",
+    *(f"{name}.*.new" for name in ("counters", "alarm", "finish", "headrace")),
+)
 _OWN = (_CHECKPOINT, _DISCARDED, *_FILES, MANIFEST_FILE, LOCK_FILE)
 
 
