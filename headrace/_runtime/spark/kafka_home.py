@@ -122,9 +122,7 @@ class KafkaHome:
             expected = sum(other == topic for other, _ in places)
             if known.get(topic) != expected:
                 found = f"has {known[topic]} partitions" if topic in known else "is gone"
-                message = (
-                    f"Topic {topic!r} {found}; it had {expected} when this run began. Start the application again."
-                )
+                message = f"Topic {topic!r} {found}; it had {expected} when this run of the application began."
                 raise NewPartitionsError(message)
         self._looked_s = time.monotonic()
 
