@@ -104,7 +104,7 @@ class WorkerMemory:
 def _private_mb(status: Path) -> float:
     """Private pages only: those of the replica's file are shared with the page cache and given back on demand."""
     try:
-        if "pyspark.daemon" not in status.with_name("cmdline").read_text():
+        if "spark.daemon" not in status.with_name("cmdline").read_text():
             return 0.0
         lines = status.read_text().splitlines()
     except OSError:

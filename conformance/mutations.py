@@ -97,7 +97,7 @@ MUTATIONS = (
     Mutation(
         "records without a key do not pass a repartition",
         "_core/operators/null_key_filter.py",
-        "if record.key is None:",
+        "if key is None:",
         "if False:",
     ),
     Mutation(

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from headrace._core.chunk import Chunk, after, merged_batches
 from headrace._core.columnar.batch import of_records
-from headrace._core.columnar.compile import Form
-from headrace._core.columnar.failing import RowError
+from headrace._core.columnar.compile import SourceForm
+from headrace._core.columnar.failing import RowError, UndecodableError
 from headrace._core.columnar.stream_join import StreamJoinForm
 from headrace._core.context import TaskContext
 from headrace._core.decoding import Decoder, Stretch
@@ -47,7 +47,7 @@ class Task:
         context: TaskContext,
         operators: Sequence[Operator],
         decoder: Decoder,
-        forms: Mapping[str, Form],
+        forms: Mapping[str, SourceForm],
         tables: GlobalTables,
         joins: Mapping[str, StreamJoinForm],
         processors: Callable[[], Processors] | None = None,
@@ -128,7 +128,7 @@ class Task:
                 handed_out = done
                 yield
 
-    def _form_for(self, chunks: Sequence[Chunk]) -> Form | None:
+    def _form_for(self, chunks: Sequence[Chunk]) -> SourceForm | None:
         """The batch form, if all input comes the one way that has it: batches of two ways cannot interleave."""
         topic = chunks[0].topic
         if any(chunk.topic != topic for chunk in chunks) or not self._is_plain(chunks):
@@ -152,15 +152,18 @@ class Task:
             for chunk in chunks
         )
 
-    def _process_columns(self, form: Form, chunks: Sequence[Chunk]) -> Iterator[None]:
+    def _process_columns(self, form: SourceForm, chunks: Sequence[Chunk]) -> Iterator[None]:
         self.context.topic = chunks[0].topic
         source = self._decoder.sources[self.context.topic]
-        order, batches = merged_batches(chunks, self._decoder.valid_batch)
+        order, batches = merged_batches(chunks, _loaded if form.decodes else self._decoder.valid_batch)
         first = begun = self.context.append(order)
         for records in batches:
+            try:
+                with self._told():
+                    form.run(of_records(records, first))
+            except UndecodableError:
+                break
             self.context.metrics.add(source.name, "records_in", records.num_rows)
-            with self._told():
-                form(of_records(records, first))
             first += records.num_rows
             yield
         rest = after(chunks, first - begun)
@@ -221,6 +224,10 @@ class Task:
                 processors.punctuate(PunctuationType.STREAM_TIME)
 
 
-def _sided(chunk: Chunk, is_left: bool) -> pa.RecordBatch:
+def _loaded(chunk: Chunk) -> pa.RecordBatch:
     assert chunk.load_batch is not None
-    return chunk.load_batch().append_column(_IS_LEFT, pa.repeat(is_left, chunk.rows))
+    return chunk.load_batch()
+
+
+def _sided(chunk: Chunk, is_left: bool) -> pa.RecordBatch:
+    return _loaded(chunk).append_column(_IS_LEFT, pa.repeat(is_left, chunk.rows))

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from headrace._core import operators as ops
-from headrace._core.columnar.compile import Stores, columnar_forms
+from headrace._core.columnar.compile import Kept, columnar_forms
 from headrace._core.columnar.join_forms import join_forms
 from headrace._core.context import Collector, TaskContext
 from headrace._core.decoding import Decoder
@@ -119,8 +119,7 @@ class TaskBlueprint:
         forms, joins = {}, {}
         if columnar and not self.has_processors:
             handlers = self.defaults.error_handlers
-            user_functions = not handlers.skip_results
-            forms = columnar_forms(sources, Stores(typed, context.tables), user_functions=user_functions)
+            forms = columnar_forms(sources, Kept(typed, context.tables, calls=not handlers.skip_results))
             joins = join_forms(sources, typed) if handlers.all_fail else {}
         processors: Callable[[], Processors] | None = None
         if self.has_processors:

@@ -12,7 +12,7 @@ from headrace.errors import SerdeError
 T = TypeVar("T")
 
 # What a ready serde says or does about its own format only.
-_SHORTCUTS = ("canonical", "serialize", "deserialize_many", "accepts_all")
+_SHORTCUTS = ("canonical", "plain", "serialize", "serialize_many", "deserialize_many", "accepts_all")
 
 
 class Serde(Generic[T]):
@@ -24,6 +24,9 @@ class Serde(Generic[T]):
 
     canonical: bool = False
     """Whether every value has one form in bytes, so that bytes read and written again are the same bytes."""
+
+    plain: type | None = None
+    """The type of values that never change and need no check of their own before `serialize_many`, if there is one."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         """A subclass with a format of its own inherits no shortcut around it."""
@@ -59,6 +62,10 @@ class Serde(Generic[T]):
         except Exception as error:
             message = f"{self!r} cannot deserialize {len(data)} bytes starting {shortened(bytes(data[:24]))}: {error}"
             raise _kind(error)(message) from error
+
+    def serialize_many(self, values: Sequence[T | None]) -> pa.Array:
+        """`serialize` for many values, as a binary column."""
+        return pa.array([self.serialize(value) for value in values], pa.binary())
 
     def deserialize_many(self, column: Sequence[bytes | None]) -> Sequence[T | None]:
         """`deserialize` for a whole column, cheaper than one call per value."""

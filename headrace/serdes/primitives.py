@@ -22,10 +22,16 @@ class String(Serde[str]):
     """
 
     canonical = True
+    plain = str
 
     def serialize(self, value: str | None) -> bytes | None:
         """The bytes of a text; `None` stays `None`."""
-        return value.encode() if type(value) is str else super().serialize(value)
+        try:
+            if type(value) is str:
+                return value.encode()
+        except UnicodeEncodeError:
+            pass  # half of a surrogate pair: the slow way says so
+        return super().serialize(value)
 
     def _to_bytes(self, value: str) -> bytes:
         if not isinstance(value, str):
@@ -35,6 +41,10 @@ class String(Serde[str]):
 
     def _from_bytes(self, data: bytes) -> str:
         return data.decode()
+
+    def serialize_many(self, values: Sequence[str | None]) -> pa.Array:
+        """`serialize` for many texts."""
+        return pa.array(values, pa.string()).cast(pa.binary())
 
     def deserialize_many(self, column: Sequence[bytes | None]) -> Sequence[str | None]:
         """`deserialize` for a whole column."""
@@ -56,6 +66,7 @@ class Bytes(Serde[bytes]):
     """Bytes as they are."""
 
     canonical = True
+    plain = bytes
 
     def _to_bytes(self, value: bytes) -> bytes:
         if not isinstance(value, bytes | bytearray | memoryview):
@@ -75,6 +86,7 @@ class _Packed(Serde[int]):
     """A whole number in a fixed number of big-endian bytes."""
 
     canonical = True
+    plain = int
     _format: ClassVar[struct.Struct]
 
     def serialize(self, value: int | None) -> bytes | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -16,7 +15,6 @@ from headrace._core.chunk import Chunk
 from headrace._core.columnar import join_rows, kept_records, stream_join
 from headrace._core.metrics import Metrics
 from headrace._core.order import Order
-from headrace._graph.configured import configured
 from headrace._graph.stores import Window
 from headrace._runtime.assemble import blueprints
 from headrace._runtime.spark import frames
@@ -24,65 +22,8 @@ from headrace._runtime.spark.collector import FrameCollector
 from headrace._runtime.spark.plan import make_plan
 from headrace._state.memory import MemoryStore
 from headrace._state.overlay import OverlayStore
+from tests.support.columnar import KEYS, records, run
 from tests.support.dose import examples
-
-KEYS = {
-    "string": (serdes.String(), st.sampled_from(["a", "b", "ü", ""])),
-    "long": (serdes.Long(), st.integers(-2, 2)),
-    "bytes": (serdes.Bytes(), st.binary(max_size=2)),
-}
-
-
-def records(keys):
-    return st.lists(
-        st.tuples(
-            st.none() | keys,
-            st.none() | st.integers(0, 3),
-            st.integers(0, 40) | st.sampled_from([2**62, 2**61]),
-            st.sampled_from([(), (("h", b"1"),)]),
-        ),
-        max_size=30,
-    )
-
-
-def run(topology, chunks, key_serde, *, columnar, **settings):
-    config = hr.StreamsConfig(application_id="t", topics_dir="unused", **settings)
-    graph = configured(topology._graph, config)
-    plan = make_plan(graph, config, dict.fromkeys(graph.source_topics, 4), spark_partitions=1, instance="i", epoch=1)
-    (blueprint,) = blueprints(graph, config)
-    metrics, collector = Metrics(), FrameCollector(plan, 0, 0, 0)
-    stores = {name: OverlayStore(MemoryStore()) for name in blueprint.stores}
-    task = blueprint.make_task(0, stores, collector, metrics, plan.places, columnar=columnar)
-    collector.context = task.context
-    written = []
-    offset = 0
-    for batch in chunks:
-        parts = []
-        topic, *batch_parts = batch if isinstance(batch[0], str) else ("in", *batch)
-        for source, part in enumerate(batch_parts):
-            columns = frames.from_columns(
-                [key_serde.serialize(key) for key, *_ in part],
-                [serdes.Json().serialize(value) for _, value, *_ in part],
-                [timestamp_ms for _, _, timestamp_ms, _ in part],
-                [headers for *_, headers in part],
-            )
-            order = Order.of_partition(source, offset, np.array([t for _, _, t, _ in part], np.int64))
-            times = np.array([t for _, _, t, _ in part], np.int64)
-            parts.append(Chunk(topic, order, times, lambda c=columns: frames.to_columns(c), lambda c=columns: c))
-            offset += len(part)
-        for _ in task.process(parts):
-            written += collector.drain()
-        written += collector.finish()
-    assert bool(task._forms) is columnar
-    outputs = {}
-    for frame in written:
-        rows = frames.decode(frame.payload).to_pylist()
-        outputs.setdefault((frame.channel, frame.target), []).extend([{"headers": None} | row for row in rows])
-    contents = {
-        name: list(blueprint.defaults.view(graph, name, [store]).all()) if name in graph.stores else store.changes
-        for name, store in stores.items()
-    }
-    return outputs, contents, metrics.drain()
 
 
 @pytest.mark.parametrize("kind", KEYS)

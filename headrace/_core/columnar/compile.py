@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 from headrace._core import operators as ops
 from headrace._core.columnar.batch import Batch
 from headrace._core.columnar.count import CountForm
+from headrace._core.columnar.functions import Cursor, FunctionsForm, Gathered
 from headrace._core.columnar.stream_table_join import StreamTableJoinForm
 from headrace._core.columnar.table_aggregate import TableAggregateForm
 from headrace._core.columnar.table_group_by import TableGroupByForm
@@ -16,64 +17,75 @@ from headrace._core.columnar.table_store import TableStoreForm
 from headrace._core.columnar.window_close import WindowCloseForm
 from headrace._core.columnar.window_count import WindowCountForm
 from headrace._core.operator import Operator
+from headrace._core.operators.function_operator import FunctionOperator, Take, to_all
 from headrace._state.stores import TimestampedKeyValueStore
 from headrace.serdes import Json, Long, Serde, Windowed
 from headrace.windowing import TimeWindows
 
 Form = Callable[[Batch], None]
 
-_CALLING = (ops.StreamTableJoin, ops.TableGroupBy, ops.TableAggregate)  # functions of the user's, in their forms
+
+class Presence(Serde[Any]):
+    """Only whether there is a value: all that is asked of those that are counted."""
+
+    def _to_bytes(self, value: Any) -> bytes:  # noqa: ARG002
+        return b""
 
 
-class Stores(NamedTuple):
-    """What a task keeps: its stores, and the rows of tables that are looked up, by name."""
+class Kept(NamedTuple):
+    """What a task keeps: its stores, and the rows of tables that are looked up, by name.
 
-    kept: Mapping[str, Any]
+    Where an error handler may drop single records, no form `calls` functions of the user's: a batch form drops none.
+    """
+
+    stores: Mapping[str, Any]
     tables: Mapping[str, Any]
+    calls: bool = True
 
 
 class Layout(NamedTuple):
     """The serdes whose bytes a batch holds; `tumbling` if they are counts in such windows.
 
-    Values as written by their serde need not be canonical: writing them again would give the same bytes.
+    Bytes `as_written` by their serdes need not be canonical: writing them again would give the same bytes, though
+    reading them may not give the value that was written.
     """
 
     key_serde: Serde[Any]
     value_serde: Serde[Any]
     tumbling: TimeWindows | None = None
-    values_as_written: bool = False
+    as_written: bool = False
 
 
-def columnar_forms(
-    sources: Mapping[str, ops.Source], stores: Stores, *, user_functions: bool = True
-) -> dict[str, Form]:
-    """The batch form of what follows each topic's source, where there is one.
+class SourceForm(NamedTuple):
+    """The batch form of what follows a source; if it `decodes`, it finds out itself what cannot be decoded."""
 
-    Without `user_functions` only where none is called: an error handler drops single records, a batch form none.
-    """
-    forms: dict[str, Form] = {}
+    run: Form
+    decodes: bool
+
+
+def columnar_forms(sources: Mapping[str, ops.Source], kept: Kept) -> dict[str, SourceForm]:
+    """The batch form of what follows each topic's source, where there is one."""
+    forms: dict[str, SourceForm] = {}
     for topic, source in sources.items():
-        if not user_functions and any(isinstance(operator, _CALLING) for operator in _behind(source)):
-            continue
-        written: list[str] = []
-        form = _children(source, Layout(source.key_serde, source.value_serde), stores, written)
-        # Two ways to one topic interleave record by record, which batches cannot do.
+        reached: list[str] = []
+        form = _children(source, Layout(source.key_serde, source.value_serde), kept, reached)
+        # What is reached two ways gets records interleaved, which batches cannot do.
         if (
             form is not None
             and source.children
-            and len(set(written)) == len(written)
-            and not _sees_itself(source, stores)
+            and len(set(reached)) == len(reached)
+            and not _sees_itself(source, kept)
         ):
-            forms[topic] = form
+            forms[topic] = SourceForm(form, isinstance(form, FunctionsForm))
     return forms
 
 
-def _sees_itself(source: Operator, stores: Stores) -> bool:
+def _sees_itself(source: Operator, kept: Kept) -> bool:
     """Whether rows are looked up that the same records change: each would have to see those before it, and no more."""
     behind = _behind(source)
-    looked_up = [stores.tables[join.table_name] for join in behind if isinstance(join, ops.StreamTableJoin)]
+    looked_up = [kept.tables[join.table_name] for join in behind if isinstance(join, ops.StreamTableJoin)]
     changed = [
-        stores.kept[writer.store_name]
+        kept.stores[writer.store_name]
         for writer in behind
         if isinstance(writer, ops.TableSource | ops.StreamCount | ops.TableAggregate) and writer.store_name is not None
     ]
@@ -88,8 +100,11 @@ def _behind(source: Operator) -> list[Operator]:
     return behind
 
 
-def _children(operator: Operator, layout: Layout, stores: Stores, written: list[str]) -> Form | None:
-    found = [_form(child, layout, stores, written) for child in operator.children]
+def _children(operator: Operator, layout: Layout, kept: Kept, reached: list[str]) -> Form | None:
+    functions = [child for child in operator.children if _takes_values(child, layout)]
+    found = [_form(child, layout, kept, reached) for child in operator.children if child not in functions]
+    if functions:
+        found.append(_functions(functions, layout, kept, reached))
     forms = [form for form in found if form is not None]
     if len(forms) < len(found):
         return None
@@ -103,38 +118,81 @@ def _children(operator: Operator, layout: Layout, stores: Stores, written: list[
     return all_of_them
 
 
-def _form(operator: Operator, layout: Layout, stores: Stores, written: list[str]) -> Form | None:
+def _takes_values(operator: Operator, layout: Layout) -> bool:
+    """Whether an operator needs keys and values themselves, not their bytes."""
+    if isinstance(operator, ops.Sink):
+        return not _written_alike(operator, layout)
+    return isinstance(operator, FunctionOperator) and not isinstance(operator, ops.PassThrough)
+
+
+def _functions(operators: Sequence[Operator], layout: Layout, kept: Kept, reached: list[str]) -> Form | None:
+    """One form for functions that get the same records, so that each record goes all ways before the next."""
+    if layout.as_written or not kept.calls:
+        return None
+    cursor, ends = Cursor(), list[Gathered]()
+    takes = [_bound(operator, kept, reached, cursor, ends) for operator in operators]
+    bound = [take for take in takes if take is not None]
+    if len(bound) < len(takes):
+        return None
+    return FunctionsForm(layout.key_serde, layout.value_serde, cursor, to_all(bound), ends)
+
+
+def _bound(operator: Operator, kept: Kept, reached: list[str], cursor: Cursor, ends: list[Gathered]) -> Take | None:
+    if isinstance(operator, FunctionOperator):
+        reached.append(operator.name)
+        takes = [_bound(child, kept, reached, cursor, ends) for child in operator.children]
+        bound = [take for take in takes if take is not None]
+        return operator.bound(bound) if len(bound) == len(takes) else None
+    match operator:
+        case ops.Sink():
+            serdes = operator.key_serde, operator.value_serde
+        case ops.StreamCount():
+            serdes = kept.stores[operator.store_name].key_serde, Presence()
+        case ops.TimeWindowCount():
+            serdes = kept.stores[operator.settings.store].key_serde, Presence()
+        case _:
+            return None
+    form = _form(operator, Layout(*serdes, as_written=True), kept, reached)
+    if form is None:
+        return None
+    ends.append(Gathered(operator.name, *serdes, cursor, form))
+    return ends[-1].bound(())
+
+
+def _form(operator: Operator, layout: Layout, kept: Kept, reached: list[str]) -> Form | None:
+    reached.append(operator.name)
     match operator:
         case ops.PassThrough() | ops.TableToStream():
-            return _children(operator, layout, stores, written)
+            return _children(operator, layout, kept, reached)
         case ops.StreamCount():
-            return _count(operator, layout, stores, written)
+            return _count(operator, layout, kept, reached)
         case ops.TimeWindowCount():
-            return _window_count(operator, layout, stores, written)
+            return _window_count(operator, layout, kept, reached)
         case ops.TableSource():
-            return _table(operator, layout, stores, written)
-        case ops.StreamTableJoin():
-            return _joined(operator, layout, stores, written)
-        case ops.TableAggregate():
-            return _table_aggregate(operator, layout, stores, written)
+            return _table(operator, layout, kept, reached)
+        case ops.StreamTableJoin() if kept.calls:
+            return _joined(operator, layout, kept, reached)
+        case ops.TableAggregate() if kept.calls:
+            return _table_aggregate(operator, layout, kept, reached)
         case ops.TableSuppress():
-            return _final_counts(operator, layout, stores, written)
-        case ops.Sink():
-            return _sink(operator, layout, written)
+            return _final_counts(operator, layout, kept, reached)
+        case ops.Sink() if _written_alike(operator, layout):
+            reached.append(_topic(operator))
+            return partial(_send, operator)
     return None
 
 
-def _count(operator: ops.StreamCount, layout: Layout, stores: Stores, written: list[str]) -> Form | None:
-    forward = _children(operator, Layout(layout.key_serde, Long()), stores, written)
-    store = stores.kept[operator.store_name]
+def _count(operator: ops.StreamCount, layout: Layout, kept: Kept, reached: list[str]) -> Form | None:
+    forward = _children(operator, Layout(layout.key_serde, Long()), kept, reached)
+    store = kept.stores[operator.store_name]
     if forward is None or not layout.key_serde.canonical or layout.key_serde != store.key_serde:
         return None
     return CountForm(operator, store.contents, forward)
 
 
-def _window_count(operator: ops.TimeWindowCount, layout: Layout, stores: Stores, written: list[str]) -> Form | None:
+def _window_count(operator: ops.TimeWindowCount, layout: Layout, kept: Kept, reached: list[str]) -> Form | None:
     windows, settings = operator.windows, operator.settings
-    store = stores.kept[settings.store]
+    store = kept.stores[settings.store]
     if not isinstance(windows, TimeWindows) or windows.advance_ms < windows.size_ms:
         return None
     if settings.late_sink or settings.open_windows or settings.idle:
@@ -142,22 +200,22 @@ def _window_count(operator: ops.TimeWindowCount, layout: Layout, stores: Stores,
     if not layout.key_serde.canonical or layout.key_serde != store.key_serde:
         return None
     counted = Layout(Windowed(layout.key_serde, windows.size_ms), Long(), windows)
-    forward = _children(operator, counted, stores, written)
+    forward = _children(operator, counted, kept, reached)
     return None if forward is None else WindowCountForm(operator, windows, store, forward)
 
 
-def _final_counts(operator: ops.TableSuppress, layout: Layout, stores: Stores, written: list[str]) -> Form | None:
-    settings, buffer = operator.settings, stores.kept[operator.settings.store]
+def _final_counts(operator: ops.TableSuppress, layout: Layout, kept: Kept, reached: list[str]) -> Form | None:
+    settings, buffer = operator.settings, kept.stores[operator.settings.store]
     if layout.tumbling is None or not settings.until_window_closes or settings.buffer.is_limited:
         return None
     if (layout.key_serde, layout.value_serde) != (buffer.key_serde, buffer.value_serde):
         return None
-    forward = _children(operator, layout, stores, written)
+    forward = _children(operator, layout, kept, reached)
     return None if forward is None else WindowCloseForm(operator, buffer, layout.tumbling.size_ms, forward)
 
 
-def _table(operator: ops.TableSource, layout: Layout, stores: Stores, written: list[str]) -> Form | None:
-    store = None if operator.store_name is None else stores.kept[operator.store_name]
+def _table(operator: ops.TableSource, layout: Layout, kept: Kept, reached: list[str]) -> Form | None:
+    store = None if operator.store_name is None else kept.stores[operator.store_name]
     if store is None or not layout.key_serde.canonical:
         return None
     if (layout.key_serde, layout.value_serde) != (store.key_serde, store.value_serde):
@@ -166,41 +224,43 @@ def _table(operator: ops.TableSource, layout: Layout, stores: Stores, written: l
     repeatable = isinstance(layout.value_serde, Json) and layout.value_serde.repeatable
     if not (layout.value_serde.canonical or repeatable):
         return None
-    return _grouped_table(operator, store, written) if operator.children else TableStoreForm(operator, store)
+    if not operator.children:
+        return TableStoreForm(operator, store)
+    return _grouped_table(operator, store, reached) if kept.calls else None
 
 
-def _joined(operator: ops.StreamTableJoin, layout: Layout, stores: Stores, written: list[str]) -> Form | None:
+def _joined(operator: ops.StreamTableJoin, layout: Layout, kept: Kept, reached: list[str]) -> Form | None:
     """A join whose results are only written, once: the joiner then sees records in order."""
     match operator.children:
         case (ops.Sink() as sink,):
             pass
         case _:
             return None
-    rows = stores.tables[operator.table_name]
+    rows = kept.tables[operator.table_name]
     if type(operator) is not ops.StreamTableJoin or not isinstance(rows, TimestampedKeyValueStore):
         return None
     same_keys = layout.key_serde == rows.key_serde == sink.key_serde
     if not same_keys or not layout.key_serde.canonical:
         return None
-    written.append(sink.topic)
+    reached.append(_topic(sink))
     return StreamTableJoinForm(operator, rows, layout.value_serde, sink, partial(_send, sink))
 
 
-def _grouped_table(operator: ops.TableSource, store: Any, written: list[str]) -> Form | None:
+def _grouped_table(operator: ops.TableSource, store: Any, reached: list[str]) -> Form | None:
     """A table that is only grouped, and only once: user functions then see its changes in order."""
     match operator.children:
         case (ops.TableGroupBy(children=(ops.Sink() as sink,)) as group_by,) if operator.send_old_values:
-            written.append(sink.topic)
+            reached.append(_topic(sink))
             return TableGroupByForm(operator, group_by, sink, store, partial(_send, sink))
     return None
 
 
-def _table_aggregate(operator: ops.TableAggregate, layout: Layout, stores: Stores, written: list[str]) -> Form | None:
-    store = stores.kept[operator.store_name]
+def _table_aggregate(operator: ops.TableAggregate, layout: Layout, kept: Kept, reached: list[str]) -> Form | None:
+    store = kept.stores[operator.store_name]
     if operator.send_old_values or not layout.key_serde.canonical or layout.key_serde != store.key_serde:
         return None
-    aggregated = Layout(layout.key_serde, store.value_serde, values_as_written=True)
-    forward = _children(operator, aggregated, stores, written)
+    aggregated = Layout(layout.key_serde, store.value_serde, as_written=True)
+    forward = _children(operator, aggregated, kept, reached)
     return None if forward is None else TableAggregateForm(operator, store, layout.value_serde, forward)
 
 
@@ -208,9 +268,12 @@ def _send(sink: ops.Sink, batch: Batch) -> None:
     sink.context.collector.send_batch(sink.topic, batch)
 
 
-def _sink(operator: ops.Sink, layout: Layout, written: list[str]) -> Form | None:
-    same = (layout.key_serde, layout.value_serde) == (operator.key_serde, operator.value_serde)
-    if not same or not layout.key_serde.canonical or not (layout.value_serde.canonical or layout.values_as_written):
-        return None
-    written.append(operator.topic)
-    return partial(_send, operator)
+def _written_alike(sink: ops.Sink, layout: Layout) -> bool:
+    """Whether a sink would write the very bytes that a batch holds."""
+    if (layout.key_serde, layout.value_serde) != (sink.key_serde, sink.value_serde):
+        return False
+    return layout.as_written or (layout.key_serde.canonical and layout.value_serde.canonical)
+
+
+def _topic(sink: ops.Sink) -> str:
+    return f"topic {sink.topic}"

@@ -1,8 +1,12 @@
-"""Failures of user functions within a batch: which record it was."""
+"""Failures within a batch: which record it was, or that it must be found out one by one."""
 
 from __future__ import annotations
 
 from typing import Any
+
+
+class UndecodableError(Exception):
+    """Records of a batch cannot be decoded; nothing has been done with any of them."""
 
 
 class RowError(Exception):

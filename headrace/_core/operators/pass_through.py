@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from headrace._core.operator import AnyRecord, Operator
+from collections.abc import Sequence
+
+from headrace._core.operators.function_operator import FunctionOperator, Take, to_all
 
 
-class PassThrough(Operator):
+class PassThrough(FunctionOperator):
     """Forwards every record unchanged."""
 
-    def process(self, record: AnyRecord) -> None:
-        self.forward(record)
+    def bound(self, children: Sequence[Take]) -> Take:
+        return to_all(children)

@@ -5,19 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from headrace._core.operator import AnyRecord, Operator
+from headrace._core.operators.function_operator import FunctionOperator, Take
 
 
-class StreamBranch(Operator):
+class StreamBranch(FunctionOperator):
     """Children are the branches, in order; a predicate of `None` takes everything."""
 
     def __init__(self, name: str, predicates: Sequence[Callable[[Any, Any], object] | None]) -> None:
         super().__init__(name)
         self._predicates = tuple(predicates)
 
-    def process(self, record: AnyRecord) -> None:
-        for predicate, child in zip(self._predicates, self.children, strict=True):
-            if predicate is None or predicate(record.key, record.value):
-                child.process(record)
-                return
-        self.context.drop(self.name, "no branch")
+    def bound(self, children: Sequence[Take]) -> Take:
+        branches = tuple(zip(self._predicates, children, strict=True))
+
+        def take(key: Any, value: Any) -> None:
+            for predicate, child in branches:
+                if predicate is None or predicate(key, value):
+                    child(key, value)
+                    return
+            self.context.drop(self.name, "no branch")
+
+        return take

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from headrace._core.operator import AnyRecord, Operator
+from headrace._core.operators.function_operator import FunctionOperator, Take, to_all
 
 
-class StreamFilter(Operator):
+class StreamFilter(FunctionOperator):
     """Forwards the records whose predicate answer is `keep`."""
 
     def __init__(self, name: str, predicate: Callable[[Any, Any], object], *, keep: bool) -> None:
@@ -16,6 +16,11 @@ class StreamFilter(Operator):
         self._predicate = predicate
         self._keep = keep
 
-    def process(self, record: AnyRecord) -> None:
-        if bool(self._predicate(record.key, record.value)) is self._keep:
-            self.forward(record)
+    def bound(self, children: Sequence[Take]) -> Take:
+        forward = to_all(children)
+
+        def take(key: Any, value: Any) -> None:
+            if bool(self._predicate(key, value)) is self._keep:
+                forward(key, value)
+
+        return take

@@ -2,34 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from headrace._core.operator import AnyRecord, Operator
+from headrace._core.operators.function_operator import FunctionOperator, Take, to_all
 from headrace._core.operators.pairs import checked_iterable, checked_pair
-from headrace.record import Record
 
 
-class StreamFlatMap(Operator):
+class StreamFlatMap(FunctionOperator):
     """New keys and values."""
 
     def __init__(self, name: str, mapper: Callable[[Any, Any], Iterable[tuple[Any, Any]]]) -> None:
         super().__init__(name)
         self._mapper = mapper
 
-    def process(self, record: AnyRecord) -> None:
-        for pair in checked_iterable(self._mapper(record.key, record.value), self.name, "flat_map"):
-            key, value = checked_pair(pair, self.name, "flat_map")
-            self.forward(Record(key, value, record.timestamp_ms, record.headers))
+    def bound(self, children: Sequence[Take]) -> Take:
+        forward = to_all(children)
+
+        def take(key: Any, value: Any) -> None:
+            for pair in checked_iterable(self._mapper(key, value), self.name, "flat_map"):
+                forward(*checked_pair(pair, self.name, "flat_map"))
+
+        return take
 
 
-class StreamFlatMapValues(Operator):
+class StreamFlatMapValues(FunctionOperator):
     """New values under the same key."""
 
     def __init__(self, name: str, mapper: Callable[[Any], Iterable[Any]]) -> None:
         super().__init__(name)
         self._mapper = mapper
 
-    def process(self, record: AnyRecord) -> None:
-        for value in checked_iterable(self._mapper(record.value), self.name, "flat_map_values"):
-            self.forward(record.with_value(value))
+    def bound(self, children: Sequence[Take]) -> Take:
+        forward = to_all(children)
+
+        def take(key: Any, value: Any) -> None:
+            for mapped in checked_iterable(self._mapper(value), self.name, "flat_map_values"):
+                forward(key, mapped)
+
+        return take

@@ -2,54 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from headrace._core.operator import AnyRecord, Operator
+from headrace._core.operators.function_operator import FunctionOperator, Take, to_all
 from headrace._core.operators.pairs import checked_pair
-from headrace.record import Record
 
 
-class StreamMap(Operator):
+class StreamMap(FunctionOperator):
     """A new key and a new value."""
 
     def __init__(self, name: str, mapper: Callable[[Any, Any], tuple[Any, Any]]) -> None:
         super().__init__(name)
         self._mapper = mapper
 
-    def process(self, record: AnyRecord) -> None:
-        key, value = checked_pair(self._mapper(record.key, record.value), self.name, "map")
-        self.forward(Record(key, value, record.timestamp_ms, record.headers))
+    def bound(self, children: Sequence[Take]) -> Take:
+        forward = to_all(children)
+
+        def take(key: Any, value: Any) -> None:
+            forward(*checked_pair(self._mapper(key, value), self.name, "map"))
+
+        return take
 
 
-class StreamMapValues(Operator):
+class StreamMapValues(FunctionOperator):
     """A new value from the old one."""
 
     def __init__(self, name: str, mapper: Callable[[Any], Any]) -> None:
         super().__init__(name)
         self._mapper = mapper
 
-    def process(self, record: AnyRecord) -> None:
-        self.forward(record.with_value(self._mapper(record.value)))
+    def bound(self, children: Sequence[Take]) -> Take:
+        forward = to_all(children)
+
+        def take(key: Any, value: Any) -> None:
+            forward(key, self._mapper(value))
+
+        return take
 
 
-class StreamMapValuesWithKey(Operator):
+class StreamMapValuesWithKey(FunctionOperator):
     """A new value from key and old value."""
 
     def __init__(self, name: str, mapper: Callable[[Any, Any], Any]) -> None:
         super().__init__(name)
         self._mapper = mapper
 
-    def process(self, record: AnyRecord) -> None:
-        self.forward(record.with_value(self._mapper(record.key, record.value)))
+    def bound(self, children: Sequence[Take]) -> Take:
+        forward = to_all(children)
+
+        def take(key: Any, value: Any) -> None:
+            forward(key, self._mapper(key, value))
+
+        return take
 
 
-class StreamSelectKey(Operator):
+class StreamSelectKey(FunctionOperator):
     """A new key from key and value."""
 
     def __init__(self, name: str, selector: Callable[[Any, Any], Any]) -> None:
         super().__init__(name)
         self._selector = selector
 
-    def process(self, record: AnyRecord) -> None:
-        self.forward(record.with_key(self._selector(record.key, record.value)))
+    def bound(self, children: Sequence[Take]) -> Take:
+        forward = to_all(children)
+
+        def take(key: Any, value: Any) -> None:
+            forward(self._selector(key, value), value)
+
+        return take

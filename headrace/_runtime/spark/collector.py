@@ -38,10 +38,14 @@ class FrameCollector:
         output = self._outputs.get(topic)
         if output is None:
             output = self._outputs[topic] = _Output()
-        output.rows.append((key, value, timestamp_ms, headers, self.context.position))
+        output.keys.append(key)
+        output.values.append(value)
+        output.timestamps.append(timestamp_ms)
+        output.headers.append(headers)
+        output.positions.append(self.context.position)
         if value is not None:
             output.bytes += len(value)
-        if len(output.rows) >= _MAX_ROWS or output.bytes >= _MAX_BYTES:
+        if len(output.keys) >= _MAX_ROWS or output.bytes >= _MAX_BYTES:
             self._pack(topic, output)
 
     def send_batch(self, topic: str, batch: Batch) -> None:
@@ -59,14 +63,14 @@ class FrameCollector:
     def finish(self) -> Iterator[Frame]:
         """All frames that are left."""
         for topic, output in self._outputs.items():
-            if output.rows:
+            if output.keys:
                 self._pack(topic, output)
         return self.drain()
 
     def _pack(self, topic: str, output: _Output) -> None:
-        keys, values, timestamps, headers, positions = zip(*output.rows, strict=True)
-        records = frames.from_columns(keys, values, timestamps, headers if any(headers) else None)
-        order = self.context.order.take(np.array(positions, np.intp))
+        headers = output.headers if any(output.headers) else None
+        records = frames.from_columns(output.keys, output.values, output.timestamps, headers)
+        order = self.context.order.take(np.array(output.positions, np.intp))
         self._outputs[topic] = _Output()
         self._add(topic, records, order, self._targets(topic, records))
 
@@ -105,10 +109,14 @@ class FrameCollector:
 
 
 class _Output:
-    """Records for one topic, not yet packed."""
+    """Records for one topic, not yet packed; in columns, which cost the garbage collector nothing."""
 
-    __slots__ = ("bytes", "rows")
+    __slots__ = ("bytes", "headers", "keys", "positions", "timestamps", "values")
 
     def __init__(self) -> None:
-        self.rows: list[tuple[bytes | None, bytes | None, int, Headers, int]] = []
+        self.keys: list[bytes | None] = []
+        self.values: list[bytes | None] = []
+        self.timestamps: list[int] = []
+        self.headers: list[Headers] = []
+        self.positions: list[int] = []
         self.bytes = 0

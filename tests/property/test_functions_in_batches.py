@@ -1,0 +1,270 @@
+"""Functions of keys and values do in batches what they do record by record, and are called in the same order."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import headrace as hr
+from headrace import serdes
+from headrace._core.columnar import functions
+from tests.support.columnar import KEYS, records, run
+from tests.support.dose import examples
+
+
+class Steps:
+    """Steps of a stream, by name; `calls` are those of their functions."""
+
+    def __init__(self, key_serde):
+        self.calls = []
+        self._key_serde = key_serde
+
+    def _called(self, name, *given):
+        self.calls.append((name, repr(given)))
+
+    def filter(self, stream):
+        return stream.filter(lambda key, value: self._called("filter", key, value) or value != 1)
+
+    def filter_not(self, stream):
+        return stream.filter_not(lambda key, value: self._called("filter_not", key, value) or value == 2)
+
+    def map(self, stream):
+        return stream.map(lambda key, value: self._called("map", key, value) or (key, [value]))
+
+    def map_values(self, stream):
+        return stream.map_values(lambda value: self._called("map_values", value) or {"v": value})
+
+    def change_values(self, stream):
+        """Changes the very object that other steps have got."""
+
+        def changed(value):
+            self._called("change_values", value)
+            if isinstance(value, list):
+                value.append(0)
+            return value
+
+        return stream.map_values(changed)
+
+    def map_values_with_key(self, stream):
+        return stream.map_values_with_key(lambda key, value: self._called("with_key", key, value) or [repr(key), value])
+
+    def null_values(self, stream):
+        return stream.map_values(lambda value: self._called("null_values", value))
+
+    def select_key(self, stream):
+        return stream.select_key(lambda key, value: self._called("select_key", key, value) or (key if value else None))
+
+    def twice(self, stream):
+        return stream.flat_map_values(lambda value: self._called("twice", value) or [value, value])
+
+    def none(self, stream):
+        return stream.flat_map(lambda key, value: self._called("none", key, value) or [(key, value)] * (value == 3))
+
+    def same_object(self, stream):
+        """Gives the same list again and again, longer each time."""
+
+        def growing(value):
+            grown = []
+            for number in range(2):
+                self._called("same_object", value)
+                grown.append(number)
+                yield grown
+
+        return stream.flat_map_values(growing)
+
+    def peek(self, stream):
+        return stream.peek(lambda key, value: self._called("peek", key, value))
+
+    def for_each(self, stream):
+        stream.for_each(lambda key, value: self._called("for_each", key, value))
+        return stream
+
+    def branch(self, stream):
+        taken = stream.split().branch(lambda key, value: self._called("branch", key, value) or value != 1, name="taken")
+        return next(iter(taken.no_default().values()))
+
+    def beside(self, stream):
+        stream.map_values(lambda value: self._called("beside", value) or value).to("beside", key_serde=self._key_serde)
+        return stream
+
+
+STEPS = [name for name in vars(Steps) if not name.startswith("_")]
+
+
+def both(build, chunks, key_serde, **settings):
+    """The results and calls of both paths."""
+    found = []
+    for columnar in (False, True):
+        steps = Steps(key_serde)
+        builder = hr.StreamsBuilder()
+        build(builder.stream("in", key_serde=key_serde), steps)
+        found.append((run(builder.build(), chunks, key_serde, columnar=columnar, **settings), steps.calls))
+    return found
+
+
+def through(stream, steps, names):
+    for name in names:
+        stream = getattr(steps, name)(stream)
+    return stream
+
+
+def few(monkeypatch):
+    monkeypatch.setattr(functions, "_SEALED_ROWS", 3)
+    monkeypatch.setattr(functions, "_MAX_ROWS", 5)
+
+
+# "beside" writes to one topic, which only one way may lead to in a batch.
+chains = st.lists(st.sampled_from(STEPS), min_size=1, max_size=5).filter(lambda names: names.count("beside") < 2)
+
+
+@pytest.mark.parametrize("kind", KEYS)
+@pytest.mark.parametrize("ends", ["json", "text", "both"])
+def test_functions_in_batches_equal_functions_record_by_record(kind, ends, monkeypatch):
+    few(monkeypatch)
+    serde, keys = KEYS[kind]
+
+    def build(stream, steps, names):
+        last = through(stream, steps, names)
+        if ends != "text":
+            last.to("json", key_serde=serde)
+        if ends != "json":
+            last.map_values(lambda value: None if value is None else str(value)).to(
+                "text", key_serde=serde, value_serde=serdes.String()
+            )
+
+    @settings(max_examples=examples(80))
+    @given(chains, st.lists(st.tuples(records(keys), records(keys)), min_size=1, max_size=2))
+    def check(names, chunks):
+        by_records, in_batches = both(lambda stream, steps: build(stream, steps, names), chunks, serde)
+        assert in_batches == by_records
+
+    check()
+
+
+CHANGING_KEYS = {"map", "select_key", "none"}  # these have a count repartitioned, which is not for a single task
+
+
+@pytest.mark.parametrize("windowed", [False, True], ids=["count", "count in windows"])
+@pytest.mark.parametrize("kind", KEYS)
+def test_functions_before_and_behind_a_count_equal_those_record_by_record(kind, windowed, monkeypatch):
+    few(monkeypatch)
+    serde, keys = KEYS[kind]
+    windows = hr.TimeWindows.of(timedelta(milliseconds=10), grace=timedelta(milliseconds=3))
+
+    def build(stream, before, behind):
+        grouped = through(stream, Steps(serde), before).group_by_key(key_serde=serde)
+        counted = (grouped.windowed_by(windows) if windowed else grouped).count(store="counts").to_stream()
+        through(counted, Steps(serde), behind).map_values_with_key(lambda key, value: repr((key, value))).select_key(
+            lambda key, value: "all"
+        ).to("out")
+
+    keeping = chains.map(lambda names: [name for name in names if name not in CHANGING_KEYS])
+    behind = chains.map(lambda names: [name for name in names if name not in {"beside", *CHANGING_KEYS}])
+
+    @settings(max_examples=examples(60))
+    @given(keeping, behind, st.lists(st.tuples(records(keys)), min_size=1, max_size=3))
+    def check(before, behind, chunks):
+        by_records, in_batches = both(lambda stream, _: build(stream, before, behind), chunks, serde)
+        assert in_batches == by_records
+
+    check()
+
+
+def test_from_the_chunk_with_an_undecodable_record_on_records_go_one_by_one():
+    def chunk(*values):
+        return [("a", value, 10 * number, ()) for number, value in enumerate(values)]
+
+    chunks = [(chunk(1, 2), chunk(3, b"{", 4)), (chunk(5),)]
+    by_records, in_batches = both(
+        lambda stream, steps: steps.map_values(stream).to("out"),
+        chunks,
+        serdes.String(),
+        deserialization_exception_handler="continue",
+    )
+    assert in_batches == by_records
+    (_, _, counters), calls = in_batches
+    assert [given for _, given in calls] == ["(1,)", "(3,)", "(2,)", "(4,)", "(5,)"]
+    assert counters == {
+        "KSTREAM-SOURCE-0000000000": {"dropped: undecodable value": 1, "records_in": 6},
+        "topic out": {"records_out": 5},
+    }
+
+
+def refuse(value):
+    if value == 3:
+        message = "no 3"
+        raise ValueError(message)
+    return value
+
+
+@pytest.mark.parametrize(
+    ("build", "said"),
+    [
+        (
+            lambda stream: stream.map_values(refuse, name="refusing").to("out"),
+            r"refusing failed on record in-\d@2 \(key 'c', timestamp 7\), task 0_0: ValueError: no 3",
+        ),
+        (
+            lambda stream: stream.flat_map_values(lambda value: value, name="flat").to("out"),
+            r"flat failed on record in-\d@0 \(key 'a', .* must return an iterable; it returned 1",
+        ),
+        (
+            lambda stream: stream.map_values(lambda value: 1j if value == 2 else value).to("out", name="sink"),
+            r"sink failed on record in-\d@1 \(key 'b', timestamp 6\).*cannot serialize 1j",
+        ),
+        (
+            lambda stream: stream.map_values(lambda value: "\ud800" if value == 2 else "").to(
+                "out", value_serde=serdes.String(), name="sink"
+            ),
+            r"sink failed on record in-\d@1 \(key 'b', timestamp 6\).*cannot serialize '\\ud800'",
+        ),
+        (
+            lambda stream: stream.select_key(lambda key, _: 5 if key == "c" else key).to("out", name="sink"),
+            r"sink failed on record in-\d@2 \(key 'c', timestamp 7\).*cannot serialize 5",
+        ),
+        (
+            lambda stream: stream.map_values(refuse).group_by_key().count().to_stream().to("out"),
+            r"KSTREAM-MAPVALUES-\d+ failed on record in-\d@2 \(key 'c'",
+        ),
+        (
+            lambda stream: (
+                stream.group_by_key().count().to_stream().map_values(lambda _: refuse(3), name="behind").to("out")
+            ),
+            r"behind failed on record in-\d@0 \(key 'a', timestamp 5\), task 0_0: ValueError: no 3",
+        ),
+    ],
+)
+def test_failure_of_a_function_in_a_batch_is_told_as_by_records(build, said):
+    chunks = [([("a", 1, 5, ()), ("b", 2, 6, ()), ("c", 3, 7, ())],)]
+    messages = set()
+    for columnar in (False, True):
+        builder = hr.StreamsBuilder()
+        build(builder.stream("in"))
+        topology = builder.build()
+        with pytest.raises(hr.ProcessingError, match=said) as failed:
+            run(topology, chunks, serdes.String(), columnar=columnar)
+        messages.add(str(failed.value))
+    assert len(messages) == 1
+
+
+@pytest.mark.parametrize("handler", ["processing_exception_handler", "production_exception_handler"])
+def test_where_a_handler_may_drop_records_functions_are_called_record_by_record(handler):
+    builder = hr.StreamsBuilder()
+    builder.stream("in").map_values(refuse).to("out")
+    chunks = [([("a", 1, 5, ()), ("b", 2, 6, ())],)]
+    outputs, _, _ = run(
+        builder.build(), chunks, serdes.String(), columnar=True, has_form=False, **{handler: "continue"}
+    )
+    assert [row["value"] for rows in outputs.values() for row in rows] == [b"1", b"2"]
+
+
+def test_what_two_ways_lead_to_gets_records_one_by_one():
+    builder = hr.StreamsBuilder()
+    stream = builder.stream("in")
+    stream.map_values(lambda value: -value).merge(stream.map_values(lambda value: 10 * value)).to("out")
+    chunks = [([("a", 1, 5, ()), ("a", 2, 6, ())],)]
+    outputs, _, _ = run(builder.build(), chunks, serdes.String(), columnar=True, has_form=False)
+    assert [row["value"] for rows in outputs.values() for row in rows] == [b"-1", b"10", b"-2", b"20"]

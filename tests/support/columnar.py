@@ -1,0 +1,82 @@
+"""One task on its batch forms or on the record path, for tests that both are the same."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import strategies as st
+
+import headrace as hr
+from headrace import serdes
+from headrace._core.chunk import Chunk
+from headrace._core.metrics import Metrics
+from headrace._core.order import Order
+from headrace._graph.configured import configured
+from headrace._runtime.assemble import blueprints
+from headrace._runtime.spark import frames
+from headrace._runtime.spark.collector import FrameCollector
+from headrace._runtime.spark.plan import make_plan
+from headrace._state.memory import MemoryStore
+from headrace._state.overlay import OverlayStore
+
+KEYS = {
+    "string": (serdes.String(), st.sampled_from(["a", "b", "ü", ""])),
+    "long": (serdes.Long(), st.integers(-2, 2)),
+    "bytes": (serdes.Bytes(), st.binary(max_size=2)),
+}
+
+
+def records(keys):
+    return st.lists(
+        st.tuples(
+            st.none() | keys,
+            st.none() | st.integers(0, 3),
+            st.integers(0, 40) | st.sampled_from([2**62, 2**61]),
+            st.sampled_from([(), (("h", b"1"),)]),
+        ),
+        max_size=30,
+    )
+
+
+def run(topology, chunks, key_serde, *, columnar, has_form=True, **settings):
+    """Outputs with their places in the order, contents of stores, and counters. A value of bytes is taken as it is."""
+    config = hr.StreamsConfig(application_id="t", topics_dir="unused", **settings)
+    graph = configured(topology._graph, config)
+    plan = make_plan(graph, config, dict.fromkeys(graph.source_topics, 4), spark_partitions=1, instance="i", epoch=1)
+    (blueprint,) = blueprints(graph, config)
+    metrics, collector = Metrics(), FrameCollector(plan, 0, 0, 0)
+    stores = {name: OverlayStore(MemoryStore()) for name in blueprint.stores}
+    task = blueprint.make_task(0, stores, collector, metrics, plan.places, columnar=columnar)
+    assert bool(task._forms) is (columnar and has_form)
+    collector.context = task.context
+    written = []
+    offset = 0
+    for batch in chunks:
+        parts = []
+        topic, *batch_parts = batch if isinstance(batch[0], str) else ("in", *batch)
+        for source, part in enumerate(batch_parts):
+            columns = frames.from_columns(
+                [key_serde.serialize(key) for key, *_ in part],
+                [value if isinstance(value, bytes) else serdes.Json().serialize(value) for _, value, *_ in part],
+                [timestamp_ms for _, _, timestamp_ms, _ in part],
+                [headers for *_, headers in part],
+            )
+            order = Order.of_partition(source, offset, np.array([t for _, _, t, _ in part], np.int64))
+            times = np.array([t for _, _, t, _ in part], np.int64)
+            parts.append(Chunk(topic, order, times, lambda c=columns: frames.to_columns(c), lambda c=columns: c))
+            offset += len(part)
+        for _ in task.process(parts):
+            written += collector.drain()
+        written += collector.finish()
+    outputs = {}
+    for frame in written:
+        rows = frames.decode(frame.payload).to_pylist()
+        order, _ = frames.decode_order(frame.payload)
+        places = zip(*(column.tolist() for column in order), strict=True)
+        outputs.setdefault((frame.channel, frame.target), []).extend(
+            {"headers": None} | row | {"place": place} for row, place in zip(rows, places, strict=True)
+        )
+    contents = {
+        name: list(blueprint.defaults.view(graph, name, [store]).all()) if name in graph.stores else store.changes
+        for name, store in stores.items()
+    }
+    return outputs, contents, metrics.drain()
