@@ -4,7 +4,7 @@ One broker, a single node on the same machine; one input topic of 4 partitions, 
 output topic of its own for every contender and round. `kafka-count` counts records by key, `kafka-word-count` splits
 lines into eight words, repartitions by word, and counts. Every update is written, with its timestamp, but by
 `kafka-streams-cached`, which has Kafka Streams' default cache and leaves most of them out. Kafka Streams and Quix
-Streams commit every second, Headrace after batches of up to 500,000 records or 50,000 lines.
+Streams commit every second, Headrace after batches of up to 500,000 records or 100,000 lines.
 
 Each contender is started anew for every round and reads the topic from its beginning. What happens before the first
 30 % of its results are visible to a consumer of committed records is not timed: start-up, just-in-time compilers. From
@@ -55,7 +55,7 @@ def run_count(directory: Path, *, quick: bool) -> None:
 
 
 def run_word_count(directory: Path, *, quick: bool) -> None:
-    _run("kafka-word-count", "words", lines, 200_000 if quick else 300_000, directory, quick=quick)
+    _run("kafka-word-count", "words", lines, 400_000 if quick else 800_000, directory, quick=quick)
 
 
 def _run(

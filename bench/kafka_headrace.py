@@ -27,7 +27,7 @@ def main(workload: str, servers: str, source: str, output: str, application_id: 
         bootstrap_servers=servers,
         state_dir=Path(directory) / "state",
         local_dir=Path(directory) / "local",
-        max_records_per_batch=500_000 if workload == "count" else 50_000,
+        max_records_per_batch=500_000 if workload == "count" else 100_000,
         spark={"spark.master": "local[2]"},
     )
     app = hr.Streams(topology(workload, source, output), config)
