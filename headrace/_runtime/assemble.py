@@ -8,8 +8,9 @@ from functools import partial
 from typing import Any
 
 from headrace._core import operators as ops
-from headrace._core.columnar.compile import Kept, columnar_forms
+from headrace._core.columnar.compile import columnar_forms
 from headrace._core.columnar.join_forms import join_forms
+from headrace._core.columnar.layout import Kept
 from headrace._core.context import Collector, TaskContext
 from headrace._core.decoding import Decoder
 from headrace._core.error_policy import ErrorPolicy

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -10,6 +10,7 @@ from headrace._core import operators as ops
 from headrace._core.columnar.batch import Batch
 from headrace._core.columnar.count import CountForm
 from headrace._core.columnar.functions import Cursor, FunctionsForm, Gathered
+from headrace._core.columnar.layout import Form, Kept, Layout, Presence
 from headrace._core.columnar.stream_table_join import StreamTableJoinForm
 from headrace._core.columnar.table_aggregate import TableAggregateForm
 from headrace._core.columnar.table_group_by import TableGroupByForm
@@ -19,41 +20,8 @@ from headrace._core.columnar.window_count import WindowCountForm
 from headrace._core.operator import Operator
 from headrace._core.operators.function_operator import FunctionOperator, Take, to_all
 from headrace._state.stores import TimestampedKeyValueStore
-from headrace.serdes import Json, Long, Serde, Windowed
+from headrace.serdes import Json, Long, Windowed
 from headrace.windowing import TimeWindows
-
-Form = Callable[[Batch], None]
-
-
-class Presence(Serde[Any]):
-    """Only whether there is a value: all that is asked of those that are counted."""
-
-    def _to_bytes(self, value: Any) -> bytes:  # noqa: ARG002
-        return b""
-
-
-class Kept(NamedTuple):
-    """What a task keeps: its stores, and the rows of tables that are looked up, by name.
-
-    Where an error handler may drop single records, no form `calls` functions of the user's: a batch form drops none.
-    """
-
-    stores: Mapping[str, Any]
-    tables: Mapping[str, Any]
-    calls: bool = True
-
-
-class Layout(NamedTuple):
-    """The serdes whose bytes a batch holds; `tumbling` if they are counts in such windows.
-
-    Bytes `as_written` by their serdes need not be canonical: writing them again would give the same bytes, though
-    reading them may not give the value that was written.
-    """
-
-    key_serde: Serde[Any]
-    value_serde: Serde[Any]
-    tumbling: TimeWindows | None = None
-    as_written: bool = False
 
 
 class SourceForm(NamedTuple):
