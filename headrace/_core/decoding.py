@@ -12,7 +12,7 @@ from headrace._core.context import TaskContext
 from headrace._core.extraction import extracted
 from headrace._core.operators.source import Source
 from headrace._state.api import ByteStore
-from headrace.errors import StreamsError
+from headrace.errors import SerdeError, StreamsError
 from headrace.timestamps import Extractor
 
 
@@ -103,8 +103,10 @@ class Decoder:
     def valid_batch(self, chunk: Chunk) -> pa.RecordBatch | None:
         """The records of a chunk; none if one of them cannot be decoded."""
         assert chunk.load_batch is not None
-        records = chunk.load_batch()
-        return records if self.sources[chunk.topic].accepts(records) else None
+        try:
+            return self.sources[chunk.topic].checked(chunk.load_batch())
+        except SerdeError:
+            return None
 
     def _without_poison(self, stretch: Stretch) -> Iterator[Stretch]:
         source, records, start, stop, _ = stretch

@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from headrace.errors import SerdeError
 
 T = TypeVar("T")
 
 # What a ready serde says or does about its own format only.
-_SHORTCUTS = ("canonical", "plain", "serialize", "serialize_many", "deserialize_many", "accepts_all")
+_SHORTCUTS = ("canonical", "plain", "serialize", "serialize_many", "deserialize_many", "checked")
 
 
 class Serde(Generic[T]):
@@ -75,14 +76,13 @@ class Serde(Generic[T]):
         except Exception:
             return [self.deserialize(data) for data in column]
 
-    def accepts_all(self, column: pa.Array) -> bool:
-        """Whether every value of a binary column can be deserialized; nulls can."""
-        try:
-            for data in column.to_pylist():
-                self.deserialize(data)
-        except SerdeError:
-            return False
-        return True
+    def checked(self, column: pa.Array) -> pa.Array:
+        """A binary column of which every value can be deserialized, with null in place of what is read as `None`.
+
+        Raises:
+            SerdeError: if one cannot be.
+        """
+        return nulled(column, [data for data in column.to_pylist() if self.deserialize(data) is None])
 
     def with_default(self, inner: Serde[Any]) -> Serde[Any]:  # noqa: ARG002
         """This serde; one around another serde that was given none gets `inner`."""
@@ -96,6 +96,13 @@ class Serde(Generic[T]):
 
     def __hash__(self) -> int:
         return hash(type(self))
+
+
+def nulled(column: pa.Array, values: Sequence[bytes | None]) -> pa.Array:
+    """A binary column with null in place of some values."""
+    if not any(value is not None for value in values):
+        return column
+    return pc.if_else(pc.is_in(column, pa.array(values, pa.binary())), pa.scalar(None, column.type), column)
 
 
 def _kind(error: Exception) -> type[SerdeError]:

@@ -9,7 +9,7 @@ import msgspec
 import pyarrow as pa
 
 from headrace.errors import SerdeError
-from headrace.serdes.base import Serde
+from headrace.serdes.base import Serde, nulled
 from headrace.serdes.models import holds_models, is_model, json_model, json_plain
 
 T = TypeVar("T")
@@ -70,14 +70,11 @@ class Json(Serde[T], Generic[T]):
     def _from_bytes(self, data: bytes) -> T:
         return self._decode(data)
 
-    def accepts_all(self, column: pa.Array) -> bool:
-        """Whether every value of a binary column is such JSON; equal values are looked at once."""
-        try:
-            for data in column.unique().drop_null().to_pylist():
-                self._decode(data)
-        except (msgspec.MsgspecError, ValueError):
-            return False
-        return True
+    def checked(self, column: pa.Array) -> pa.Array:
+        """A binary column of which every value is such JSON, null where it says `null`; equal ones are read once."""
+        distinct = column.unique().drop_null().to_pylist()
+        values = self.deserialize_many(distinct)
+        return nulled(column, [data for data, value in zip(distinct, values, strict=True) if value is None])
 
     def __repr__(self) -> str:
         if self._type is None:

@@ -53,13 +53,13 @@ class String(Serde[str]):
         except UnicodeDecodeError:
             return [self.deserialize(data) for data in column]
 
-    def accepts_all(self, column: pa.Array) -> bool:
-        """Whether every value of a binary column is UTF-8."""
+    def checked(self, column: pa.Array) -> pa.Array:
+        """A binary column of which every value is UTF-8."""
         try:
             column.cast(pa.string())
         except pa.ArrowInvalid:
-            return False
-        return True
+            return super().checked(column)
+        return column
 
 
 class Bytes(Serde[bytes]):
@@ -77,9 +77,9 @@ class Bytes(Serde[bytes]):
     def _from_bytes(self, data: bytes) -> bytes:
         return bytes(data)
 
-    def accepts_all(self, column: pa.Array) -> bool:  # noqa: ARG002
+    def checked(self, column: pa.Array) -> pa.Array:
         """All bytes are bytes."""
-        return True
+        return column
 
 
 class _Packed(Serde[int]):
@@ -108,10 +108,10 @@ class _Packed(Serde[int]):
         number: int = self._format.unpack(data)[0]
         return number
 
-    def accepts_all(self, column: pa.Array) -> bool:
-        """Whether every value of a binary column has the right length."""
+    def checked(self, column: pa.Array) -> pa.Array:
+        """A binary column of which every value has the right length."""
         lengths = pc.unique(pc.binary_length(column.drop_null())).to_pylist()
-        return set(lengths) <= {self._format.size}
+        return column if set(lengths) <= {self._format.size} else super().checked(column)
 
 
 class Short(_Packed):

@@ -29,7 +29,7 @@ def records(keys):
     return st.lists(
         st.tuples(
             st.none() | keys,
-            st.none() | st.integers(0, 3),
+            st.none() | st.integers(0, 3) | st.just(b" null"),
             st.integers(0, 40) | st.sampled_from([2**62, 2**61]),
             st.sampled_from([(), (("h", b"1"),)]),
         ),

@@ -131,7 +131,9 @@ def test_a_subclass_of_a_ready_serde_is_asked_for_every_value():
     column = pa.array([b"ABC", None], pa.binary())
     assert shouted.serialize("abc") == b"ABC"
     assert shouted.deserialize_many(column.to_pylist()) == ["abc", None]
-    assert (shouted.accepts_all(column), shouted.accepts_all(pa.array(["É".encode()], pa.binary()))) == (True, False)
+    assert shouted.checked(column) is column
+    with pytest.raises(hr.SerdeError):
+        shouted.checked(pa.array(["É".encode()], pa.binary()))
     assert (shouted.canonical, serdes.String().canonical) == (False, True)
 
 

@@ -19,7 +19,6 @@ from headrace._core.columnar.failing import RowError
 from headrace._core.columnar.groups import Ints
 from headrace._core.operators.stream_join import StreamJoin
 from headrace._state.listed import ListsBySpan
-from headrace.errors import SerdeError
 from headrace.record import Record
 from headrace.serdes import Json, Serde
 
@@ -49,9 +48,7 @@ class JoinRows:
         self._both = (left, right)
         encoded = batch.keys.dictionary_encode()
         self.distinct: pa.Array = encoded.dictionary
-        if not key_serde.accepts_all(self.distinct):
-            message = f"{key_serde!r} cannot deserialize a key of the batch."
-            raise SerdeError(message)
+        key_serde.checked(self.distinct)
         self.numbers: Ints = encoded.indices.fill_null(-1).to_numpy().astype(np.int64)
         self.present: Bools = self.numbers >= 0
         for side, mine in zip(self._both, (is_left, ~is_left), strict=True):

@@ -42,11 +42,18 @@ class Source(Operator):
     ) -> tuple[Sequence[Any], Sequence[Any]]:
         return self.key_serde.deserialize_many(keys), self.value_serde.deserialize_many(values)
 
-    def accepts(self, records: pa.RecordBatch) -> bool:
-        """Whether all records of a batch can be decoded."""
-        return self.key_serde.accepts_all(records.column("key")) and self.value_serde.accepts_all(
-            records.column("value")
-        )
+    def checked(self, records: pa.RecordBatch) -> pa.RecordBatch:
+        """A batch of records that can all be decoded; keys and values that are read as `None` are null.
+
+        Raises:
+            SerdeError: if one cannot be decoded.
+        """
+        for name, serde in (("key", self.key_serde), ("value", self.value_serde)):
+            column = records.column(name)
+            checked = serde.checked(column)
+            if checked is not column:
+                records = records.set_column(records.schema.get_field_index(name), name, checked)
+        return records
 
     @property
     def latest_ms(self) -> int:

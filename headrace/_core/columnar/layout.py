@@ -1,0 +1,43 @@
+"""What is known of the batches that reach an operator, and of the task around it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from headrace._core.columnar.batch import Batch
+from headrace.serdes import Serde
+from headrace.windowing import TimeWindows
+
+Form = Callable[[Batch], None]
+
+
+class Presence(Serde[Any]):
+    """Only whether there is a value: all that is asked of those that are counted."""
+
+    def _to_bytes(self, value: Any) -> bytes:  # noqa: ARG002
+        return b""
+
+
+class Kept(NamedTuple):
+    """What a task keeps: its stores, and the rows of tables that are looked up, by name.
+
+    Where an error handler may drop single records, no form `calls` functions of the user's: a batch form drops none.
+    """
+
+    stores: Mapping[str, Any]
+    tables: Mapping[str, Any]
+    calls: bool = True
+
+
+class Layout(NamedTuple):
+    """The serdes whose bytes a batch holds; `tumbling` if they are counts in such windows.
+
+    Bytes `as_written` by their serdes need not be canonical: writing them again would give the same bytes, though
+    reading them may not give the value that was written.
+    """
+
+    key_serde: Serde[Any]
+    value_serde: Serde[Any]
+    tumbling: TimeWindows | None = None
+    as_written: bool = False
