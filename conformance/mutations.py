@@ -91,7 +91,7 @@ MUTATIONS = (
     Mutation(
         "records without a value do not count",
         "_core/operators/grouped_stream.py",
-        "if record.value is None:",
+        "if value is None:",
         "if False:",
     ),
     Mutation(

@@ -27,7 +27,7 @@ class Serde(Generic[T]):
     """Whether every value has one form in bytes, so that bytes read and written again are the same bytes."""
 
     plain: type | None = None
-    """The type of values that never change and need no check of their own before `serialize_many`, if there is one."""
+    """The type of values that never change, if there is one: they may be serialized later, together."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         """A subclass with a format of its own inherits no shortcut around it."""
@@ -65,7 +65,7 @@ class Serde(Generic[T]):
             raise _kind(error)(message) from error
 
     def serialize_many(self, values: Sequence[T | None]) -> pa.Array:
-        """`serialize` for many values, as a binary column."""
+        """`serialize` for many values, as a binary column; where there is a `plain` type, all are of it, or `None`."""
         return pa.array([self.serialize(value) for value in values], pa.binary())
 
     def deserialize_many(self, column: Sequence[bytes | None]) -> Sequence[T | None]:

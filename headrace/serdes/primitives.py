@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import uuid
+from array import array
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -97,6 +98,16 @@ class _Packed(Serde[int]):
         except struct.error:
             pass  # out of range: the slow way says so
         return super().serialize(value)
+
+    def serialize_many(self, values: Sequence[int | None]) -> pa.Array:
+        """`serialize` for many numbers."""
+        size, letter = self._format.size, self._format.format[-1]
+        try:
+            data = struct.pack(f">{len(values)}{letter}", *values)
+        except struct.error:
+            return super().serialize_many(values)
+        offsets = array("i", range(0, size * len(values) + 1, size))
+        return pa.Array.from_buffers(pa.binary(), len(values), [None, pa.py_buffer(offsets), pa.py_buffer(data)])
 
     def _to_bytes(self, value: int) -> bytes:
         if isinstance(value, bool):

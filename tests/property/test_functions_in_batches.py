@@ -144,30 +144,54 @@ def test_functions_in_batches_equal_functions_record_by_record(kind, ends, monke
     check()
 
 
-CHANGING_KEYS = {"map", "select_key", "none"}  # these have a count repartitioned, which is not for a single task
+CHANGING_KEYS = {"map", "select_key", "none"}  # these have an aggregation repartitioned, which is not for a single task
 
 
-@pytest.mark.parametrize("windowed", [False, True], ids=["count", "count in windows"])
+def listed(value, values):
+    """Changes the aggregate in place, and deletes it when it is long."""
+    values.append(repr(value))
+    return values if len(values) < 4 else None
+
+
+def reduced(aggregate, value):
+    if isinstance(aggregate, dict):
+        aggregate["n"] = aggregate.get("n", 0) + 1
+        return aggregate
+    return {"was": aggregate, "is": value}
+
+
+WINDOWS = hr.TimeWindows.of(timedelta(milliseconds=10), grace=timedelta(milliseconds=3))
+AGGREGATIONS = {
+    "count": lambda grouped: grouped.count(store="kept"),
+    "count in windows": lambda grouped: grouped.windowed_by(WINDOWS).count(store="kept"),
+    "aggregate": lambda grouped: grouped.aggregate(list, lambda _, value, values: listed(value, values), store="kept"),
+    "reduce": lambda grouped: grouped.reduce(reduced, store="kept"),
+}
+
+
+@pytest.mark.parametrize("aggregation", AGGREGATIONS)
 @pytest.mark.parametrize("kind", KEYS)
-def test_functions_before_and_behind_a_count_equal_those_record_by_record(kind, windowed, monkeypatch):
+def test_functions_around_an_aggregation_equal_those_record_by_record(kind, aggregation, monkeypatch):
     few(monkeypatch)
     serde, keys = KEYS[kind]
-    windows = hr.TimeWindows.of(timedelta(milliseconds=10), grace=timedelta(milliseconds=3))
 
-    def build(stream, before, behind):
-        grouped = through(stream, Steps(serde), before).group_by_key(key_serde=serde)
-        counted = (grouped.windowed_by(windows) if windowed else grouped).count(store="counts").to_stream()
-        through(counted, Steps(serde), behind).map_values_with_key(lambda key, value: repr((key, value))).select_key(
-            lambda key, value: "all"
-        ).to("out")
+    def build(stream, steps, before, behind):
+        grouped = through(stream, steps[0], before).group_by_key(key_serde=serde)
+        results = AGGREGATIONS[aggregation](grouped).to_stream()
+        last = through(results, steps[1], behind)
+        last.map_values_with_key(lambda key, value: repr((key, value))).select_key(lambda key, value: "all").to("out")
 
     keeping = chains.map(lambda names: [name for name in names if name not in CHANGING_KEYS])
     behind = chains.map(lambda names: [name for name in names if name not in {"beside", *CHANGING_KEYS}])
 
-    @settings(max_examples=examples(60))
+    @settings(max_examples=examples(80))
     @given(keeping, behind, st.lists(st.tuples(records(keys)), min_size=1, max_size=3))
     def check(before, behind, chunks):
-        by_records, in_batches = both(lambda stream, _: build(stream, before, behind), chunks, serde)
+        # A count hands on a whole batch at once: functions behind it are then called after all those before it.
+        def built(stream, steps):
+            build(stream, (steps, Steps(serde) if "count" in aggregation else steps), before, behind)
+
+        by_records, in_batches = both(built, chunks, serde)
         assert in_batches == by_records
 
     check()
@@ -228,6 +252,20 @@ def refuse(value):
         (
             lambda stream: stream.map_values(refuse).group_by_key().count().to_stream().to("out"),
             r"KSTREAM-MAPVALUES-\d+ failed on record in-\d@2 \(key 'c'",
+        ),
+        (
+            lambda stream: stream.group_by_key().aggregate(
+                lambda: 0, lambda _, value, total: total + refuse(value), name="sum"
+            ),
+            r"sum failed on record in-\d@2 \(key 'c', timestamp 7\), task 0_0: ValueError: no 3",
+        ),
+        (
+            lambda stream: stream.group_by_key().reduce(max, name="max").to_stream().map_values(refuse).to("out"),
+            r"KSTREAM-MAPVALUES-\d+ failed on record in-\d@2 \(key 'c', timestamp 7\), task 0_0: ValueError: no 3",
+        ),
+        (
+            lambda stream: stream.group_by_key().aggregate(int, lambda *_: 1j, name="sum"),
+            r"sum failed on record in-\d@0 \(key 'a', timestamp 5\).*cannot serialize 1j",
         ),
         (
             lambda stream: (

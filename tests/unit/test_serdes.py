@@ -148,3 +148,29 @@ def test_counting_keys_of_a_subclass_of_a_ready_serde_counts_what_it_reads():
             hr.Record("ab", 2, 1),
             hr.Record("ab", 3, 2),
         ]
+
+
+@pytest.mark.parametrize(
+    ("serde", "values"),
+    [
+        (serdes.String(), ["a", None, "ü", ""]),
+        (serdes.Bytes(), [b"a", None, b""]),
+        (serdes.Short(), [-(2**15), 0, 2**15 - 1]),
+        (serdes.Int(), [-(2**31), -1, 2**31 - 1]),
+        (serdes.Long(), [-(2**63), 1, 2**63 - 1]),
+        (serdes.Long(), [1, None]),
+        (serdes.Long(), []),
+        (serdes.Json(), [{"a": 1}, None, [2]]),
+    ],
+)
+def test_many_values_are_serialized_as_each_of_them(serde, values):
+    column = serde.serialize_many(values)
+    assert (column.type, column.to_pylist()) == (pa.binary(), [serde.serialize(value) for value in values])
+
+
+@pytest.mark.parametrize(
+    ("serde", "values"), [(serdes.Short(), [1, 2**15]), (serdes.Long(), [2**63]), (serdes.Json(), [1, 1j])]
+)
+def test_one_value_that_cannot_be_serialized_is_told_among_many(serde, values):
+    with pytest.raises(hr.SerdeError, match=f"cannot serialize {values[-1]}"):
+        serde.serialize_many(values)

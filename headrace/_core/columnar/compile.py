@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 from headrace._core import operators as ops
 from headrace._core.columnar.batch import Batch
 from headrace._core.columnar.count import CountForm
-from headrace._core.columnar.functions import Cursor, FunctionsForm, Gathered
+from headrace._core.columnar.cursor import Cursor
+from headrace._core.columnar.fold import Fold
+from headrace._core.columnar.functions import FunctionsForm, Gathered
 from headrace._core.columnar.layout import Form, Kept, Layout, Presence
 from headrace._core.columnar.stream_table_join import StreamTableJoinForm
-from headrace._core.columnar.table_aggregate import TableAggregateForm
 from headrace._core.columnar.table_group_by import TableGroupByForm
 from headrace._core.columnar.table_store import TableStoreForm
 from headrace._core.columnar.window_close import WindowCloseForm
 from headrace._core.columnar.window_count import WindowCountForm
 from headrace._core.operator import Operator
+from headrace._core.operators.aggregation import Aggregation
 from headrace._core.operators.function_operator import FunctionOperator, Take, to_all
 from headrace._state.stores import TimestampedKeyValueStore
-from headrace.serdes import Json, Long, Windowed
+from headrace.serdes import Json, Long, Serde, Windowed
 from headrace.windowing import TimeWindows
 
 
@@ -55,7 +57,7 @@ def _sees_itself(source: Operator, kept: Kept) -> bool:
     changed = [
         kept.stores[writer.store_name]
         for writer in behind
-        if isinstance(writer, ops.TableSource | ops.StreamCount | ops.TableAggregate) and writer.store_name is not None
+        if isinstance(writer, ops.TableSource | Aggregation) and writer.store_name is not None
     ]
     return any(rows is store for rows in looked_up for store in changed)
 
@@ -88,43 +90,80 @@ def _children(operator: Operator, layout: Layout, kept: Kept, reached: list[str]
 
 def _takes_values(operator: Operator, layout: Layout) -> bool:
     """Whether an operator needs keys and values themselves, not their bytes."""
-    if isinstance(operator, ops.Sink):
-        return not _written_alike(operator, layout)
-    return isinstance(operator, FunctionOperator) and not isinstance(operator, ops.PassThrough)
+    match operator:
+        case ops.Sink():
+            return not _written_alike(operator, layout)
+        case ops.PassThrough() | ops.StreamCount():
+            return False
+    return isinstance(operator, FunctionOperator | Aggregation)
 
 
 def _functions(operators: Sequence[Operator], layout: Layout, kept: Kept, reached: list[str]) -> Form | None:
     """One form for functions that get the same records, so that each record goes all ways before the next."""
     if layout.as_written or not kept.calls:
         return None
-    cursor, ends = Cursor(), list[Gathered]()
-    takes = [_bound(operator, kept, reached, cursor, ends) for operator in operators]
-    bound = [take for take in takes if take is not None]
-    if len(bound) < len(takes):
+    chains = Chains(kept, reached)
+    take = chains.of_all(operators)
+    if take is None:
         return None
-    return FunctionsForm(layout.key_serde, layout.value_serde, cursor, to_all(bound), ends)
+    return FunctionsForm(layout.key_serde, layout.value_serde, chains.cursor, take, chains.folds, chains.ends)
 
 
-def _bound(operator: Operator, kept: Kept, reached: list[str], cursor: Cursor, ends: list[Gathered]) -> Take | None:
-    if isinstance(operator, FunctionOperator):
-        reached.append(operator.name)
-        takes = [_bound(child, kept, reached, cursor, ends) for child in operator.children]
-        bound = [take for take in takes if take is not None]
-        return operator.bound(bound) if len(bound) == len(takes) else None
-    match operator:
-        case ops.Sink():
-            serdes = operator.key_serde, operator.value_serde
-        case ops.StreamCount():
-            serdes = kept.stores[operator.store_name].key_serde, Presence()
-        case ops.TimeWindowCount():
-            serdes = kept.stores[operator.settings.store].key_serde, Presence()
-        case _:
+class Chains:
+    """Functions and aggregations put together, up to where they end."""
+
+    def __init__(self, kept: Kept, reached: list[str]) -> None:
+        self._kept = kept
+        self._reached = reached
+        self.cursor = Cursor()
+        self.folds: list[Fold] = []
+        self.ends: list[Gathered] = []
+
+    def of_all(self, operators: Iterable[Operator]) -> Take | None:
+        """What operators do that get the same records; `None` if one of them cannot be among functions."""
+        takes = self._each(operators)
+        return None if takes is None else to_all(takes)
+
+    def _each(self, operators: Iterable[Operator]) -> list[Take] | None:
+        found = [self._take(operator) for operator in operators]
+        takes = [take for take in found if take is not None]
+        return takes if len(takes) == len(found) else None
+
+    def _take(self, operator: Operator) -> Take | None:
+        match operator:
+            case FunctionOperator():
+                self._reached.append(operator.name)
+                takes = self._each(operator.children)
+                return None if takes is None else operator.bound(takes)
+            case ops.Sink():
+                return self._end(operator, operator.key_serde, operator.value_serde)
+            case ops.StreamCount():
+                return self._end(operator, self._kept.stores[operator.store_name].key_serde, Presence())
+            case ops.TimeWindowCount():
+                return self._end(operator, self._kept.stores[operator.settings.store].key_serde, Presence())
+            case Aggregation():
+                return self._fold(operator)
+        return None
+
+    def _end(self, operator: Operator, key_serde: Serde[Any], value_serde: Serde[Any]) -> Take | None:
+        form = _form(operator, Layout(key_serde, value_serde, as_written=True), self._kept, self._reached)
+        if form is None:
             return None
-    form = _form(operator, Layout(*serdes, as_written=True), kept, reached)
-    if form is None:
-        return None
-    ends.append(Gathered(operator.name, *serdes, cursor, form))
-    return ends[-1].bound(())
+        end = Gathered(operator.name, key_serde, value_serde, self.cursor, form)
+        self.ends.append(end)
+        return end.bound(())
+
+    def _fold(self, operator: Aggregation) -> Take | None:
+        streams = operator.children
+        if operator.send_old_values or not all(isinstance(child, ops.TableToStream) for child in streams):
+            return None
+        self._reached += [operator.name, *(stream.name for stream in streams)]
+        takes = self._each(child for stream in streams for child in stream.children)
+        if takes is None:
+            return None
+        fold = Fold(operator, self._kept.stores[operator.store_name], self.cursor)
+        self.folds.append(fold)
+        return fold.bound(takes)
 
 
 def _form(operator: Operator, layout: Layout, kept: Kept, reached: list[str]) -> Form | None:
@@ -140,8 +179,6 @@ def _form(operator: Operator, layout: Layout, kept: Kept, reached: list[str]) ->
             return _table(operator, layout, kept, reached)
         case ops.StreamTableJoin() if kept.calls:
             return _joined(operator, layout, kept, reached)
-        case ops.TableAggregate() if kept.calls:
-            return _table_aggregate(operator, layout, kept, reached)
         case ops.TableSuppress():
             return _final_counts(operator, layout, kept, reached)
         case ops.Sink() if _written_alike(operator, layout):
@@ -221,15 +258,6 @@ def _grouped_table(operator: ops.TableSource, store: Any, reached: list[str]) ->
             reached.append(_topic(sink))
             return TableGroupByForm(operator, group_by, sink, store, partial(_send, sink))
     return None
-
-
-def _table_aggregate(operator: ops.TableAggregate, layout: Layout, kept: Kept, reached: list[str]) -> Form | None:
-    store = kept.stores[operator.store_name]
-    if operator.send_old_values or not layout.key_serde.canonical or layout.key_serde != store.key_serde:
-        return None
-    aggregated = Layout(layout.key_serde, store.value_serde, as_written=True)
-    forward = _children(operator, aggregated, kept, reached)
-    return None if forward is None else TableAggregateForm(operator, store, layout.value_serde, forward)
 
 
 def _send(sink: ops.Sink, batch: Batch) -> None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from headrace._core.columnar.batch import Batch
+from headrace._core.columnar.cursor import Cursor
 from headrace._core.columnar.failing import RowError, UndecodableError
+from headrace._core.columnar.fold import Fold
+from headrace._core.columnar.groups import Ints
 from headrace._core.operators.function_operator import FunctionOperator, Take
 from headrace.serdes import Serde
 
@@ -19,13 +22,13 @@ _MAX_BYTES = 4 << 20
 _SEALED_ROWS = 1_000
 
 
-class Cursor:
-    """Which row of a batch the functions are at."""
+class _Sealed(NamedTuple):
+    """Records in columns; `rows` are those of the batch that they were made of."""
 
-    __slots__ = ("row",)
-
-    def __init__(self) -> None:
-        self.row = 0
+    keys: pa.Array
+    values: pa.Array
+    times: Ints
+    rows: npt.NDArray[np.intp]
 
 
 class Gathered(FunctionOperator):
@@ -51,11 +54,13 @@ class Gathered(FunctionOperator):
         self._keeps = key_serde.plain is not None and value_serde.plain is not None
         self._keys: list[Any] = []
         self._values: list[Any] = []
+        self._times: list[int] = []
         self._rows: list[int] = []
-        self._sealed: list[tuple[pa.Array, pa.Array, npt.NDArray[np.intp]]] = []
+        self._sealed: list[_Sealed] = []
 
     def bound(self, children: Sequence[Take]) -> Take:  # noqa: ARG002
-        add_key, add_value, add_row = self._keys.append, self._values.append, self._rows.append
+        add_key, add_value = self._keys.append, self._values.append
+        add_time, add_row = self._times.append, self._rows.append
         key_serde, value_serde = self._key_serde, self._value_serde
         key_to_bytes, value_to_bytes = key_serde.serialize, value_serde.serialize
         key_type, value_type = key_serde.plain, value_serde.plain
@@ -63,6 +68,7 @@ class Gathered(FunctionOperator):
         def encode(key: Any, value: Any) -> None:
             add_key(key_to_bytes(key))
             add_value(value_to_bytes(value))
+            add_time(self._cursor.timestamp_ms)
             add_row(self._cursor.row)
 
         def keep(key: Any, value: Any) -> None:
@@ -72,6 +78,7 @@ class Gathered(FunctionOperator):
                 value = value_serde.deserialize(value_to_bytes(value))
             add_key(key)
             add_value(value)
+            add_time(self._cursor.timestamp_ms)
             add_row(self._cursor.row)
 
         return keep if self._keeps else encode
@@ -80,29 +87,29 @@ class Gathered(FunctionOperator):
         """Makes columns of what was gathered since; if something cannot be encoded, the cursor is then at its row."""
         if not self._rows:
             return
-        columns = self._encoded() if self._keeps else [pa.array(c, pa.binary()) for c in (self._keys, self._values)]
-        self._sealed.append((*columns, np.array(self._rows, np.intp)))
-        for gathered in (self._keys, self._values, self._rows):
+        keys, values = self._encoded() if self._keeps else map(_binary, (self._keys, self._values))
+        self._sealed.append(_Sealed(keys, values, np.array(self._times, np.int64), np.array(self._rows, np.intp)))
+        for gathered in (self._keys, self._values, self._times, self._rows):
             gathered.clear()
 
     @property
     def is_full(self) -> bool:
         """Whether there is enough for a batch."""
-        rows = sum(len(keys) for keys, *_ in self._sealed)
-        return rows >= _MAX_ROWS or sum(values.nbytes for _, values, _ in self._sealed) >= _MAX_BYTES
+        rows = sum(len(sealed.rows) for sealed in self._sealed)
+        return rows >= _MAX_ROWS or sum(sealed.values.nbytes for sealed in self._sealed) >= _MAX_BYTES
 
     def flush(self, batch: Batch) -> None:
         """Hands on what was sealed, made of the records of a batch."""
         if not self._sealed:
             return
-        keys, values, rows = zip(*self._sealed, strict=True)
+        keys, values, times, rows = zip(*self._sealed, strict=True)
         self._sealed.clear()
         chosen = np.concatenate(rows)
         self._form(
             Batch(
                 pa.concat_arrays(keys),
                 pa.concat_arrays(values),
-                batch.timestamps[chosen],
+                np.concatenate(times),
                 None if batch.headers is None else batch.headers.take(pa.array(chosen)),
                 batch.positions[chosen],
             )
@@ -120,24 +127,44 @@ class Gathered(FunctionOperator):
 
 
 class FunctionsForm:
-    """Decodes a batch and has every record go its way through all functions before the next, as on the record path."""
+    """Decodes a batch and has every record go its way through all functions before the next, as on the record path.
+
+    Args:
+        key_serde: serde of the keys of batches.
+        value_serde: serde of their values.
+        cursor: follows the records.
+        take: the functions.
+        folds: the aggregations among them.
+        ends: where they end.
+    """
 
     def __init__(
-        self, key_serde: Serde[Any], value_serde: Serde[Any], cursor: Cursor, take: Take, ends: Sequence[Gathered]
+        self,
+        key_serde: Serde[Any],
+        value_serde: Serde[Any],
+        cursor: Cursor,
+        take: Take,
+        folds: Sequence[Fold],
+        ends: Sequence[Gathered],
     ) -> None:
         self._key_serde = key_serde
         self._value_serde = value_serde
         self._cursor = cursor
         self._take = take
+        self._folds = folds
         self._ends = ends
 
     def __call__(self, batch: Batch) -> None:
         keys, values = self._decoded(batch)
+        for fold in self._folds:
+            fold.begin(batch, self._key_serde)
         for start in range(0, len(keys), _SEALED_ROWS):
-            self._run(batch, keys, values, range(start, min(start + _SEALED_ROWS, len(keys))))
+            self._run(batch, keys, values, slice(start, start + _SEALED_ROWS))
             for end in self._ends:
                 if end.is_full:
                     end.flush(batch)
+        for fold in self._folds:
+            fold.end()
         for end in self._ends:
             end.flush(batch)
 
@@ -148,14 +175,21 @@ class FunctionsForm:
         except Exception as error:
             raise UndecodableError from error
 
-    def _run(self, batch: Batch, keys: Sequence[Any], values: Sequence[Any], rows: range) -> None:
+    def _run(self, batch: Batch, keys: Sequence[Any], values: Sequence[Any], part: slice) -> None:
         take, cursor = self._take, self._cursor
+        times = batch.timestamps[part].tolist()
         try:
-            for row in rows:
-                cursor.row = row
-                take(keys[row], values[row])
+            for row, (key, value, timestamp_ms) in enumerate(
+                zip(keys[part], values[part], times, strict=True), part.start
+            ):
+                cursor.row, cursor.timestamp_ms = row, timestamp_ms
+                take(key, value)
             for end in self._ends:
                 end.seal()
         except Exception as error:
             row = cursor.row
             raise RowError(error, int(batch.positions[row]), keys[row], int(batch.timestamps[row])) from error
+
+
+def _binary(column: list[bytes | None]) -> pa.Array:
+    return pa.array(column, pa.binary())

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from headrace._core.operator import AnyRecord, Operator
+from typing import Any
+
+from headrace._core.operators.aggregation import Aggregation
 
 
-def accepts(record: AnyRecord, operator: Operator) -> bool:
-    """Whether a record can be folded in: one without a key or a value is dropped and counted."""
-    if record.key is None:
-        operator.context.drop(operator.name, "null key")
-        return False
-    if record.value is None:
-        operator.context.drop(operator.name, "null value")
-        return False
-    return True
+class StreamAggregation(Aggregation):
+    """Drops and counts records without a key or a value."""
+
+    def accepts(self, key: Any, value: Any) -> bool:
+        if key is None:
+            self.context.drop(self.name, "null key")
+            return False
+        if value is None:
+            self.context.drop(self.name, "null value")
+            return False
+        return True

@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from headrace._core.context import TaskContext
-from headrace._core.operator import AnyRecord, Operator
-from headrace._core.operators.grouped_stream import accepts
+from headrace._core.operators.grouped_stream import StreamAggregation
 from headrace._core.timestamps import latest
-from headrace.change import Change
-from headrace.record import Record
 
 
-class StreamAggregate(Operator):
-    """Folds each record into its key's aggregate and forwards the change; an aggregate of `None` deletes the row."""
+class StreamAggregate(StreamAggregation):
+    """The initializer starts the aggregate of a key, the aggregator goes on with it."""
 
     def __init__(
         self,
@@ -25,30 +21,11 @@ class StreamAggregate(Operator):
         *,
         send_old_values: bool,
     ) -> None:
-        super().__init__(name)
-        self.store_name = store
+        super().__init__(name, store, send_old_values=send_old_values)
         self._initializer = initializer
         self._aggregator = aggregator
-        self._send_old_values = send_old_values
 
-    def init(self, context: TaskContext) -> None:
-        super().init(context)
-        self._store = context.store(self.store_name)
-
-    def process(self, record: AnyRecord) -> None:
-        if not accepts(record, self):
-            return
-        assert record.timestamp_ms is not None
-        key, timestamp_ms = record.key, record.timestamp_ms
-        key_bytes = self._store.key_bytes(key)
-        row = self._store.read(key_bytes)
+    def folded(self, key: Any, value: Any, timestamp_ms: int, row: tuple[Any, int] | None) -> tuple[Any, int]:
         if row is None:
-            base = self._initializer()
-        else:
-            base = row[0]
-            timestamp_ms = latest(timestamp_ms, row[1])
-        new = self._aggregator(key, record.value, base)
-        # The aggregator may have changed the aggregate in place: what it was is read anew.
-        old = self._store.read(key_bytes)[0] if self._send_old_values and row is not None else None
-        self._store.write(key_bytes, new, timestamp_ms)
-        self.forward(Record(key, Change(new, old), timestamp_ms, record.headers))
+            return self._aggregator(key, value, self._initializer()), timestamp_ms
+        return self._aggregator(key, value, row[0]), latest(timestamp_ms, row[1])
