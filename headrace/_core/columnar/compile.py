@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 from headrace._core import operators as ops
 from headrace._core.columnar.batch import Batch
+from headrace._core.columnar.chains import Chains
 from headrace._core.columnar.count import CountForm
-from headrace._core.columnar.cursor import Cursor
-from headrace._core.columnar.fold import Fold
-from headrace._core.columnar.functions import FunctionsForm, Gathered
-from headrace._core.columnar.layout import Form, Kept, Layout, Presence
+from headrace._core.columnar.functions import FunctionsForm
+from headrace._core.columnar.layout import Form, Kept, Layout
 from headrace._core.columnar.stream_table_join import StreamTableJoinForm
 from headrace._core.columnar.table_group_by import TableGroupByForm
 from headrace._core.columnar.table_store import TableStoreForm
@@ -20,9 +19,9 @@ from headrace._core.columnar.window_close import WindowCloseForm
 from headrace._core.columnar.window_count import WindowCountForm
 from headrace._core.operator import Operator
 from headrace._core.operators.aggregation import Aggregation
-from headrace._core.operators.function_operator import FunctionOperator, Take, to_all
+from headrace._core.operators.function_operator import FunctionOperator
 from headrace._state.stores import TimestampedKeyValueStore
-from headrace.serdes import Json, Long, Serde, Windowed
+from headrace.serdes import Json, Long, Windowed
 from headrace.windowing import TimeWindows
 
 
@@ -102,68 +101,11 @@ def _functions(operators: Sequence[Operator], layout: Layout, kept: Kept, reache
     """One form for functions that get the same records, so that each record goes all ways before the next."""
     if layout.as_written or not kept.calls:
         return None
-    chains = Chains(kept, reached)
+    chains = Chains(kept, reached, _form)
     take = chains.of_all(operators)
     if take is None:
         return None
     return FunctionsForm(layout.key_serde, layout.value_serde, chains.cursor, take, chains.folds, chains.ends)
-
-
-class Chains:
-    """Functions and aggregations put together, up to where they end."""
-
-    def __init__(self, kept: Kept, reached: list[str]) -> None:
-        self._kept = kept
-        self._reached = reached
-        self.cursor = Cursor()
-        self.folds: list[Fold] = []
-        self.ends: list[Gathered] = []
-
-    def of_all(self, operators: Iterable[Operator]) -> Take | None:
-        """What operators do that get the same records; `None` if one of them cannot be among functions."""
-        takes = self._each(operators)
-        return None if takes is None else to_all(takes)
-
-    def _each(self, operators: Iterable[Operator]) -> list[Take] | None:
-        found = [self._take(operator) for operator in operators]
-        takes = [take for take in found if take is not None]
-        return takes if len(takes) == len(found) else None
-
-    def _take(self, operator: Operator) -> Take | None:
-        match operator:
-            case FunctionOperator():
-                self._reached.append(operator.name)
-                takes = self._each(operator.children)
-                return None if takes is None else operator.bound(takes)
-            case ops.Sink():
-                return self._end(operator, operator.key_serde, operator.value_serde)
-            case ops.StreamCount():
-                return self._end(operator, self._kept.stores[operator.store_name].key_serde, Presence())
-            case ops.TimeWindowCount():
-                return self._end(operator, self._kept.stores[operator.settings.store].key_serde, Presence())
-            case Aggregation():
-                return self._fold(operator)
-        return None
-
-    def _end(self, operator: Operator, key_serde: Serde[Any], value_serde: Serde[Any]) -> Take | None:
-        form = _form(operator, Layout(key_serde, value_serde, as_written=True), self._kept, self._reached)
-        if form is None:
-            return None
-        end = Gathered(operator.name, key_serde, value_serde, self.cursor, form)
-        self.ends.append(end)
-        return end.bound(())
-
-    def _fold(self, operator: Aggregation) -> Take | None:
-        streams = operator.children
-        if operator.send_old_values or not all(isinstance(child, ops.TableToStream) for child in streams):
-            return None
-        self._reached += [operator.name, *(stream.name for stream in streams)]
-        takes = self._each(child for stream in streams for child in stream.children)
-        if takes is None:
-            return None
-        fold = Fold(operator, self._kept.stores[operator.store_name], self.cursor)
-        self.folds.append(fold)
-        return fold.bound(takes)
 
 
 def _form(operator: Operator, layout: Layout, kept: Kept, reached: list[str]) -> Form | None:
