@@ -44,14 +44,8 @@ class SparkRuntime:
         self.topics = hr.LocalTopics(directory / "topics")
 
     def config(self, **settings):
-        paths = {name: self.directory / name for name in ("topics", "state", "local")}
-        return hr.StreamsConfig(
-            application_id="test",
-            topics_dir=paths["topics"],
-            state_dir=paths["state"],
-            local_dir=paths["local"],
-            **settings,
-        )
+        paths = {f"{name}_dir": self.directory / name for name in ("topics", "state", "local")}
+        return hr.StreamsConfig(application_id="test", **paths | settings)
 
     def produce(self, topology, inputs):
         defaults = Defaults.of(hr.StreamsConfig(application_id="test"))

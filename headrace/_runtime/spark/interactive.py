@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,14 +15,17 @@ from headrace._runtime.defaults import Defaults
 from headrace._runtime.pending import pending, pending_in_task
 from headrace._runtime.spark.plan import Plan, Stage
 from headrace._runtime.spark.query import checkpoint, checkpoint_location
-from headrace._runtime.spark.session import query_settings
+from headrace._runtime.spark.session import is_local, query_settings
 from headrace._runtime.stores import known_store
 from headrace._state.changelog import TaskState
 from headrace._state.durable import MemoryDurable
 from headrace._state.memory import MemoryStore
 from headrace._state.replica import Replica
 from headrace.config import StreamsConfig
+from headrace.errors import StateError
 from headrace.pending import Pending, PendingTask
+
+_ESCAPED = re.compile(r'[\s%"<>#?\[\]^`{|}\\]')  # what a URL writes otherwise
 
 
 class StoreReader:
@@ -91,7 +95,31 @@ class StoreReader:
 
     def _read(self, stage: Stage, wanted: str, variable: str, *columns: str) -> Any:
         operator = len(self._plan.chain) - 1 - self._plan.chain.index(stage)  # Spark counts from the sink
-        with query_settings(self._spark, self._config, self._plan.spark_partitions):
+        settings = query_settings(self._spark, self._config, self._plan.spark_partitions)
+        with settings, _readable_location(self._spark, self._config) as location:
             reader = self._spark.read.format("statestore").option("stateVarName", variable)
-            rows = reader.option("operatorId", operator).load(checkpoint_location(self._config))
+            rows = reader.option("operatorId", operator).load(location)
             return rows.where(wanted).select("key.route", *columns).collect()
+
+
+@contextmanager
+def _readable_location(spark: Any, config: StreamsConfig) -> Iterator[str]:
+    """The checkpoint for Spark's state reader, which looks for a path with a space in it under another name.
+
+    Raises:
+        StateError: if the reader cannot be helped: on a cluster.
+    """
+    path = checkpoint(config)
+    if not _ESCAPED.search(str(path)):
+        yield checkpoint_location(config)
+        return
+    if not is_local(spark.conf.get("spark.master", "local")):
+        message = (
+            f"Stores in {str(path)!r} cannot be read on a cluster: Spark's state reader does not find paths with "
+            'spaces or with any of %"<>#?[]^`{|}. Results are not affected. Use a state_dir without them.'
+        )
+        raise StateError(message)
+    with tempfile.TemporaryDirectory(prefix="headrace-query-") as directory:
+        link = Path(directory) / "checkpoint"
+        link.symlink_to(path, target_is_directory=True)
+        yield f"file://{link}"
