@@ -14,6 +14,8 @@ import pyarrow as pa
 from headrace._core.order import Ints, Order, concatenated, head_times, sorted_rows
 from headrace.record import Headers
 
+_SORTED_BYTES = 1 << 30
+
 
 class Columns(NamedTuple):
     """Undecoded records, column by column; `headers` is `None` when no record has any.
@@ -74,7 +76,8 @@ def merged_batches(
 ) -> tuple[Order, Iterator[pa.RecordBatch]]:
     """The same as Arrow batches: chunk by chunk where they follow each other, else all of them sorted.
 
-    Batches end before the first chunk of which `load` gives none; if all must be sorted, there are then none at all.
+    Batches end before the first chunk of which `load` gives none; if all must be sorted, there are then none at all,
+    nor if they are more than Arrow can sort.
     """
     order = concatenated([chunk.order for chunk in chunks])
     rows = _processing_order(chunks, order)
@@ -82,7 +85,7 @@ def merged_batches(
     if rows is None:
         return order, loaded
     tables = [pa.Table.from_batches([batch]) for batch in loaded]
-    if len(tables) < len(chunks):
+    if len(tables) < len(chunks) or sum(table.nbytes for table in tables) > _SORTED_BYTES:
         return order, iter(())
     table = pa.concat_tables(tables, promote_options="default")
     return order.take(rows), iter(table.take(pa.array(rows)).combine_chunks().to_batches())

@@ -12,7 +12,7 @@ from headrace._core.context import TaskContext
 from headrace._core.extraction import extracted
 from headrace._core.operators.source import Source
 from headrace._state.api import ByteStore
-from headrace.errors import SerdeError, StreamsError
+from headrace.errors import StreamsError
 from headrace.timestamps import Extractor
 
 
@@ -105,7 +105,7 @@ class Decoder:
         assert chunk.load_batch is not None
         try:
             return self.sources[chunk.topic].checked(chunk.load_batch())
-        except SerdeError:
+        except Exception:
             return None
 
     def _without_poison(self, stretch: Stretch) -> Iterator[Stretch]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from headrace._core.chunk import Chunk, after, merged_batches
@@ -18,6 +21,7 @@ from headrace._core.failure import idle_error, processing_error
 from headrace._core.global_tables import GlobalTables
 from headrace._core.handlers import stopping
 from headrace._core.operator import Operator
+from headrace._core.operators.source import Source
 from headrace._core.order import Order
 from headrace._core.processors import Processors
 from headrace.errors import SerdeError
@@ -159,7 +163,7 @@ class Task:
         first = begun = self.context.append(order)
         for records in batches:
             try:
-                with self._told():
+                with self._told(records, first, lambda _: source):
                     form.run(of_records(records, first))
             except UndecodableError:
                 break
@@ -172,15 +176,14 @@ class Task:
 
     def _process_join(self, join: StreamJoinForm, chunks: Sequence[Chunk]) -> Iterator[None]:
         order, batches = merged_batches(chunks, lambda chunk: _sided(chunk, join.sides[chunk.topic]))
-        first = self.context.append(order)
-        for chunk in chunks:
-            self.context.metrics.add(self._decoder.sources[chunk.topic].name, "records_in", chunk.rows)
+        first = begun = self.context.append(order)
+        sources = {is_left: self._decoder.sources[topic] for topic, is_left in join.sides.items()}
         for records in batches:
             for start in range(0, records.num_rows, _JOINED_ROWS):
                 part = records.slice(start, _JOINED_ROWS)
                 is_left = part.column(_IS_LEFT).to_numpy(zero_copy_only=False)
                 try:
-                    with self._told():
+                    with self._told(part, first, partial(_source_of, sources, is_left)):
                         join(of_records(part, first), is_left)
                 except SerdeError:
                     for _ in self._decoder.in_order(chunks):
@@ -188,16 +191,25 @@ class Task:
                     raise
                 first += part.num_rows
                 yield
+        if first == begun:
+            yield from self._process_records(chunks)
+            return
+        for chunk in chunks:
+            self.context.metrics.add(self._decoder.sources[chunk.topic].name, "records_in", chunk.rows)
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
-        """Tells of a failing record of a batch what the record path tells."""
+    def _told(self, records: pa.RecordBatch, first: int, source_of: Callable[[int], Source]) -> Iterator[None]:
+        """Tells of a failing record of a batch what the record path tells: its key and timestamp as it came."""
         try:
             yield
         except RowError as failed:
-            metadata = self.context.metadata_at(self.context.order, failed.position)
+            row = failed.position - first
             raise processing_error(
-                failed.cause, self.context.task_id, metadata, key=failed.key, timestamp_ms=failed.timestamp_ms
+                failed.cause,
+                self.context.task_id,
+                self.context.metadata_at(self.context.order, failed.position),
+                key=source_of(row).key_serde.deserialize(records.column("key")[row].as_py()),
+                timestamp_ms=records.column("timestamp")[row].as_py(),
             ) from failed.cause
 
     def _forward(self, stretch: Stretch) -> None:
@@ -222,6 +234,10 @@ class Task:
                 ) from error
             if processors is not None:
                 processors.punctuate(PunctuationType.STREAM_TIME)
+
+
+def _source_of(sources: Mapping[bool, Source], is_left: npt.NDArray[np.bool_], row: int) -> Source:
+    return sources[bool(is_left[row])]
 
 
 def _loaded(chunk: Chunk) -> pa.RecordBatch:

@@ -12,8 +12,16 @@ from headrace.errors import SerdeError
 
 T = TypeVar("T")
 
-# What a ready serde says or does about its own format only.
-_SHORTCUTS = ("canonical", "plain", "serialize", "serialize_many", "deserialize_many", "checked")
+# What a ready serde says or does about its own format only, and what of it would make that untrue if it were another.
+_WRITES, _READS = ("_to_bytes", "serialize"), ("_from_bytes", "deserialize")
+_SHORTCUTS = {
+    "serialize": ("_to_bytes",),
+    "serialize_many": _WRITES,
+    "deserialize_many": _READS,
+    "checked": (*_READS, "deserialize_many"),
+    "canonical": (*_WRITES, *_READS, "deserialize_many"),
+    "plain": _WRITES,
+}
 
 
 class Serde(Generic[T]):
@@ -27,16 +35,18 @@ class Serde(Generic[T]):
     """Whether every value has one form in bytes, so that bytes read and written again are the same bytes."""
 
     plain: type | None = None
-    """The type of values that never change, if there is one: they may be serialized later, together."""
+    """`str` or `bytes` if values are of that type and can be serialized later, together: they never change."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         """A subclass with a format of its own inherits no shortcut around it."""
         super().__init_subclass__(**options)
-        own = vars(cls)
-        if "_to_bytes" in own or "_from_bytes" in own:
-            for name in _SHORTCUTS:
-                if name not in own:
-                    setattr(cls, name, vars(Serde)[name])
+
+        def nearest(name: str) -> int:
+            return next(distance for distance, base in enumerate(cls.__mro__) if name in vars(base))
+
+        for shortcut, format_of in _SHORTCUTS.items():
+            if min(map(nearest, format_of)) < nearest(shortcut):
+                setattr(cls, shortcut, vars(Serde)[shortcut])
 
     def _to_bytes(self, value: T) -> bytes:
         raise NotImplementedError

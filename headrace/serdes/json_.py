@@ -42,8 +42,8 @@ class Json(Serde[T], Generic[T]):
 
     @property
     def repeatable(self) -> bool:
-        """Whether bytes read, written and read again give the same value; validators of a model may make another."""
-        return not self._has_models
+        """Whether bytes read, written and read again give the same value; a type of the user's may make another."""
+        return self._type is None
 
     def _decoder(self) -> Callable[[bytes], T]:
         wanted: Any = Any if self._type is None else self._type
@@ -82,7 +82,7 @@ class Json(Serde[T], Generic[T]):
         return f"Json({self._type.__qualname__ if isinstance(self._type, type) else self._type!r})"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Json) and self._type == other._type
+        return type(self) is type(other) and self._type == other._type
 
     def __hash__(self) -> int:
         return hash(Json)

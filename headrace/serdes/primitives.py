@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 import uuid
-from array import array
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -87,7 +86,6 @@ class _Packed(Serde[int]):
     """A whole number in a fixed number of big-endian bytes."""
 
     canonical = True
-    plain = int
     _format: ClassVar[struct.Struct]
 
     def serialize(self, value: int | None) -> bytes | None:
@@ -98,16 +96,6 @@ class _Packed(Serde[int]):
         except struct.error:
             pass  # out of range: the slow way says so
         return super().serialize(value)
-
-    def serialize_many(self, values: Sequence[int | None]) -> pa.Array:
-        """`serialize` for many numbers."""
-        size, letter = self._format.size, self._format.format[-1]
-        try:
-            data = struct.pack(f">{len(values)}{letter}", *values)
-        except struct.error:
-            return super().serialize_many(values)
-        offsets = array("i", range(0, size * len(values) + 1, size))
-        return pa.Array.from_buffers(pa.binary(), len(values), [None, pa.py_buffer(offsets), pa.py_buffer(data)])
 
     def _to_bytes(self, value: int) -> bytes:
         if isinstance(value, bool):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from enum import StrEnum
 
 import pytest
 from hypothesis import given, settings
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 import headrace as hr
 from headrace import serdes
 from headrace._core.columnar import functions
+from headrace._runtime.spark.collector import FrameCollector
 from tests.support.columnar import KEYS, records, run
 from tests.support.dose import examples
 
@@ -95,7 +97,7 @@ STEPS = [name for name in vars(Steps) if not name.startswith("_")]
 
 
 def both(build, chunks, key_serde, **settings):
-    """The results and calls of both paths."""
+    """The results and calls of both paths; without a form, the record path is taken either way."""
     found = []
     for columnar in (False, True):
         steps = Steps(key_serde)
@@ -306,3 +308,77 @@ def test_what_two_ways_lead_to_gets_records_one_by_one():
     chunks = [([("a", 1, 5, ()), ("a", 2, 6, ())],)]
     outputs, _, _ = run(builder.build(), chunks, serdes.String(), columnar=True, has_form=False)
     assert [row["value"] for rows in outputs.values() for row in rows] == [b"-1", b"10", b"-2", b"20"]
+
+
+def appended(value):
+    value.append(9)
+    return value
+
+
+def joined_with_itself(stream, _):
+    table = stream.to_table(store="rows")
+    stream.join(table, lambda value, _: appended(value)).to("joined")
+    stream.map_values(lambda value: value).to("mapped")
+
+
+SIBLINGS = {
+    "functions": (
+        lambda stream, _: (stream.peek(lambda _, v: v.append(9)).to("a"), stream.map_values(list).to("b")),
+        True,
+    ),
+    "behind a branch": (
+        lambda stream, steps: (steps.branch(stream).map_values(appended).to("a"), steps.peek(stream).to("b")),
+        True,
+    ),
+    "a stored table": (lambda stream, _: (stream.map_values(appended).to("a"), stream.to_table(store="rows")), False),
+    "a join": (joined_with_itself, False),
+}
+
+
+@pytest.mark.parametrize("siblings", SIBLINGS)
+def test_siblings_get_the_value_that_a_function_before_them_has_changed(siblings):
+    build, has_form = SIBLINGS[siblings]
+    chunks = [([("a", [1], 5, ()), ("a", [2], 6, ()), ("b", [3], 7, ())],)]
+    by_records, in_batches = both(lambda *given: build(*given), chunks, serdes.String(), has_form=has_form)
+    assert in_batches == by_records
+
+
+class Colour(StrEnum):
+    RED = "red"
+
+
+def test_keys_that_are_stored_by_another_serde_come_out_of_a_count_as_they_went_in():
+    builder = hr.StreamsBuilder()
+    stream = builder.stream("in", key_serde=serdes.Json(Colour)).map_values(lambda value: value)
+    counted = stream.group_by_key(key_serde=serdes.String()).count(store="counts").to_stream()
+    counted.map_values_with_key(lambda key, count: f"{key.name}{count}").to("out", value_serde=serdes.String())
+    chunks = [([(Colour.RED, 1, 5, ()), (Colour.RED, 1, 6, ())],)]
+    outputs, _, _ = run(builder.build(), chunks, serdes.Json(Colour), columnar=True, has_form=False)
+    assert [row["value"] for rows in outputs.values() for row in rows] == [b"RED1", b"RED2"]
+
+
+def test_many_results_of_one_record_leave_in_pieces(monkeypatch):
+    sizes = []
+    send_batch = FrameCollector.send_batch
+
+    def noting(self, topic, batch):
+        sizes.append(len(batch.keys))
+        send_batch(self, topic, batch)
+
+    monkeypatch.setattr(FrameCollector, "send_batch", noting)
+    few(monkeypatch)
+    builder = hr.StreamsBuilder()
+    builder.stream("in").flat_map_values(range).to("out")
+    outputs, _, _ = run(builder.build(), [([("a", 20, 5, ())],)], serdes.String(), columnar=True)
+    assert [row["value"] for rows in outputs.values() for row in rows] == [b"%d" % number for number in range(20)]
+    assert sizes == [6, 6, 6, 2]
+
+
+def test_ways_that_part_and_meet_again_and_again_are_given_up_at_once():
+    builder = hr.StreamsBuilder()
+    stream = builder.stream("in")
+    for _ in range(40):
+        stream = stream.map_values(lambda value: value + 1).merge(stream.filter(lambda _, value: value < 0))
+    stream.to("out")
+    outputs, _, _ = run(builder.build(), [([("a", 2, 5, ())],)], serdes.String(), columnar=True, has_form=False)
+    assert [row["value"] for rows in outputs.values() for row in rows] == [b"42"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+import zlib
 
 import pyarrow as pa
 import pytest
@@ -135,6 +136,50 @@ def test_a_subclass_of_a_ready_serde_is_asked_for_every_value():
     with pytest.raises(hr.SerdeError):
         shouted.checked(pa.array(["É".encode()], pa.binary()))
     assert (shouted.canonical, serdes.String().canonical) == (False, True)
+
+
+class Loud(serdes.String):
+    """Written in capital letters."""
+
+    def serialize(self, value):
+        return None if value is None else value.upper().encode()
+
+
+class Quiet(serdes.String):
+    """Read in small letters, if many are read."""
+
+    def deserialize_many(self, column):
+        return [None if data is None else data.decode().lower() for data in column]
+
+
+class Capital:
+    def _to_bytes(self, value):
+        return value.upper().encode()
+
+
+class Mixed(Capital, serdes.String):
+    """Written by a class that is no serde."""
+
+
+@pytest.mark.parametrize("serde", [Shouted(), Loud(), Mixed()])
+def test_what_a_subclass_writes_is_written_for_many_values_too(serde):
+    assert serde.serialize("a") == b"A"
+    assert serde.serialize_many(["a", None]).to_pylist() == [b"A", None]
+    assert (serde.canonical, serde.plain) == (False, None)
+
+
+def test_a_subclass_that_reads_many_values_its_own_way_is_not_canonical():
+    assert (Quiet().canonical, Quiet().plain) == (False, str)
+
+
+def test_a_subclass_of_json_is_another_format():
+    class Packed(serdes.Json):
+        def _to_bytes(self, value):
+            return zlib.compress(super()._to_bytes(value))
+
+    assert Packed() != serdes.Json()
+    assert serdes.Json() != Packed()
+    assert Packed() == Packed()
 
 
 def test_counting_keys_of_a_subclass_of_a_ready_serde_counts_what_it_reads():

@@ -9,26 +9,28 @@ from headrace._core import operators as ops
 from headrace._core.columnar.cursor import Cursor
 from headrace._core.columnar.fold import Fold
 from headrace._core.columnar.functions import Gathered
-from headrace._core.columnar.layout import Form, Kept, Layout, Presence
+from headrace._core.columnar.layout import Form, Kept, Layout, Presence, Reached
 from headrace._core.operator import Operator
 from headrace._core.operators.aggregation import Aggregation
 from headrace._core.operators.function_operator import FunctionOperator, Take, to_all
 from headrace._state.stores import TimestampedKeyValueStore
 from headrace.serdes import Serde
 
-FormOf = Callable[[Operator, Layout, Kept, list[str]], Form | None]
+FormOf = Callable[[Operator, Layout, Kept, Reached], Form | None]
 
 
 class Chains:
     """Functions and aggregations put together, up to where they end: at operators with a batch form of bytes.
 
     Args:
+        key_serde: serde of the keys that come, which no function before an aggregation changes.
         kept: what the task keeps.
-        reached: where the names of operators go that are passed on the way.
+        reached: what is passed on the way.
         form_of: finds the form of an end.
     """
 
-    def __init__(self, kept: Kept, reached: list[str], form_of: FormOf) -> None:
+    def __init__(self, key_serde: Serde[Any], kept: Kept, reached: Reached, form_of: FormOf) -> None:
+        self._key_serde = key_serde
         self._kept = kept
         self._reached = reached
         self._form_of = form_of
@@ -49,18 +51,21 @@ class Chains:
     def _take(self, operator: Operator) -> Take | None:
         match operator:
             case FunctionOperator():
-                self._reached.append(operator.name)
-                takes = self._each(operator.children)
+                takes = self._each(operator.children) if self._reached.first(operator.name) else None
                 return None if takes is None else operator.bound(takes)
             case ops.Sink():
                 return self._end(operator, operator.key_serde, operator.value_serde)
             case ops.StreamCount():
-                return self._end(operator, self._kept.stores[operator.store_name].key_serde, Presence())
+                return self._count(operator, self._kept.stores[operator.store_name].key_serde)
             case ops.TimeWindowCount():
-                return self._end(operator, self._kept.stores[operator.settings.store].key_serde, Presence())
+                return self._count(operator, self._kept.stores[operator.settings.store].key_serde)
             case Aggregation():
                 return self._fold(operator)
         return None
+
+    def _count(self, operator: Operator, key_serde: Serde[Any]) -> Take | None:
+        """An end at a count, which hands on keys as they are stored: they must read as those that came."""
+        return self._end(operator, key_serde, Presence()) if key_serde == self._key_serde else None
 
     def _end(self, operator: Operator, key_serde: Serde[Any], value_serde: Serde[Any]) -> Take | None:
         form = self._form_of(operator, Layout(key_serde, value_serde, as_written=True), self._kept, self._reached)
@@ -76,7 +81,8 @@ class Chains:
             return None
         if not isinstance(store, TimestampedKeyValueStore):
             return None
-        self._reached += [operator.name, *(stream.name for stream in streams)]
+        if not all(self._reached.first(reached.name) for reached in (operator, *streams)):
+            return None
         takes = self._each(child for stream in streams for child in stream.children)
         if takes is None:
             return None

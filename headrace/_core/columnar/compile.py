@@ -11,7 +11,7 @@ from headrace._core.columnar.batch import Batch
 from headrace._core.columnar.chains import Chains
 from headrace._core.columnar.count import CountForm
 from headrace._core.columnar.functions import FunctionsForm
-from headrace._core.columnar.layout import Form, Kept, Layout
+from headrace._core.columnar.layout import Form, Kept, Layout, Reached, kept_as_they_came
 from headrace._core.columnar.stream_table_join import StreamTableJoinForm
 from headrace._core.columnar.table_group_by import TableGroupByForm
 from headrace._core.columnar.table_store import TableStoreForm
@@ -21,7 +21,7 @@ from headrace._core.operator import Operator
 from headrace._core.operators.aggregation import Aggregation
 from headrace._core.operators.function_operator import FunctionOperator
 from headrace._state.stores import TimestampedKeyValueStore
-from headrace.serdes import Json, Long, Windowed
+from headrace.serdes import Long, Windowed
 from headrace.windowing import TimeWindows
 
 
@@ -36,16 +36,13 @@ def columnar_forms(sources: Mapping[str, ops.Source], kept: Kept) -> dict[str, S
     """The batch form of what follows each topic's source, where there is one."""
     forms: dict[str, SourceForm] = {}
     for topic, source in sources.items():
-        reached: list[str] = []
-        form = _children(source, Layout(source.key_serde, source.value_serde), kept, reached)
-        # What is reached two ways gets records interleaved, which batches cannot do.
-        if (
-            form is not None
-            and source.children
-            and len(set(reached)) == len(reached)
-            and not _sees_itself(source, kept)
-        ):
-            forms[topic] = SourceForm(form, isinstance(form, FunctionsForm))
+        if not source.children:
+            continue
+        form = _children(source, Layout(source.key_serde, source.value_serde), kept, Reached())
+        if form is None or _sees_itself(source, kept):
+            continue
+        decodes = isinstance(form, FunctionsForm)
+        forms[topic] = SourceForm(form.first if isinstance(form, FunctionsForm) else form, decodes)
     return forms
 
 
@@ -69,9 +66,15 @@ def _behind(source: Operator) -> list[Operator]:
     return behind
 
 
-def _children(operator: Operator, layout: Layout, kept: Kept, reached: list[str]) -> Form | None:
-    functions = [child for child in operator.children if _takes_values(child, layout)]
-    found = [_form(child, layout, kept, reached) for child in operator.children if child not in functions]
+def _children(operator: Operator, layout: Layout, kept: Kept, reached: Reached) -> Form | None:
+    children = _takers(operator, reached)
+    if children is None:
+        return None
+    functions = [child for child in children if _takes_values(child, layout)]
+    others = [child for child in children if child not in functions]
+    if not _apart(functions, others, layout):
+        return None
+    found = [_form(child, layout, kept, reached) for child in others]
     if functions:
         found.append(_functions(functions, layout, kept, reached))
     forms = [form for form in found if form is not None]
@@ -87,6 +90,36 @@ def _children(operator: Operator, layout: Layout, kept: Kept, reached: list[str]
     return all_of_them
 
 
+def _takers(operator: Operator, reached: Reached) -> list[Operator] | None:
+    """Who gets what an operator forwards, past those that only pass it on; `None` if two ways lead to one of these."""
+    takers: list[Operator] = []
+    for child in operator.children:
+        if not isinstance(child, ops.PassThrough | ops.TableToStream):
+            takers.append(child)
+            continue
+        behind = _takers(child, reached) if reached.first(child.name) else None
+        if behind is None:
+            return None
+        takers += behind
+    return takers
+
+
+def _apart(functions: Sequence[Operator], others: Sequence[Operator], layout: Layout) -> bool:
+    """Whether it does not matter that siblings get the same records one sibling after another, each decoding its own.
+
+    User functions could change a value that other functions get or that is stored; and they are called in order.
+    """
+    calling = [other for other in others if isinstance(other, ops.StreamTableJoin) or _is_grouped(other)]
+    storing = [other for other in others if isinstance(other, ops.TableSource) and not _is_grouped(other)]
+    if len(calling) + bool(functions) > 1:
+        return False
+    return not (calling or functions) or not storing or layout.value_serde.plain is not None
+
+
+def _is_grouped(operator: Operator) -> bool:
+    return isinstance(operator, ops.TableSource) and bool(operator.children)
+
+
 def _takes_values(operator: Operator, layout: Layout) -> bool:
     """Whether an operator needs keys and values themselves, not their bytes."""
     match operator:
@@ -97,22 +130,21 @@ def _takes_values(operator: Operator, layout: Layout) -> bool:
     return isinstance(operator, FunctionOperator | Aggregation)
 
 
-def _functions(operators: Sequence[Operator], layout: Layout, kept: Kept, reached: list[str]) -> Form | None:
+def _functions(operators: Sequence[Operator], layout: Layout, kept: Kept, reached: Reached) -> Form | None:
     """One form for functions that get the same records, so that each record goes all ways before the next."""
     if layout.as_written or not kept.calls:
         return None
-    chains = Chains(kept, reached, _form)
+    chains = Chains(layout.key_serde, kept, reached, _form)
     take = chains.of_all(operators)
     if take is None:
         return None
     return FunctionsForm(layout.key_serde, layout.value_serde, chains.cursor, take, chains.folds, chains.ends)
 
 
-def _form(operator: Operator, layout: Layout, kept: Kept, reached: list[str]) -> Form | None:
-    reached.append(operator.name)
+def _form(operator: Operator, layout: Layout, kept: Kept, reached: Reached) -> Form | None:
+    if not reached.first(operator.name):
+        return None
     match operator:
-        case ops.PassThrough() | ops.TableToStream():
-            return _children(operator, layout, kept, reached)
         case ops.StreamCount():
             return _count(operator, layout, kept, reached)
         case ops.TimeWindowCount():
@@ -124,12 +156,11 @@ def _form(operator: Operator, layout: Layout, kept: Kept, reached: list[str]) ->
         case ops.TableSuppress():
             return _final_counts(operator, layout, kept, reached)
         case ops.Sink() if _written_alike(operator, layout):
-            reached.append(_topic(operator))
-            return partial(_send, operator)
+            return _sent(operator, reached)
     return None
 
 
-def _count(operator: ops.StreamCount, layout: Layout, kept: Kept, reached: list[str]) -> Form | None:
+def _count(operator: ops.StreamCount, layout: Layout, kept: Kept, reached: Reached) -> Form | None:
     forward = _children(operator, Layout(layout.key_serde, Long()), kept, reached)
     store = kept.stores[operator.store_name]
     if forward is None or not layout.key_serde.canonical or layout.key_serde != store.key_serde:
@@ -137,7 +168,7 @@ def _count(operator: ops.StreamCount, layout: Layout, kept: Kept, reached: list[
     return CountForm(operator, store.contents, forward)
 
 
-def _window_count(operator: ops.TimeWindowCount, layout: Layout, kept: Kept, reached: list[str]) -> Form | None:
+def _window_count(operator: ops.TimeWindowCount, layout: Layout, kept: Kept, reached: Reached) -> Form | None:
     windows, settings = operator.windows, operator.settings
     store = kept.stores[settings.store]
     if not isinstance(windows, TimeWindows) or windows.advance_ms < windows.size_ms:
@@ -151,7 +182,7 @@ def _window_count(operator: ops.TimeWindowCount, layout: Layout, kept: Kept, rea
     return None if forward is None else WindowCountForm(operator, windows, store, forward)
 
 
-def _final_counts(operator: ops.TableSuppress, layout: Layout, kept: Kept, reached: list[str]) -> Form | None:
+def _final_counts(operator: ops.TableSuppress, layout: Layout, kept: Kept, reached: Reached) -> Form | None:
     settings, buffer = operator.settings, kept.stores[operator.settings.store]
     if layout.tumbling is None or not settings.until_window_closes or settings.buffer.is_limited:
         return None
@@ -161,22 +192,20 @@ def _final_counts(operator: ops.TableSuppress, layout: Layout, kept: Kept, reach
     return None if forward is None else WindowCloseForm(operator, buffer, layout.tumbling.size_ms, forward)
 
 
-def _table(operator: ops.TableSource, layout: Layout, kept: Kept, reached: list[str]) -> Form | None:
+def _table(operator: ops.TableSource, layout: Layout, kept: Kept, reached: Reached) -> Form | None:
     store = None if operator.store_name is None else kept.stores[operator.store_name]
     if store is None or not layout.key_serde.canonical:
         return None
     if (layout.key_serde, layout.value_serde) != (store.key_serde, store.value_serde):
         return None
-    # Rows are stored as they came; read again they must be what they would be had they been written anew.
-    repeatable = isinstance(layout.value_serde, Json) and layout.value_serde.repeatable
-    if not (layout.value_serde.canonical or repeatable):
+    if not kept_as_they_came(layout.value_serde):
         return None
     if not operator.children:
         return TableStoreForm(operator, store)
     return _grouped_table(operator, store, reached) if kept.calls else None
 
 
-def _joined(operator: ops.StreamTableJoin, layout: Layout, kept: Kept, reached: list[str]) -> Form | None:
+def _joined(operator: ops.StreamTableJoin, layout: Layout, kept: Kept, reached: Reached) -> Form | None:
     """A join whose results are only written, once: the joiner then sees records in order."""
     match operator.children:
         case (ops.Sink() as sink,):
@@ -189,17 +218,22 @@ def _joined(operator: ops.StreamTableJoin, layout: Layout, kept: Kept, reached: 
     same_keys = layout.key_serde == rows.key_serde == sink.key_serde
     if not same_keys or not layout.key_serde.canonical:
         return None
-    reached.append(_topic(sink))
-    return StreamTableJoinForm(operator, rows, layout.value_serde, sink, partial(_send, sink))
+    send = _sent(sink, reached)
+    return None if send is None else StreamTableJoinForm(operator, rows, layout.value_serde, sink, send)
 
 
-def _grouped_table(operator: ops.TableSource, store: Any, reached: list[str]) -> Form | None:
+def _grouped_table(operator: ops.TableSource, store: Any, reached: Reached) -> Form | None:
     """A table that is only grouped, and only once: user functions then see its changes in order."""
     match operator.children:
         case (ops.TableGroupBy(children=(ops.Sink() as sink,)) as group_by,) if operator.send_old_values:
-            reached.append(_topic(sink))
-            return TableGroupByForm(operator, group_by, sink, store, partial(_send, sink))
+            send = _sent(sink, reached)
+            return None if send is None else TableGroupByForm(operator, group_by, sink, store, send)
     return None
+
+
+def _sent(sink: ops.Sink, reached: Reached) -> Form | None:
+    """Writes to the topic of a sink, if no other way leads to it."""
+    return partial(_send, sink) if reached.first(f"topic {sink.topic}") else None
 
 
 def _send(sink: ops.Sink, batch: Batch) -> None:
@@ -211,7 +245,3 @@ def _written_alike(sink: ops.Sink, layout: Layout) -> bool:
     if (layout.key_serde, layout.value_serde) != (sink.key_serde, sink.value_serde):
         return False
     return layout.as_written or (layout.key_serde.canonical and layout.value_serde.canonical)
-
-
-def _topic(sink: ops.Sink) -> str:
-    return f"topic {sink.topic}"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 
 class UndecodableError(Exception):
     """Records of a batch cannot be decoded; nothing has been done with any of them."""
@@ -12,9 +10,7 @@ class UndecodableError(Exception):
 class RowError(Exception):
     """A user function raised `cause`, on the record at a position of the task's input."""
 
-    def __init__(self, cause: Exception, position: int, key: Any, timestamp_ms: int) -> None:
+    def __init__(self, cause: Exception, position: int) -> None:
         super().__init__(position)
         self.cause = cause
         self.position = position
-        self.key = key
-        self.timestamp_ms = timestamp_ms

@@ -17,9 +17,9 @@ from headrace._core.columnar.groups import Ints
 from headrace._core.operators.function_operator import FunctionOperator, Take
 from headrace.serdes import Serde
 
+_SEALED_ROWS = 4_000
 _MAX_ROWS = 50_000
 _MAX_BYTES = 4 << 20
-_SEALED_ROWS = 1_000
 
 
 class _Sealed(NamedTuple):
@@ -34,8 +34,8 @@ class _Sealed(NamedTuple):
 class Gathered(FunctionOperator):
     """In the place of an operator behind functions: gathers what they forward to it, as bytes, for its batch form.
 
-    Keys and values are encoded at once, as anywhere, since user code may change them later; those of types that never
-    change are kept, and encoded together.
+    Keys and values are encoded at once, as anywhere, since user code may change them later; texts and bytes, which
+    never change, are kept and encoded together. What cannot be encoded is noticed at once in any case.
     """
 
     def __init__(
@@ -56,55 +56,74 @@ class Gathered(FunctionOperator):
         self._values: list[Any] = []
         self._times: list[int] = []
         self._rows: list[int] = []
+        self._bytes = 0
         self._sealed: list[_Sealed] = []
+        self._sealed_rows = self._sealed_bytes = 0
+
+    def begin(self, batch: Batch) -> None:
+        """Before the records of a batch."""
+        self._batch = batch
 
     def bound(self, children: Sequence[Take]) -> Take:  # noqa: ARG002
         add_key, add_value = self._keys.append, self._values.append
-        add_time, add_row = self._times.append, self._rows.append
-        key_serde, value_serde = self._key_serde, self._value_serde
+        add_time, add_row, rows = self._times.append, self._rows.append, self._rows
+        key_serde, value_serde, cursor = self._key_serde, self._value_serde, self._cursor
         key_to_bytes, value_to_bytes = key_serde.serialize, value_serde.serialize
-        key_type, value_type = key_serde.plain, value_serde.plain
+        key_type: Any = key_serde.plain
+        value_type: Any = value_serde.plain
 
         def encode(key: Any, value: Any) -> None:
             add_key(key_to_bytes(key))
-            add_value(value_to_bytes(value))
-            add_time(self._cursor.timestamp_ms)
-            add_row(self._cursor.row)
+            raw = value_to_bytes(value)
+            add_value(raw)
+            add_time(cursor.timestamp_ms)
+            add_row(cursor.row)
+            if raw is not None:
+                self._bytes += len(raw)
+            if len(rows) >= _SEALED_ROWS or self._bytes >= _MAX_BYTES:
+                self.seal()
 
         def keep(key: Any, value: Any) -> None:
-            if type(key) is not key_type:
+            if type(key) is not key_type or not key.isascii():
                 key = key_serde.deserialize(key_to_bytes(key))
-            if type(value) is not value_type:
+            if type(value) is not value_type or not value.isascii():
                 value = value_serde.deserialize(value_to_bytes(value))
             add_key(key)
             add_value(value)
-            add_time(self._cursor.timestamp_ms)
-            add_row(self._cursor.row)
+            add_time(cursor.timestamp_ms)
+            add_row(cursor.row)
+            if value is not None:
+                self._bytes += len(value)
+            if len(rows) >= _SEALED_ROWS or self._bytes >= _MAX_BYTES:
+                self.seal()
 
         return keep if self._keeps else encode
 
     def seal(self) -> None:
-        """Makes columns of what was gathered since; if something cannot be encoded, the cursor is then at its row."""
+        """Makes columns of what was gathered; hands them on if they are many."""
         if not self._rows:
             return
-        keys, values = self._encoded() if self._keeps else map(_binary, (self._keys, self._values))
+        if self._keeps:
+            keys, values = self._key_serde.serialize_many(self._keys), self._value_serde.serialize_many(self._values)
+        else:
+            keys, values = pa.array(self._keys, pa.binary()), pa.array(self._values, pa.binary())
         self._sealed.append(_Sealed(keys, values, np.array(self._times, np.int64), np.array(self._rows, np.intp)))
+        self._sealed_rows += len(self._rows)
+        self._sealed_bytes += values.nbytes
+        self._bytes = 0
         for gathered in (self._keys, self._values, self._times, self._rows):
             gathered.clear()
+        if self._sealed_rows >= _MAX_ROWS or self._sealed_bytes >= _MAX_BYTES:
+            self.flush()
 
-    @property
-    def is_full(self) -> bool:
-        """Whether there is enough for a batch."""
-        rows = sum(len(sealed.rows) for sealed in self._sealed)
-        return rows >= _MAX_ROWS or sum(sealed.values.nbytes for sealed in self._sealed) >= _MAX_BYTES
-
-    def flush(self, batch: Batch) -> None:
-        """Hands on what was sealed, made of the records of a batch."""
+    def flush(self) -> None:
+        """Hands on what was sealed."""
         if not self._sealed:
             return
         keys, values, times, rows = zip(*self._sealed, strict=True)
         self._sealed.clear()
-        chosen = np.concatenate(rows)
+        self._sealed_rows = self._sealed_bytes = 0
+        batch, chosen = self._batch, np.concatenate(rows)
         self._form(
             Batch(
                 pa.concat_arrays(keys),
@@ -114,16 +133,6 @@ class Gathered(FunctionOperator):
                 batch.positions[chosen],
             )
         )
-
-    def _encoded(self) -> tuple[pa.Array, pa.Array]:
-        try:
-            return self._key_serde.serialize_many(self._keys), self._value_serde.serialize_many(self._values)
-        except Exception:
-            for key, value, row in zip(self._keys, self._values, self._rows, strict=True):
-                self._cursor.row = row
-                self._key_serde.serialize(key)
-                self._value_serde.serialize(value)
-            raise
 
 
 class FunctionsForm:
@@ -154,42 +163,43 @@ class FunctionsForm:
         self._folds = folds
         self._ends = ends
 
-    def __call__(self, batch: Batch) -> None:
-        keys, values = self._decoded(batch)
-        for fold in self._folds:
-            fold.begin(batch, self._key_serde)
-        for start in range(0, len(keys), _SEALED_ROWS):
-            self._run(batch, keys, values, slice(start, start + _SEALED_ROWS))
-            for end in self._ends:
-                if end.is_full:
-                    end.flush(batch)
-        for fold in self._folds:
-            fold.end()
-        for end in self._ends:
-            end.flush(batch)
+    def first(self, batch: Batch) -> None:
+        """For batches of a source, whose records may not be decodable.
 
-    def _decoded(self, batch: Batch) -> tuple[Sequence[Any], Sequence[Any]]:
+        Raises:
+            UndecodableError: if so, and nothing has been done.
+        """
         try:
-            keys = self._key_serde.deserialize_many(batch.keys.to_pylist())
-            return keys, self._value_serde.deserialize_many(batch.values.to_pylist())
+            decoded = self._decoded(batch)
         except Exception as error:
             raise UndecodableError from error
+        self._run(batch, *decoded)
 
-    def _run(self, batch: Batch, keys: Sequence[Any], values: Sequence[Any], part: slice) -> None:
+    def __call__(self, batch: Batch) -> None:
+        self._run(batch, *self._decoded(batch))
+
+    def _decoded(self, batch: Batch) -> tuple[Sequence[Any], Sequence[Any]]:
+        keys = self._key_serde.deserialize_many(batch.keys.to_pylist())
+        return keys, self._value_serde.deserialize_many(batch.values.to_pylist())
+
+    def _run(self, batch: Batch, keys: Sequence[Any], values: Sequence[Any]) -> None:
         take, cursor = self._take, self._cursor
-        times = batch.timestamps[part].tolist()
+        for fold in self._folds:
+            fold.begin(batch, self._key_serde)
+        for end in self._ends:
+            end.begin(batch)
+        records = zip(keys, values, batch.timestamps.tolist(), strict=True)
         try:
-            for row, (key, value, timestamp_ms) in enumerate(
-                zip(keys[part], values[part], times, strict=True), part.start
-            ):
+            for row, (key, value, timestamp_ms) in enumerate(records):
                 cursor.row, cursor.timestamp_ms = row, timestamp_ms
                 take(key, value)
             for end in self._ends:
                 end.seal()
+        except RowError:
+            raise
         except Exception as error:
-            row = cursor.row
-            raise RowError(error, int(batch.positions[row]), keys[row], int(batch.timestamps[row])) from error
-
-
-def _binary(column: list[bytes | None]) -> pa.Array:
-    return pa.array(column, pa.binary())
+            raise RowError(error, int(batch.positions[cursor.row])) from error
+        for fold in self._folds:
+            fold.end()
+        for end in self._ends:
+            end.flush()

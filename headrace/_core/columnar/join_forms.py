@@ -7,9 +7,9 @@ from typing import Any
 
 from headrace._core import operators as ops
 from headrace._core.columnar.join_rows import JoinSide
+from headrace._core.columnar.layout import kept_as_they_came
 from headrace._core.columnar.stream_join import StreamJoinForm
 from headrace._state.listed import ListsBySpan
-from headrace.serdes import Json
 
 
 def join_forms(sources: Mapping[str, ops.Source], stores: Mapping[str, Any]) -> dict[str, StreamJoinForm]:
@@ -35,7 +35,6 @@ def _side(source: ops.Source, join: ops.StreamJoin, stores: Mapping[str, Any]) -
     store = stores[join.settings.window]
     if (source.key_serde, source.value_serde) != (store.key_serde, store.value_serde):
         return None
-    # Records are kept as they came; read again they must be what they would be had they been written anew.
-    if not source.key_serde.canonical or not (source.value_serde.canonical or isinstance(source.value_serde, Json)):
+    if not source.key_serde.canonical or not kept_as_they_came(source.value_serde):
         return None
     return JoinSide(join, store.listed, source.value_serde) if isinstance(store.listed, ListsBySpan) else None

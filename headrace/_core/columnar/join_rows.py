@@ -74,7 +74,7 @@ class JoinRows:
             try:
                 operator.meet(Record(key, value, timestamp_ms, headers), met.get(row, ()))
             except Exception as error:
-                raise RowError(error, position, key, timestamp_ms) from error
+                raise RowError(error, position) from error
 
     def _values(self, rows: Ints) -> list[tuple[StreamJoin, Any]]:
         """What joins each row, and its value."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from headrace._core.columnar.batch import Batch
-from headrace.serdes import Serde
+from headrace.serdes import Json, Serde
 from headrace.windowing import TimeWindows
 
 Form = Callable[[Batch], None]
@@ -30,6 +30,19 @@ class Kept(NamedTuple):
     calls: bool = True
 
 
+class Reached:
+    """What ways from a source have reached: where two of them meet, records interleave, which batches cannot do."""
+
+    def __init__(self) -> None:
+        self._names: set[str] = set()
+
+    def first(self, name: str) -> bool:
+        """Whether something is reached for the first time."""
+        is_first = name not in self._names
+        self._names.add(name)
+        return is_first
+
+
 class Layout(NamedTuple):
     """The serdes whose bytes a batch holds; `tumbling` if they are counts in such windows.
 
@@ -41,3 +54,8 @@ class Layout(NamedTuple):
     value_serde: Serde[Any]
     tumbling: TimeWindows | None = None
     as_written: bool = False
+
+
+def kept_as_they_came(serde: Serde[Any]) -> bool:
+    """Whether values may be stored by the bytes they came in: read again they are as if they had been written anew."""
+    return serde.canonical or (type(serde) is Json and serde.repeatable)

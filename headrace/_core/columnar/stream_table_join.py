@@ -46,7 +46,7 @@ class StreamTableJoinForm:
         rows = [read(raw) for raw in raws]
         numbers = encoded.indices.fill_null(len(raw_rows)).to_pylist()
         values = self._value_serde.deserialize_many(batch.values.to_pylist())
-        joiner, to_bytes, left = operator.joiner, self._sink.value_serde.serialize, operator.left
+        joined, to_bytes, left = operator.joined, self._sink.value_bytes, operator.left
         results: list[bytes | None] = []
         chosen: list[int] = []
         at = 0
@@ -57,11 +57,10 @@ class StreamTableJoinForm:
                     continue
                 if not isinstance(row, _IMMUTABLE):
                     row = read(raws[number])
-                results.append(to_bytes(joiner(value, row)))
+                results.append(to_bytes(joined(value, row)))
                 chosen.append(at)
         except Exception as error:
-            key = self._store.key_serde.deserialize(batch.keys[at].as_py())
-            raise RowError(error, int(batch.positions[at]), key, int(batch.timestamps[at])) from error
+            raise RowError(error, int(batch.positions[at])) from error
         self._count_dropped(batch)
         if chosen:
             self._send(batch, np.array(chosen, np.intp), results)

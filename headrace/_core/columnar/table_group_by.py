@@ -34,11 +34,7 @@ class TableGroupByForm:
     def __call__(self, batch: Batch) -> None:
         store, events = self._store, self._group_by.events
         keys, values, times = batch.keys.to_pylist(), batch.values.to_pylist(), batch.timestamps.tolist()
-        read, key_to_bytes, to_bytes = (
-            store.value_serde.deserialize,
-            self._sink.key_serde.serialize,
-            self._sink.value_serde.serialize,
-        )
+        read, key_to_bytes, to_bytes = store.value_serde.deserialize, self._sink.key_bytes, self._sink.value_bytes
         distinct = [key for key in dict.fromkeys(keys) if key is not None]
         rows: dict[bytes | None, bytes | None] = dict(zip(distinct, store.contents.get_many(distinct), strict=True))
         decoded, new_values = store.key_serde.deserialize_many(keys), store.value_serde.deserialize_many(values)
@@ -56,7 +52,7 @@ class TableGroupByForm:
                     event_bytes.append(to_bytes(event))
                     caused_by.append(row)
         except Exception as error:
-            raise RowError(error, int(batch.positions[row]), decoded[row], times[row]) from error
+            raise RowError(error, int(batch.positions[row])) from error
         self._table.context.drop(self._table.name, "null key", batch.keys.null_count)
         store.contents.put_many((key, stored) for key, stored in rows.items() if key is not None)
         if caused_by:

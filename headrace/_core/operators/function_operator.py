@@ -38,7 +38,9 @@ class FunctionOperator(Operator):
 
         def take(key: Any, value: Any) -> None:
             record = self._record
-            process(Record(key, value, record.timestamp_ms, record.headers))
+            if key is not record.key or value is not record.value:
+                record = Record(key, value, record.timestamp_ms, record.headers)
+            process(record)
 
         return take
 

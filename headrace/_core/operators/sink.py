@@ -24,6 +24,14 @@ class Sink(Operator):
         super().init(context)
         self._send = context.collector.send
 
+    def key_bytes(self, key: Any) -> bytes | None:
+        """A key as it is written."""
+        return self._key_to_bytes(key)
+
+    def value_bytes(self, value: Any) -> bytes | None:
+        """A value as it is written."""
+        return self._value_to_bytes(value)
+
     def failing(self, record: AnyRecord) -> str:
         """Whether it is the "key" or the "value" of a record that cannot be encoded."""
         try:

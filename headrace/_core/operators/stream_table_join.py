@@ -21,13 +21,17 @@ class StreamTableJoin(Operator):
     ) -> None:
         super().__init__(name)
         self.table_name = table
-        self.joiner = joiner
+        self._joiner = joiner
         self.left = left
         self.versioned = versioned
 
     def init(self, context: TaskContext) -> None:
         super().init(context)
         self._rows = context.tables[self.table_name]
+
+    def joined(self, value: Any, row_value: Any) -> Any:
+        """The result for a record and a row."""
+        return self._joiner(value, row_value)
 
     def process(self, record: AnyRecord) -> None:
         if self._accepts(record):
@@ -46,4 +50,4 @@ class StreamTableJoin(Operator):
     def _join(self, record: AnyRecord) -> None:
         row = row_for(self._rows, record, versioned=self.versioned)
         if row is not None or self.left:
-            self.forward(record.with_value(self.joiner(record.value, None if row is None else row[0])))
+            self.forward(record.with_value(self.joined(record.value, None if row is None else row[0])))
