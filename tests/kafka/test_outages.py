@@ -15,7 +15,7 @@ from headrace import serdes
 from headrace.topics.kafka_cluster import KafkaCluster
 from headrace.topics.kafka_commits import Commits
 from headrace.topics.kafka_groups import ConsumerGroup
-from tests.kafka.test_topics import await_sent, outgoing, written
+from tests.kafka.test_topics import await_sent, has_open_transaction, outgoing, written
 
 pytestmark = pytest.mark.kafka
 
@@ -97,8 +97,10 @@ def test_transaction_that_kafka_gave_up_meanwhile_is_begun_anew(topics, broker):
         yield from outgoing("a")
         if len(attempts) == 1:
             await_sent(commits._cluster, "out")
-            with away(broker, 5):
+            with away(broker, 3):
                 pass
+            while has_open_transaction(commits._cluster, "out"):
+                time.sleep(0.1)
         yield from outgoing("b")
 
     assert commits.write(0, 0, too_late)

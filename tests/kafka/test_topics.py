@@ -160,13 +160,14 @@ def written(topics, commits):
 
 def await_sent(cluster, topic):
     """Returns when a partition has a record that is not committed: its transaction is open."""
-    admin = client("admin")
-    place = {client().TopicPartition(topic, 0): admin.OffsetSpec.latest()}
-    while True:
-        [found] = cluster.admin.list_offsets(place).values()
-        if found.result().offset > cluster.ends([(topic, 0)])[0]:
-            return
+    while not has_open_transaction(cluster, topic):
         time.sleep(0.02)
+
+
+def has_open_transaction(cluster, topic):
+    place = {client().TopicPartition(topic, 0): client("admin").OffsetSpec.latest()}
+    [found] = cluster.admin.list_offsets(place).values()
+    return found.result().offset > cluster.ends([(topic, 0)])[0]
 
 
 def test_batch_of_a_task_is_written_once_over_restarts(topics, cluster):
