@@ -126,7 +126,7 @@ def transaction(topics, *values, commit):
     successor.init_transactions(30)
 
 
-@pytest.mark.parametrize("guarantee", ["exactly_once_v2", "at_least_once"])
+@pytest.mark.parametrize("guarantee", ["exactly_once_v2", pytest.param("at_least_once", marks=pytest.mark.slow)])
 def test_reading_begins_at_the_end_if_asked_to_and_skips_what_was_not_committed(topics, config, spark, guarantee):
     builder = hr.StreamsBuilder()
     builder.stream("in", **TEXT).to("out", **TEXT)

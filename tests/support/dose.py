@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-_SHARE = 1.0 if os.environ.get("HEADRACE_DOSE") == "full" else 0.25
+_SHARE = 1.0 if os.environ.get("HEADRACE_DOSE") == "full" else 0.2
 
 
 def examples(full: int) -> int:
