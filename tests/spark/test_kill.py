@@ -72,7 +72,7 @@ def run_with_kills(name, directory, topics, kills, rng):
 
 def reference(spark, directory, kills):
     runtime = SparkRuntime(spark, directory)
-    fill(directory, lines(1, 25 * kills + 50))
+    fill(directory, lines(1, 40 * kills + 10))
     hr.Streams(word_letters(), runtime.config(), spark=spark).process_available()
     return runtime.topics
 
@@ -94,7 +94,7 @@ def contents(topics):
 def test_killed_application_writes_exactly_what_an_undisturbed_one_writes(spark, tmp_path, kills):
     seed = random.randrange(10**6)
     print(f"seed {seed}")
-    disturbed = fill(tmp_path / "killed", lines(1, 25 * kills + 50))
+    disturbed = fill(tmp_path / "killed", lines(1, 40 * kills + 10))
     run_with_kills("word_letters", tmp_path / "killed", disturbed, kills, random.Random(seed))
     assert contents(disturbed) == contents(reference(spark, tmp_path / "undisturbed", kills))
 
@@ -131,7 +131,7 @@ def of_each_key(records):
 def test_killed_chain_of_joins_and_aggregates_writes_what_the_driver_writes(tmp_path, kills):
     seed = random.randrange(10**6)
     print(f"seed {seed}")
-    inputs = list(commerce(1, 25 * kills + 50))
+    inputs = list(commerce(1, 40 * kills + 10))
     topics = hr.LocalTopics(tmp_path / "topics")
     for topic in ("customers", "regions", "sales"):
         topics.create(topic, partitions=3 if topic == "regions" else 2)
