@@ -48,8 +48,8 @@ _TWO_EVENTS = (
 )
 _VERSIONS = (*_TWO_EVENTS, "3.5", "3.6", "3.7", "3.8", "3.9", "4.0", "4.1", "4.2", "4.3")
 
-_NUMBERS = ("max_records_per_batch", "statestore_cache_max_bytes")
-_DURATIONS = ("commit_interval", "task_timeout", "max_timestamp_ahead", "stream_time_key_idle")
+_NUMBERS = ("max_records_per_batch", "statestore_cache_max_bytes", "spark_partitions")
+_DURATIONS = ("commit_interval", "task_timeout", "max_timestamp_ahead", "stream_time_key_idle", "state_retention")
 
 
 class StreamsConfig:
@@ -92,6 +92,12 @@ class StreamsConfig:
         upgrade_from: a version of Kafka Streams up to "3.4" has table aggregations take a change within a group as two
             events, with the result in between visible, as those versions did; default: one event.
         spark: settings for the Spark session and query.
+        spark_partitions: how many Spark partitions run a micro-batch; 1 runs all tasks in one process. By default it
+            follows the load on one machine, between one for a trickle and all cores for a backlog; on a cluster every
+            task has one. Results do not depend on it, and it may change at every start.
+        sync_state: whether every commit is on disk before the next batch begins, so that a power loss takes nothing
+            back. Without it a killed process still loses nothing.
+        state_retention: how long files of superseded state are kept for readers that are under way.
         local_dir: fast local directory on every executor for replicas of the state; default: the temporary directory.
 
     Raises:
@@ -132,6 +138,9 @@ class StreamsConfig:
         production_exception_handler: ErrorHandler = "fail",
         dead_letter_topic: str | None = None,
         spark: Mapping[str, str] | None = None,
+        spark_partitions: int | None = None,
+        sync_state: bool = True,
+        state_retention: timedelta = timedelta(minutes=2),
         **unknown: Any,
     ) -> None:
         given = {name: value for name, value in locals().items() if name not in ("self", "unknown")}
@@ -170,6 +179,9 @@ class StreamsConfig:
     dead_letter_topic: str | None
     processing_guarantee: str
     spark: dict[str, str]
+    spark_partitions: int | None
+    sync_state: bool
+    state_retention: timedelta
 
     @property
     def writes_old_change_events(self) -> bool:
@@ -227,10 +239,10 @@ def _check(given: Mapping[str, Any]) -> None:
             "allow_stream_time_key_tracking=True as well."
         )
         raise ConfigError(message)
-    batch = given["max_records_per_batch"]
-    if not isinstance(batch, int) or batch < 1:
-        message = f"max_records_per_batch is {batch!r}; it must be a whole number of 1 or more."
-        raise ConfigError(message)
+    _check_positive("max_records_per_batch", given["max_records_per_batch"])
+    if given["spark_partitions"] is not None:
+        _check_positive("spark_partitions", given["spark_partitions"])
+    _check_optional_duration("state_retention", given["state_retention"] or None)
     for name in ("topics_dir", "state_dir", "local_dir"):
         if _ADDRESS.match(str(given[name])):
             message = (
@@ -303,6 +315,12 @@ def _check_error_handlers(given: Mapping[str, Any]) -> None:
         message = (
             f"dead_letter_topic={topic!r}, but no handler writes to it: set one of {', '.join(names)} to 'dead_letter'."
         )
+        raise ConfigError(message)
+
+
+def _check_positive(name: str, given: object) -> None:
+    if not isinstance(given, int) or given < 1:
+        message = f"{name} is {given!r}; it must be a whole number of 1 or more."
         raise ConfigError(message)
 
 

@@ -56,6 +56,10 @@ class Replica:
         self._map_size = map_size
         self._environment: Environment | None = None
 
+    def exists(self) -> bool:
+        """Whether this machine has one, since it was booted."""
+        return (self._live / "data.mdb").exists()
+
     def snapshot(self) -> Snapshot:
         """What the replica holds now; a damaged one is wiped and reads as empty."""
         try:

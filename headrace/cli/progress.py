@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from pathlib import Path
-
-import msgspec
 
 from headrace._core.metrics import Counts
 from headrace._graph.graph import Graph
 from headrace._graph.nodes import Source
-from headrace._runtime.spark.counters import CounterFile
-from headrace._runtime.spark.topic_home import home_of, offset_key
+from headrace._runtime.spark.plan import offset_key
+from headrace._runtime.spark.state_directory import open_log
+from headrace._runtime.spark.topic_home import home_of
+from headrace._state.log.entries import State
 from headrace.config import StreamsConfig
 from headrace.errors import TopicError
 
@@ -45,37 +44,26 @@ class Meter:
         self._sources = [node for node in graph.nodes if isinstance(node, Source) and not node.internal]
         self._sinks = graph.sink_topics
         self._dead_letters = config.dead_letter_topic
-        self._counters = CounterFile(config.state_dir)
-        self._checkpoint = config.state_dir / "checkpoint"
+        self._log = open_log(str(config.state_dir.absolute()), config.application_id)
         self._home = home_of(config)
         counts = self._home.topics()
         self._places = [(topic, p) for topic in graph.source_topics for p in range(counts.get(topic, 0))]
         self._first = self._home.first_offsets(self._places, {})
 
     def read(self) -> Snapshot:
-        counts = self._counters.read()
+        view = self._log.view()
+        state = State() if view is None else view.state
+        counts = state.counts
         return Snapshot(
-            batches=self._counters.last_batch() + 1,
+            batches=state.batch + 1,
             records_in=sum(counts.get(source.name, {}).get("records_in", 0) for source in self._sources),
             records_out=sum(_written(counts, topic) for topic in self._sinks),
             dead_letters=0 if self._dead_letters is None else _written(counts, self._dead_letters),
-            waiting=self._waiting(),
+            waiting=self._waiting(state.offsets),
         )
 
-    def last_commit(self) -> int:
-        """The newest batch that is done for good, -1 before the first."""
-        return max(_numbers(self._checkpoint / "commits"), default=-1)
-
-    def last_planned(self) -> int:
-        """The newest batch that has been begun, -1 before the first."""
-        return max(_numbers(self._checkpoint / "offsets"), default=-1)
-
-    def _waiting(self) -> int | None:
-        """Records in the source topics behind the offsets of the last finished batch."""
-        commit = self.last_commit()
-        done = {} if commit < 0 else _offsets(self._checkpoint / "offsets" / str(commit))
-        if done is None:
-            return None
+    def _waiting(self, done: dict[str, int]) -> int | None:
+        """Records in the source topics behind the offsets of the last committed batch."""
         try:
             ends = self._home.ends(self._places)
         except TopicError:
@@ -103,18 +91,3 @@ class Rate:
 
 def _written(counts: Counts, topic: str) -> int:
     return counts.get(f"topic {topic}", {}).get("records_out", 0)
-
-
-def _numbers(directory: Path) -> list[int]:
-    try:
-        return [int(path.name) for path in directory.iterdir() if path.name.isdigit()]
-    except FileNotFoundError:
-        return []
-
-
-def _offsets(path: Path) -> dict[str, int] | None:
-    """The source's offsets: the last line of a file of Spark's offset log."""
-    try:
-        return msgspec.json.decode(path.read_bytes().splitlines()[-1], type=dict[str, int])
-    except (OSError, IndexError, msgspec.MsgspecError):
-        return None

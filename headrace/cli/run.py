@@ -113,7 +113,7 @@ class _Runner:
 
     def _is_idle(self, query: Any) -> bool:
         """Whether neither a batch nor its planning is under way."""
-        return not query.status["isTriggerActive"] and self._meter.last_commit() >= self._meter.last_planned()
+        return not query.status["isTriggerActive"]
 
 
 def _summary(config: StreamsConfig, done: Snapshot, took_s: float, *, stopped: bool) -> str:

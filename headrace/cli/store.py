@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from rich.text import Text
 
 from headrace._graph.configured import configured
 from headrace._runtime.defaults import Defaults
 from headrace._runtime.pending import holding
+from headrace._runtime.spark.starting import committed_view
 from headrace._runtime.stores import known_store
-from headrace.cli.background import Background
 from headrace.cli.console import console, counted, table
 from headrace.cli.entries import PENDING, listing, pending_row
 from headrace.cli.errors import CommandError
@@ -20,9 +19,6 @@ from headrace.cli.run import prepared
 from headrace.cli.values import from_text, shown
 from headrace.config import StreamsConfig
 from headrace.pending import Pending
-from headrace.streams import Streams
-
-T = TypeVar("T")
 
 
 def show_store(loaded: Loaded, config: StreamsConfig, name: str, *, key: str | None, limit: int) -> None:
@@ -54,28 +50,17 @@ def show_pending(loaded: Loaded, config: StreamsConfig, name: str) -> None:
 
 
 def read_store(loaded: Loaded, config: StreamsConfig, name: str) -> Any:
-    """A store of an application, read with the help of Spark."""
-    return _read(loaded, config, name, lambda streams: streams.store(name))
+    """A store of an application, as its last committed batch left it."""
+    return prepared(loaded, config).store(name)
 
 
 def read_pending(loaded: Loaded, config: StreamsConfig, name: str) -> list[Pending]:
-    """What waits in a store of an application, read with the help of Spark."""
-    return _read(loaded, config, name, lambda streams: streams.explain_pending(name))
-
-
-def _read(loaded: Loaded, config: StreamsConfig, name: str, ask: Callable[[Streams], T]) -> T:
-    streams = prepared(loaded, config)
-    work = Background(lambda: ask(streams))
-    with console(stderr=True).status(f"Reading store {name} with Spark"):
-        while not work.wait(0.1):
-            pass
-        answer = work.result()
-        streams.stop()
-        return answer
+    """What waits in a store of an application."""
+    return prepared(loaded, config).explain_pending(name)
 
 
 def _refuse_without_state(loaded: Loaded, config: StreamsConfig) -> None:
-    if not (config.state_dir / "headrace.json").exists():
+    if committed_view(config) is None:
         message = (
             f"Application {config.application_id!r} has no state in {str(config.state_dir)!r}: it has not run yet. "
             f"Start it with: headrace run {loaded.path}"

@@ -53,6 +53,13 @@ class Journal:
             self._refuse_damage(tail)
         return tail.entries, tail.end
 
+    def size(self) -> int:
+        """The bytes of the log, an unfinished entry included."""
+        try:
+            return self._path.stat().st_size
+        except OSError:
+            return 0
+
     def read_at(self, positions: Iterable[int]) -> Iterator[bytes]:
         """The entries at positions that `read` gave."""
         file = self._open()

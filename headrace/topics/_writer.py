@@ -41,11 +41,11 @@ class _OpenRun:
 class SegmentWriter:
     """Writes batches to a new data file. What it wrote is invisible until its runs are committed.
 
-    As a context manager it removes the file again if the body fails.
+    As a context manager it removes the file again if the body fails. An `owner` is part of the file's name.
     """
 
-    def __init__(self, segments: Path) -> None:
-        self._path = segments / f"{uuid.uuid4().hex}.arrow"
+    def __init__(self, segments: Path, owner: str = "") -> None:
+        self._path = segments / f"{owner}{uuid.uuid4().hex}.arrow"
         self._file: BinaryIO | None = None
         self._written = 0
         self._pending_bytes = 0

@@ -118,14 +118,17 @@ class KafkaCluster:
     def read(self, topic: str, partition: int, first: int, last: int) -> Iterator[pa.RecordBatch]:
         """The records at offsets from `first` to `last`, the latter excluded, each with its offset."""
         kafka = client()
-        consumer = self.consumer()
+        consumer = self._idle_consumers.pop() if self._idle_consumers else self.consumer()
         try:
             with self.telling(f"read topic {topic!r}, partition {partition}"):
                 consumer.assign([kafka.TopicPartition(topic, partition, first)])
                 place = f"Kafka at {self.bootstrap_servers}, topic {topic!r}, partition {partition},"
                 yield from fetched(consumer, place, first, last, self.patience_s)
-        finally:
+                consumer.unassign()
+        except BaseException:
             consumer.close()
+            raise
+        self._idle_consumers.append(consumer)
 
     def consumer(self, **settings: Any) -> Any:
         """A consumer that reads what is committed, is told where, and says when it reaches the end."""
@@ -139,6 +142,12 @@ class KafkaCluster:
         with self.telling("be asked"):
             return client().Consumer(self._with({**fixed, **settings}, FETCH_SETTINGS))
 
+    def group_consumer(self, name: str) -> Any:
+        """A consumer of a group that this process keeps, to publish offsets with."""
+        if name not in self._group_consumers:
+            self._group_consumers[name] = self.consumer(**{"group.id": name})
+        return self._group_consumers[name]
+
     def producer(self, rules: Iterable[TopicRules] = (), **settings: Any) -> Any:
         """A producer that keeps the order and writes nothing twice while it lives, to topics with these rules."""
         fixed = {"enable.idempotence": True, "delivery.report.only.error": True}
@@ -150,11 +159,15 @@ class KafkaCluster:
         with self.telling("be asked"):
             return client().Producer(self._with({**fixed, **sizes, **settings}, {**_SEND_SETTINGS, **waiting}))
 
-    def rules(self, topics: Iterable[str]) -> dict[str, TopicRules]:
-        """What topics take. One whose settings may not be seen is taken to take anything."""
-        admin = client("admin")
-        asked = [admin.ConfigResource(admin.ConfigResource.Type.TOPIC, topic) for topic in topics]
-        return self.patiently("tell the settings of its topics", lambda: self._rules(asked))
+    def rules(self, topics: Iterable[str], *, at_most_old_s: float = 0.0) -> dict[str, TopicRules]:
+        """What topics take, as they said at most so long ago. One whose settings may not be seen takes anything."""
+        admin, known, wanted = client("admin"), self._known_rules, set(topics)
+        now_s = time.monotonic()
+        if any(topic not in known or known[topic][0] + at_most_old_s <= now_s for topic in wanted):
+            asked = [admin.ConfigResource(admin.ConfigResource.Type.TOPIC, topic) for topic in wanted]
+            answers = self.patiently("tell the settings of its topics", lambda: self._rules(asked))
+            known.update({topic: (now_s, rules) for topic, rules in answers.items()})
+        return {topic: known[topic][1] for topic in sorted(wanted)}
 
     def patiently(self, doing: str, call: Callable[[], _T]) -> _T:
         """Calls until it is done, fails for good, or nobody has answered for too long."""
@@ -236,6 +249,19 @@ class KafkaCluster:
     @cached_property
     def admin(self) -> Any:
         return client("admin").AdminClient(self._with({}))
+
+    @cached_property
+    def _known_rules(self) -> dict[str, tuple[float, TopicRules]]:
+        return {}
+
+    @cached_property
+    def _group_consumers(self) -> dict[str, Any]:
+        return {}
+
+    @cached_property
+    def _idle_consumers(self) -> list[Any]:
+        """Consumers that have read to their end: they are connected, and can read on elsewhere."""
+        return []
 
     @cached_property
     def _heard(self) -> dict[str, str]:

@@ -7,12 +7,14 @@ start left open, and leaves a note by which an earlier start that still runs see
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from itertools import chain
+from typing import NamedTuple
 
 import msgspec
 
@@ -36,6 +38,27 @@ class Note(msgspec.Struct, frozen=True):
     batch: int
 
 
+class Outcome(NamedTuple):
+    """Whether a task's part of a batch was written now, not before, and the session that has its transactions."""
+
+    written: bool
+    session: str
+
+
+class _Session:
+    """A producer that has a task's transactions, and the last batch that it knows to be written."""
+
+    def __init__(self, sender: Sender, rules: tuple[TopicRules, ...], batch: int) -> None:
+        self.name = os.urandom(8).hex()
+        self.sender = sender
+        self.rules = rules
+        self.batch = batch
+
+
+# Those of this process, which is used for many batches: beginning one takes several round trips.
+_sessions: dict[tuple[str, int, int], _Session] = {}
+
+
 class Commits:
     """The transactions of an application; `start` counts the starts of an `instance`, which is one state directory."""
 
@@ -49,13 +72,15 @@ class Commits:
     def take_over(self, tasks: int) -> None:
         """Begins a start of the application: nothing an earlier one still does becomes visible from here on."""
         self._cluster.create({self.topic: tasks}, _COMMITS_SETTINGS)
-        if self._cluster.partitions(self.topic) < tasks:
+        known = self._cluster.partitions(self.topic)
+        if known < tasks:
             self._cluster.grow(self.topic, tasks)
-        self._of_all(tasks, "begin its transactions", self._take_over)
+        # Earlier starts may have had more tasks than this one.
+        self._of_all(max(known, tasks), "begin its transactions", self._take_over)
 
-    def settle(self, tasks: int) -> None:
+    def settle(self) -> None:
         """Waits until all that was committed is to be seen: Kafka completes a transaction after it says so."""
-        self._of_all(tasks, "complete its transactions", self._begun)
+        self._of_all(self._tasks(), "complete its transactions", self._begun)
 
     def last_batch(self) -> int | None:
         """The newest batch of which anything is written, `None` before the first."""
@@ -77,35 +102,58 @@ class Commits:
             list(threads.map(lambda task: self._cluster.patiently(doing, partial(act, task)), range(tasks)))
 
     def write(
-        self, task: int, batch: int, records: Callable[[], Iterable[Outgoing]], rules: Iterable[TopicRules] = ()
-    ) -> bool:
-        """Writes what a task has for a batch, unless it has done so before: then the result is False.
+        self,
+        task: int,
+        batch: int,
+        records: Callable[[], Iterable[Outgoing]],
+        rules: Iterable[TopicRules] = (),
+        *,
+        last_session: str | None = None,
+    ) -> Outcome:
+        """Writes what a task has for a batch, unless it has done so before.
 
         When Kafka does not answer nobody knows whether the transaction is complete. It is begun anew then: the newest
         note says whether there is still something to write, and whether this start is still the one to do it.
+
+        `last_session` is the session that wrote for this task last. If this process has it, it goes on: nobody else can
+        have written since, or it would find its transactions taken.
 
         Raises:
             StateError: if the application was started again since.
             TopicError: if Kafka refuses a record; then nothing is written.
         """
         doing = f"commit the output of batch {batch}, task {task}"
-        return self._cluster.patiently(doing, lambda: self._write(task, batch, records, rules))
+        rules = tuple(rules)
+        return self._cluster.patiently(doing, lambda: self._write(task, batch, records, rules, last_session))
 
     def _write(
-        self, task: int, batch: int, records: Callable[[], Iterable[Outgoing]], rules: Iterable[TopicRules]
-    ) -> bool:
-        sender = self._begun(task, rules)
-        if self._newest(task).batch >= batch:
-            return False
-        try:
-            self._commit(sender, task, records(), Note(self._instance, self._start, batch))
-        except client().KafkaException as failure:
-            if lost(failure.args[0]):
-                # Perhaps to one that takes over: beginning anew at once would take it back before a note is left.
-                time.sleep(_GIVE_WAY_S)
-                self._newest(task)
-            raise
-        return True
+        self,
+        task: int,
+        batch: int,
+        records: Callable[[], Iterable[Outgoing]],
+        rules: tuple[TopicRules, ...],
+        last_session: str | None,
+    ) -> Outcome:
+        owner = (self._instance, self._start, task)
+        session = _sessions.pop(owner, None)
+        if session is None or session.name != last_session or session.rules != rules:
+            session = _Session(self._begun(task, rules), rules, self._newest(task).batch)
+        if session.batch < batch:
+            try:
+                self._commit(session.sender, task, records(), Note(self._instance, self._start, batch))
+            except client().KafkaException as failure:
+                if lost(failure.args[0]):
+                    # Perhaps to one that takes over: beginning anew at once would take it back before a note is left.
+                    time.sleep(_GIVE_WAY_S)
+                    self._newest(task)
+                raise
+            written, session.batch = True, batch
+        else:
+            written = False
+        for other in [other for other in _sessions if other[0] == self._instance and other[1] < self._start]:
+            del _sessions[other]
+        _sessions[owner] = session
+        return Outcome(written, session.name)
 
     def _newest(self, task: int) -> Note:
         newest = self._notes(task, whole=False)[-1]

@@ -41,7 +41,7 @@ def fetched(consumer: Any, place: str, first: int, last: int, patience_s: float)
     waiting: list[pa.RecordBatch] = []
     rows = size = 0
     for messages in _arriving(consumer, place, first, last, patience_s):
-        waiting.append(_batch(messages))
+        waiting.append(as_batch(messages))
         rows += len(messages)
         size += waiting[-1].nbytes
         if rows >= _MAX_ROWS or size >= _MAX_BYTES:
@@ -87,7 +87,8 @@ def _end_told(taken: Sequence[Any], patience_s: float) -> int:
     return end
 
 
-def _batch(messages: Sequence[Any]) -> pa.RecordBatch:
+def as_batch(messages: Sequence[Any]) -> pa.RecordBatch:
+    """Messages as columns, with their offsets."""
     headers = [message.headers() for message in messages]
     arrays = [
         pa.array([message.key() for message in messages], pa.binary()),

@@ -27,6 +27,12 @@ class ConsumerGroup:
         finally:
             consumer.close()
 
+    def commit_soon(self, offsets: Mapping[Place, int]) -> None:
+        """Publishes how far it has read without waiting for an answer."""
+        positions = [client().TopicPartition(*place, offset) for place, offset in offsets.items()]
+        with self._cluster.telling(f"take the offsets of group {self._name!r}"):
+            self._cluster.group_consumer(self._name).commit(offsets=positions, asynchronous=True)
+
     def exists(self) -> bool:
         """Whether Kafka has offsets of it.
 

@@ -10,7 +10,7 @@ import math
 import os
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -55,6 +55,10 @@ class TopicLog:
         """Takes in what has been committed since the last time."""
         with self._mutex:
             self._take_in(*self._journal.read(self._catalog.position))
+
+    def has_grown(self) -> bool:
+        """Whether there may be commits that were not taken in yet."""
+        return self._journal.size() != self._catalog.position
 
     def topics(self) -> dict[str, int]:
         """The number of partitions of every topic."""
@@ -109,9 +113,12 @@ class TopicLog:
                 )
                 raise TopicError(message)
 
-    def writer(self) -> SegmentWriter:
-        """A writer of a new data file, whose runs are to be committed, or discarded."""
-        return SegmentWriter(self._segments)
+    def writer(self, producer: str = "", start: int = 0) -> SegmentWriter:
+        """A writer of a new data file, whose runs are to be committed, or discarded.
+
+        The file of a producer has its name and the number of its start: it sweeps its own files, nobody else does.
+        """
+        return SegmentWriter(self._segments, f"{producer}-{start}-" if producer else "")
 
     def commit(
         self,
@@ -154,13 +161,25 @@ class TopicLog:
         """Removes data files that no commit refers to and that nobody has written to for so long; returns their names.
 
         Writers that died leave such files. The age has to exceed the time from a writer's last write to its commit.
+        Files of producers stay: a producer may know of output that it has yet to commit.
         """
         limit = time.time() - older_than_s
+        return self._sweep(lambda path: "-" not in path.name and _modified(path) <= limit)
+
+    def sweep_producer(self, producer: str, start: int) -> list[str]:
+        """Removes data files of a producer's earlier starts that no commit refers to; returns their names."""
+
+        def is_earlier(path: Path) -> bool:
+            name, number, _ = (*path.name.rsplit("-", 2), "", "")[:3]
+            return name == producer and number.isdigit() and int(number) < start
+
+        return self._sweep(is_earlier)
+
+    def _sweep(self, chosen: Callable[[Path], bool]) -> list[str]:
         if not self._segments.exists():
             return []
         with self._mutex, self._writing(), os_errors("sweep", self._segments):
-            old = [path.name for path in self._segments.glob("*.arrow") if _modified(path) <= limit]
-            return self._remove_uncommitted(old)
+            return self._remove_uncommitted([path.name for path in self._segments.glob("*.arrow") if chosen(path)])
 
     def _current(self) -> Catalog:
         if not self._loaded:

@@ -15,6 +15,7 @@ from headrace.testing import TopologyTestDriver
 from tests.golden.deviations import TAKEN
 from tests.golden.goldens import as_recorded, cut, headers_of
 from tests.golden.multiplex import combined
+from tests.spark.waiting import wait_until_caught_up, wait_until_idle
 from tests.support.clocks import FileClock
 from tests.support.plan_runner import PlanRunner
 
@@ -75,7 +76,8 @@ def on_plan(golden, mode):
 def on_spark(spark, chosen, mode, kafka=None):
     """All chosen goldens of one configuration in one query, each a partition of its topology's topics.
 
-    There is a restart in the middle. Topics are embedded, or those of the given `KafkaTopics`.
+    There is a restart in the middle, with another number of Spark partitions. Topics are embedded, or those of the
+    given `KafkaTopics`.
 
     Returns outputs by golden, and the step before which each was restarted.
     """
@@ -83,19 +85,13 @@ def on_spark(spark, chosen, mode, kafka=None):
     with directory() as home:
         topics = Topics(kafka or embedded(home), topology._graph, partitions=worlds.partitions)
         where = {"bootstrap_servers": kafka._cluster.bootstrap_servers} if kafka else {"topics_dir": home / "topics"}
-        # Many small stages: what they cost is Spark's fixed price for each task of each, so they get one task.
-        config = settings(
-            chosen[0],
-            **where,
-            state_dir=home / "state",
-            local_dir=home / "local",
-            spark={"spark.sql.shuffle.partitions": "1"},
-        )
+        directories = {"state_dir": home / "state", "local_dir": home / "local"}
         batches = [cut(golden, mode, cuts=1) for golden in chosen]
         count = max(map(len, batches))
-        for half in (range(count // 2), range(count // 2, count)):
+        one_by_one = mode == "one by one"
+        for half, partitions in ((range(count // 2), 1 if one_by_one else 2), (range(count // 2, count), 1)):
+            config = settings(chosen[0], **where, **directories, spark_partitions=partitions)
             app = hr.Streams(topology, config, spark=spark)
-            one_by_one = mode == "one by one"
             if one_by_one:
                 app.start()
             try:
@@ -108,7 +104,7 @@ def on_spark(spark, chosen, mode, kafka=None):
                     topics.produce(steps)
                     # Topics are filled one after another: a running query could take a batch before it is complete.
                     if one_by_one:
-                        app._application._query.processAllAvailable()
+                        wait_until_caught_up(app)
                     else:
                         app.process_available()
             finally:
@@ -139,12 +135,12 @@ def on_spark_with_a_clock(spark, golden):
         app.start()
         try:
             for step in golden.steps:
-                app._application._query.processAllAvailable()
+                wait_until_idle(app, clock)
                 if step[0] == "@advance":
                     clock.advance(step[1])
                 else:
                     topics.produce([(0, step)])
-            app._application._query.processAllAvailable()
+            wait_until_idle(app, clock)
         finally:
             app.stop()
         return {topic: [as_recorded(record) for record in found] for (topic, _), found in topics.read(0)[0].items()}

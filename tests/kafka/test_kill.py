@@ -1,4 +1,4 @@
-"""`kill -9` as soon as a part of a batch is written, before Spark has committed it: nothing twice, nothing lost."""
+"""`kill -9` as soon as a part of a batch is written, before the batch is committed: nothing twice, nothing lost."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 from headrace import serdes
 from tests.kafka.test_streams import of_each_key
 from tests.spark.test_kill import lines, reference
+from tests.support import state_logs
 from tests.support.processes import descendants, kill
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]
@@ -35,11 +36,11 @@ def notes(topics):
 
 
 def kill_when_a_part_is_written(process, topics, directory, rng):
-    """Says whether a batch was under way that Spark had not committed."""
+    """Says whether a batch was under way that was not committed."""
     before = None
     while process.poll() is None:
         found = notes(topics)
-        begun = sum((directory / "state" / "checkpoint" / "offsets" / str(n)).exists() for n in range(100))
+        begun = state_logs.begun(directory / "state")
         before = before or (found, begun)
         if begun > before[1] and found != before[0]:
             break
@@ -49,12 +50,7 @@ def kill_when_a_part_is_written(process, topics, directory, rng):
     time.sleep(rng.choice([0, 0, 0.05, 0.3]))
     kill(process.pid, *descendants(process.pid))
     process.communicate()
-    checkpoint = directory / "state" / "checkpoint"
-    newest = {
-        part: max((int(p.name) for p in (checkpoint / part).glob("[0-9]*")), default=-1)
-        for part in ("offsets", "commits")
-    }
-    return newest["offsets"] > newest["commits"]
+    return state_logs.begun(directory / "state") > state_logs.committed(directory / "state")
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ from headrace.topics.kafka_cluster import KafkaCluster
 from headrace.topics.kafka_commits import Commits
 from headrace.topics.kafka_groups import ConsumerGroup
 from tests.kafka.test_topics import await_sent, has_open_transaction, outgoing, written
+from tests.support import state_logs
 
 pytestmark = pytest.mark.kafka
 
@@ -79,8 +80,8 @@ def test_transaction_goes_on_when_the_broker_is_back(topics, broker, cluster):
         with away(broker, 1):
             yield from outgoing("b")
 
-    assert commits.write(0, 0, interrupted)
-    assert not commits.write(0, 0, interrupted)
+    assert commits.write(0, 0, interrupted).written
+    assert not commits.write(0, 0, interrupted).written
     assert written(topics, commits) == ["a", "b"]
 
 
@@ -103,7 +104,7 @@ def test_transaction_that_kafka_gave_up_meanwhile_is_begun_anew(topics, broker):
                 time.sleep(0.1)
         yield from outgoing("b")
 
-    assert commits.write(0, 0, too_late)
+    assert commits.write(0, 0, too_late).written
     assert len(attempts) == 2
     assert written(topics, commits) == ["a", "b"]
 
@@ -146,8 +147,6 @@ def test_application_that_waits_can_be_stopped(topics, broker, config, spark):
     await_batch(config(), 0)
     broker.kill()
     try:
-        while "Getting offsets" not in app._application._query.status["message"]:
-            time.sleep(0.01)
         app.stop()
     finally:
         broker.start()
@@ -155,6 +154,6 @@ def test_application_that_waits_can_be_stopped(topics, broker, config, spark):
 
 
 def await_batch(settings, number):
-    """Returns when Spark has committed a batch."""
-    while not (settings.state_dir / "checkpoint" / "commits" / str(number)).exists():
+    """Returns when a batch is committed."""
+    while state_logs.committed(settings.state_dir) < number:
         time.sleep(0.05)

@@ -31,7 +31,7 @@ def test_reset_application_on_kafka_processes_everything_again(topics, app, brok
     stdout = check_everything_is_processed_again(spark, topics, app, load(str(app)).configured())
     where = broker.bootstrap_servers
     state, copies, *on_kafka = [line for line in stdout.splitlines() if line.startswith("  - ")]
-    assert state == f"  - state directory '{tmp_path}/state_dir': checkpoint, stores, counters"
+    assert state == f"  - state directory '{tmp_path}/state_dir': offsets, stores, counters"
     assert copies.startswith(f"  - copies of the stores on this machine: '{tmp_path}/local_dir/headrace-replicas/")
     assert on_kafka == [
         f"  - notes of written batches in topic 'app-headrace-commits' at {where}",
@@ -54,7 +54,7 @@ def test_notes_of_another_state_directory_stay(topics, broker):
         gone.write(0, 4, partial(outgoing, "zombie"))
     kept = Commits(cluster, "app", "kept", start=2)
     kept.take_over(1)
-    assert [kept.write(0, batch, partial(outgoing, f"kept {batch}")) for batch in (3, 4)] == [False, True]
+    assert [kept.write(0, batch, partial(outgoing, f"kept {batch}")).written for batch in (3, 4)] == [False, True]
     assert written(topics, kept) == ["kept", "gone", "kept 4"]
 
 

@@ -154,7 +154,7 @@ def outgoing(*values, timestamp_ms=1):
 
 
 def written(topics, commits):
-    commits.settle(2)
+    commits.settle()
     return [record.value for record in topics.read("out", value_serde=serdes.String())]
 
 
@@ -176,10 +176,10 @@ def test_batch_of_a_task_is_written_once_over_restarts(topics, cluster):
     assert first.last_batch() is None
     first.take_over(2)
     assert first.last_batch() is None
-    assert [first.write(0, 0, lambda: outgoing("a")) for _ in range(2)] == [True, False]
+    assert [first.write(0, 0, lambda: outgoing("a")).written for _ in range(2)] == [True, False]
     second = Commits(cluster, "app", "instance", start=2)
     second.take_over(2)
-    assert [second.write(task, 0, lambda: outgoing("again")) for task in (0, 1)] == [False, True]
+    assert [second.write(task, 0, lambda: outgoing("again")).written for task in (0, 1)] == [False, True]
     assert written(topics, second) == ["a", "again"]
     assert second.last_batch() == 0
 
@@ -199,7 +199,7 @@ def test_earlier_start_can_neither_write_nor_finish_what_it_began(topics, cluste
     with pytest.raises(hr.StateError, match=r"started again at Kafka .* \(start 2; this is start 1\)"):
         first.write(0, 0, taken_over_meanwhile)
     assert written(topics, second) == []
-    assert second.write(0, 0, lambda: outgoing("b"))
+    assert second.write(0, 0, lambda: outgoing("b")).written
     with pytest.raises(hr.StateError, match="the newer one goes on"):
         first.write(0, 1, lambda: outgoing("zombie"))
     with pytest.raises(hr.StateError, match="the newer one goes on"):
@@ -213,7 +213,7 @@ def test_state_directories_of_one_name_have_batches_of_their_own(topics, cluster
         commits = Commits(cluster, "app", instance, start)
         commits.take_over(1)
         output = outgoing(f"{instance}{batch}")
-        assert commits.write(0, batch, output.copy) is wrote
+        assert commits.write(0, batch, output.copy).written is wrote
     assert written(topics, commits) == ["x3", "y0", "x4"]
 
 
@@ -223,7 +223,7 @@ def test_task_may_write_as_many_records_as_the_client_holds_at_a_time(topics, br
     commits = Commits(KafkaCluster(broker.bootstrap_servers, holds), "app", "instance", start=1)
     commits.take_over(1)
     values = [str(number) for number in range(50)]
-    assert commits.write(0, 0, lambda: outgoing(*values))
+    assert commits.write(0, 0, lambda: outgoing(*values)).written
     assert written(topics, commits) == values
 
 
@@ -234,5 +234,5 @@ def test_failing_write_leaves_nothing_open(topics, cluster):
     with pytest.raises(hr.TopicError, match=r"refused records for topic 'out', partition 0: .*INVALID_TIMESTAMP"):
         commits.write(0, 0, lambda: [*outgoing("a"), *outgoing("b", timestamp_ms=1 << 50)])
     assert written(topics, commits) == []
-    assert commits.write(0, 0, lambda: outgoing("c"))
+    assert commits.write(0, 0, lambda: outgoing("c")).written
     assert written(topics, commits) == ["c"]

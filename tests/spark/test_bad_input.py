@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from pathlib import Path
 
@@ -9,7 +10,8 @@ import pytest
 
 import headrace as hr
 from headrace import Record, StreamsBuilder, serdes
-from headrace._runtime.spark import manifest as manifests
+from headrace._runtime.spark.starting import start
+from tests.spark.waiting import wait_until_caught_up
 from tests.support.runtimes import SparkRuntime
 
 pytestmark = pytest.mark.spark
@@ -133,22 +135,46 @@ def test_directory_with_other_contents_is_refused_as_state_directory(runtime):
     runtime.produce(counting(), records(1))
     (runtime.directory / "state").mkdir()
     (runtime.directory / "state" / "thesis.tex").write_text("precious")
-    with pytest.raises(hr.StateError, match=r"is not empty and holds no headrace\.json"):
+    with pytest.raises(hr.StateError, match="is not empty and has no state log"):
         run(runtime, counting())
     assert [path.name for path in (runtime.directory / "state").iterdir()] == ["thesis.tex"]
 
 
-def test_lost_checkpoint_is_refused_instead_of_silently_skipping_output(runtime):
+def test_lost_state_log_is_refused_instead_of_silently_beginning_anew(runtime):
     topology = counting()
     runtime.produce(topology, records(1))
     run(runtime, topology)
-    (runtime.directory / "state" / "checkpoint").rename(runtime.directory / "elsewhere")
+    (runtime.directory / "state" / "log").rename(runtime.directory / "elsewhere")
+    with pytest.raises(hr.StateError, match="is not empty and has no state log: it is not the state directory of"):
+        run(runtime, topology)
+    (runtime.directory / "elsewhere").rename(runtime.directory / "state" / "log")
+    runtime.produce(topology, records(2))
+    run(runtime, topology)
+    assert runtime.outputs(topology)["out"] == [Record("k", [1], 10), Record("k", [1, 2], 10)]
+
+
+def test_sparks_own_checkpoint_is_not_needed_to_go_on(runtime):
+    topology = counting()
+    runtime.produce(topology, records(1))
+    run(runtime, topology)
+    shutil.rmtree(runtime.directory / "state" / "spark")
+    runtime.produce(topology, records(2))
+    run(runtime, topology)
+    assert runtime.outputs(topology)["out"] == [Record("k", [1], 10), Record("k", [1, 2], 10)]
+
+
+def test_lost_object_is_named_and_the_application_goes_on_once_it_is_restored(runtime):
+    topology = counting()
+    runtime.produce(topology, records(1))
+    run(runtime, topology)
+    (state,) = (runtime.directory / "state" / "state").iterdir()
+    state.rename(runtime.directory / "elsewhere")
+    runtime.produce(topology, records(2))
     with pytest.raises(
-        hr.StateError, match=r"checkpoint of application 'test' .* is gone, though it has written 1 batches"
+        hr.StateError, match=f"application 'test', task 0_0, head in '{state.name}': 'state/{state.name}' is missing"
     ):
         run(runtime, topology)
-    (runtime.directory / "elsewhere").rename(runtime.directory / "state" / "checkpoint")
-    runtime.produce(topology, records(2))
+    (runtime.directory / "elsewhere").rename(state)
     run(runtime, topology)
     assert runtime.outputs(topology)["out"] == [Record("k", [1], 10), Record("k", [1, 2], 10)]
 
@@ -203,10 +229,12 @@ def test_two_starts_at_once_let_only_the_newer_one_write(runtime):
     runtime.produce(topology, records(1))
     older = hr.Streams(topology, runtime.config(), spark=runtime.spark)
     older.start()
+    wait_until_caught_up(older)
     newer = hr.Streams(topology, runtime.config(), spark=runtime.spark)
-    manifests.save(runtime.config(), newer._application._planned()[1])
+    application = newer._application
+    start(application._graph, runtime.config(), "another run", application._parallelism)
     runtime.produce(topology, records(2))
-    with pytest.raises(hr.StateError, match=r"was started again on .* this one ends without writing"):
+    with pytest.raises(hr.StateError, match=r"was started again \(start 2; this is start 1\): .* ends without writing"):
         older.await_termination()
     newer.process_available()
     assert runtime.outputs(topology)["out"] == [Record("k", [1], 10), Record("k", [1, 2], 10)]

@@ -147,7 +147,7 @@ def test_with_one_clock_for_all_every_reading_that_is_lost_is_counted_as_late(sp
     assert late > len(readings) / 2
 
 
-def test_the_setting_belongs_to_the_checkpoint(spark, tmp_path):
+def test_the_setting_belongs_to_the_state(spark, tmp_path):
     readings = dump((2, 1))
     processed(spark, tmp_path, readings, tracking=False)
     config = SparkRuntime(spark, tmp_path).config(allow_stream_time_key_tracking=True)

@@ -7,8 +7,9 @@ import pytest
 import headrace as hr
 from headrace import Record, StreamsBuilder
 from headrace._graph.configured import configured
-from headrace._runtime.spark import manifest as manifests
+from headrace._runtime.spark.layout import layout_of, refuse_incompatible
 from headrace._runtime.spark.plan import make_plan
+from tests.spark.waiting import wait_until_caught_up
 from tests.support.runtimes import SparkRuntime
 
 KEYS = [f"row {number}" for number in range(30)]
@@ -93,9 +94,9 @@ def test_a_running_application_takes_rows_in_as_they_come(runtime):
     try:
         for first, text in ((10, "first"), (20, "second")):
             runtime.topics.produce("table", rows(text))
-            app._application._query.processAllAvailable()
+            wait_until_caught_up(app)
             runtime.topics.produce("in", records(first))
-            app._application._query.processAllAvailable()
+            wait_until_caught_up(app)
     finally:
         app.stop()
     assert written(runtime, "pairs", 0) == sorted([*expected(10, "first")[0], *expected(20, "second")[0]])
@@ -118,8 +119,8 @@ def layout(build, tmp_path):
     build(builder)
     config = hr.StreamsConfig(application_id="test", topics_dir=tmp_path / "topics", state_dir=tmp_path / "state")
     graph = configured(builder.build()._graph, config)
-    plan = make_plan(graph, config, {"in": 4, "t": 3}, spark_partitions=2, instance="i", epoch=1)
-    return manifests.layout(plan, config), config
+    plan = make_plan(graph, config, {"in": 4, "t": 3}, instance="i", epoch=1)
+    return layout_of(plan, config), config
 
 
 def two_stages(builder, joins):
@@ -139,20 +140,19 @@ def two_stages(builder, joins):
         ({0}, {1}, "store 'rows' moved from stage 0 to stage 1"),
     ],
 )
-def test_a_checkpoint_is_not_continued_where_tasks_would_have_missed_rows(tmp_path, before, now, said):
+def test_state_is_not_continued_where_tasks_would_have_missed_rows(tmp_path, before, now, said):
     old, config = layout(lambda builder: two_stages(builder, before), tmp_path)
     new, _ = layout(lambda builder: two_stages(builder, now), tmp_path)
-    saved = manifests.next_start(manifests.new(config, 2), old, {})
-    manifests.refuse_incompatible(saved, old, config)
+    refuse_incompatible(old, old, config)
     with pytest.raises(hr.StateError) as refused:
-        manifests.refuse_incompatible(saved, new, config)
+        refuse_incompatible(old, new, config)
     assert said in str(refused.value)
 
 
 def test_a_stage_may_cease_to_read_a_global_table(tmp_path):
     old, config = layout(lambda builder: two_stages(builder, {0, 1}), tmp_path)
     new, _ = layout(lambda builder: two_stages(builder, {1}), tmp_path)
-    manifests.refuse_incompatible(manifests.next_start(manifests.new(config, 2), old, {}), new, config)
+    refuse_incompatible(old, new, config)
 
 
 def test_partitions_of_a_global_topic_make_no_tasks(tmp_path):

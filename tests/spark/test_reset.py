@@ -77,7 +77,7 @@ def test_reset_application_on_embedded_topics_processes_everything_again(spark, 
     config = load(str(app)).configured()
     topics = hr.LocalTopics(config.topics_dir)
     stdout = check_everything_is_processed_again(spark, topics, app, config)
-    assert f"  - state directory '{config.state_dir}': checkpoint, stores, counters\n" in stdout
+    assert f"  - state directory '{config.state_dir}': offsets, stores, counters\n" in stdout
 
 
 def test_application_that_runs_is_not_reset(spark, tmp_path):

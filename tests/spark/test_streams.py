@@ -13,6 +13,7 @@ import pytest
 
 import headrace as hr
 from headrace import Record, serdes
+from tests.spark.waiting import wait_until_caught_up
 from tests.support.runtimes import SparkRuntime
 from tests.support.topologies import word_letters
 
@@ -46,7 +47,7 @@ def test_several_calls_and_new_objects_go_on_where_the_last_one_stopped(runtime)
 def test_stores_show_the_last_committed_state_with_timestamps(runtime):
     topology = word_letters()
     runtime.produce(topology, lines("ant bee cat", "ant"))
-    # Spark's state reader finds no path with such characters by itself.
+    # Some of Spark's readers find no path with such characters.
     config = runtime.config(state_dir=runtime.directory / "my state [100%]")
     app = hr.Streams(topology, config, spark=runtime.spark)
     assert list(app.store("words").all()) == []
@@ -70,9 +71,9 @@ def test_running_application_processes_what_arrives_and_stops(runtime):
     app.start()
     try:
         assert app.await_termination(timedelta(seconds=0.1)) is False
-        app._application._query.processAllAvailable()
+        wait_until_caught_up(app)
         runtime.produce(topology, lines("ant", first=5))
-        app._application._query.processAllAvailable()
+        wait_until_caught_up(app)
         assert app.store("words").get("ant") == 2
         with pytest.raises(hr.StreamsError, match=r"process_available\(\) was called while application 'test' runs"):
             app.process_available()
@@ -94,7 +95,7 @@ def test_records_produced_while_it_runs_are_each_counted_once_and_in_order(runti
         for number in range(60):
             batch = [Record(f"k{key}", number * 5 + i, number) for key in range(4) for i in range(5)]
             runtime.topics.produce("in", batch, value_serde=serdes.Long())
-        app._application._query.processAllAvailable()
+        wait_until_caught_up(app)
     finally:
         app.stop()
     found = {key: [r.value[-1] for r in runtime.outputs(topology)["out"] if r.key == key] for key in ("k0", "k3")}
@@ -142,7 +143,8 @@ def test_runs_on_spark_connect(tmp_path):
         from pyspark.sql import SparkSession
         import headrace as hr
         from headrace import serdes
-        from tests.support.runtimes import SparkRuntime
+        from tests.spark.waiting import wait_until_caught_up
+from tests.support.runtimes import SparkRuntime
         from tests.support.topologies import word_letters
 
         spark = SparkSession.builder.remote("local[2]").getOrCreate()

@@ -1,4 +1,4 @@
-"""A checkpoint goes on from the old form of table events to the new one and back, and no result is wrong."""
+"""The state goes on from the old form of table events to the new one and back, and no result is wrong."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import pytest
 
 import headrace as hr
 from headrace._runtime.spark import frames
+from headrace._runtime.spark.stage import TaskRunner
 from tests.support.plan_runner import PlanRunner
 from tests.support.runtimes import SparkRuntime
 
@@ -41,28 +42,34 @@ def test_bounces_between_both_forms_go_on_with_the_same_state(spark, tmp_path):
     assert app.store("text").get("A") == WRITTEN[-1][1]
 
 
-class Watched(PlanRunner):
-    """Notes the flag of every event on its way to the aggregation."""
+@pytest.fixture
+def flags(monkeypatch):
+    """The flag of every event on its way to the aggregation, in one task and in spread batches alike."""
+    noted, run_stage = [], TaskRunner.run_stage
 
-    def _through(self, stage, arriving):
-        channel = self.plan.channels["text-repartition"]
-        for frame in arriving:
-            if frame.channel == channel and frame.stage == stage.index:
-                self.flags += [value[-1] for value in frames.to_columns(frames.decode(frame.payload)).values]
-        return super()._through(stage, arriving)
+    def watched(runner, stage, received):
+        received = list(received)
+        channel = runner._plan.channels["text-repartition"]
+        for frame in received:
+            if frame.channel == channel:
+                noted.extend(value[-1] for value in frames.to_columns(frames.decode(frame.payload)).values)
+        return run_stage(runner, stage, received)
+
+    monkeypatch.setattr(TaskRunner, "run_stage", watched)
+    return noted
 
 
-def test_the_exchange_carries_the_form_that_was_asked_for(tmp_path):
+def test_the_exchange_carries_the_form_that_was_asked_for(tmp_path, flags):
     topics = hr.LocalTopics(tmp_path / "topics")
     topics.create("in", partitions=1)
-    runner = Watched(topology(), tmp_path)
+    runner = PlanRunner(topology(), tmp_path)
     seen = []
     for number, version in enumerate(STARTS):
         runner.config = hr.StreamsConfig(application_id="test", upgrade_from=version)
         runner.restart()
         topics.produce("in", [hr.Record("1", f"A{number}", 10 * number)])
-        runner.flags = []
+        flags.clear()
         runner.run_batch(10)
-        seen.append(runner.flags)
+        seen.append(list(flags))
     assert seen == [[1], [2], [0, 1], [2]]
     assert [(record.key, record.value, record.timestamp_ms) for record in topics.read("out")] == WRITTEN

@@ -7,6 +7,7 @@ import sys
 import time
 
 from tests.support.processes import busiest, descendants, kill, workers
+from tests.support.state_logs import begun
 
 _DONE_WITHIN_S = 600
 
@@ -38,8 +39,7 @@ class Crashing:
 
     def last_batch(self):
         """The newest batch that has begun, -1 before the first."""
-        offsets = (self._directory / "state" / "checkpoint" / "offsets").glob("[0-9]*")
-        return max((int(path.name) for path in offsets), default=-1)
+        return begun(self._directory / "state")
 
     def reaches(self, batch):
         """Waits until a batch has begun; says whether it has, and the round is not over."""

@@ -1,26 +1,33 @@
 """Spark's part in plain Python: batches through ingest, stages and sink as a query runs them, on real state and topics.
 
-Everything but Spark itself is the product's own code, so thousands of cuts, failures and restarts cost seconds.
+Everything but Spark itself is the product's own code, so thousands of cuts, failures and restarts cost seconds. Batches
+run by turns in one task and spread over several Spark partitions: results do not depend on it.
 """
 
 from __future__ import annotations
 
-import copy
 from collections import defaultdict
-
-from msgspec import json
+from dataclasses import replace
+from functools import partial
 
 import headrace as hr
-from headrace._core.metrics import readable, total
+from headrace._core.metrics import readable
 from headrace._graph.configured import configured
-from headrace._runtime.spark.admission import admitted, by_timestamps
-from headrace._runtime.spark.frames import METRICS, TO_SINK, Tick
-from headrace._runtime.spark.ingest import ingest, tick_frames
-from headrace._runtime.spark.plan import make_plan
-from headrace._runtime.spark.stage import StageProcessor
-from headrace._runtime.spark.topics_writer import write_runs
-from headrace._state.durable import MemoryDurable
+from headrace._runtime.spark import committing
+from headrace._runtime.spark.batch_planner import BatchPlanner
+from headrace._runtime.spark.frames import Tick
+from headrace._runtime.spark.fused import FusedRound
+from headrace._runtime.spark.ingest import batch_frame, ingest, tick_frames
+from headrace._runtime.spark.stage import TaskRunner
+from headrace._runtime.spark.starting import start
+from headrace._runtime.spark.state_directory import current_view, state_log
+from headrace._runtime.spark.topic_home import home_of
+from headrace._state.log.entries import BatchPlan
 from headrace.topics.log import TopicLog
+
+
+class Lost(Exception):
+    """The driver was killed."""
 
 
 class PlanRunner:
@@ -33,17 +40,16 @@ class PlanRunner:
         self.generation = 0
         self.topology = topology
         self.spark_partitions = spark_partitions
-        self.tasks = defaultdict(MemoryDurable)
-        self.offsets = {}
-        self.batch = 0
         self.clock_ms = 0
-        self.counts = []
         self.run = "first run"
         self.restart()
 
     def restart(self):
         """Another machine, in the same run of the application: nothing local is left."""
         self.generation += 1
+        self._start()
+
+    def _start(self):
         given = {} if self.config is None else vars(self.config)
         config = hr.StreamsConfig(
             **given
@@ -52,71 +58,70 @@ class PlanRunner:
                 "topics_dir": self.directory / "topics",
                 "state_dir": self.directory / "state",
                 "local_dir": self.directory / f"local-{self.generation}",
+                "sync_state": False,
             }
         )
-        self.log.refresh()
-        self.plan = make_plan(
-            configured(self.topology._graph, config),
-            config,
-            self.log.topics(),
-            spark_partitions=self.spark_partitions,
-            instance="test",
-            epoch=1,
-            run=self.run,
-        )
+        self.plan = start(configured(self.topology._graph, config), config, self.run, lambda *_: (1, True))
 
     def run_batch(self, limit, *, fail=None, tick=False):
         """One micro-batch of at most `limit` records; False when there was none, unless the clock asks for one.
 
-        `fail`: "before" or "after" the sink's commit the batch is lost, as when the driver is killed there.
+        `fail`: "before" or "after" its commit the batch is lost, as when the driver is killed there.
         """
-        self.log.refresh()
-        places = self.plan.places
-        starts = [self.offsets.get(place, 0) for place in places]
-        ends = [self.log.end_offsets(topic)[partition] for topic, partition in places]
-        take = by_timestamps(self.log, places, lambda topic: self.plan.latest_ms(topic, self.clock_ms))
-        chosen = admitted(places, starts, ends, limit, take, self.plan.global_topics)
-        clock = Tick(self.clock_ms, self.run) if self.plan.clocked else None
-        if chosen == starts and not tick:
-            return False
-        before = copy.deepcopy(dict(self.tasks))
-        frames = [
-            frame
-            for (topic, partition), start, end in zip(places, starts, chosen, strict=True)
-            if start < end
-            for frame in ingest(self.plan, topic, partition, start, self.log.read(topic, partition, start, end), clock)
-        ]
-        if self.plan.timed:
-            frames += tick_frames(self.plan, clock)
-        for stage in self.plan.chain:
-            frames = self._through(stage, frames)
-        runs = write_runs(self.plan, [frame for frame in frames if frame.stage == TO_SINK])
-        if fail != "before":
-            create = {topic: self.plan.partitions[topic] for topic in self.plan.sink_topics}
-            self.log.commit(runs, producer="test", batch=self.batch, create=create)
-        if fail is not None:
-            self.tasks = defaultdict(MemoryDurable, before)
-            return True
-        self.offsets = dict(zip(places, chosen, strict=True))
-        self.batch += 1
-        self.counts += [json.decode(frame.payload) for frame in frames if frame.stage == METRICS]
+        plan = self.plan = replace(self.plan, max_records=limit, clock=partial(int, self.clock_ms))
+        view = current_view(plan)
+        planner = BatchPlanner(plan, home_of(plan))
+        batch = planner.next(view, planner.ends())
+        if batch is None:
+            if not tick:
+                return False
+            batch = BatchPlan(view.state.batch + 1, {}, self.clock_ms, plan.run)
+        spread = (0, self.spark_partitions, 0, 1, self.spark_partitions + 1)[batch.batch % 5]
+        try:
+            self._run_batch(replace(plan, spark_partitions=max(1, spread)), view, batch, spread, fail)
+        except Lost:
+            self._start()
         return True
+
+    def _run_batch(self, plan, view, batch, spread, fail):
+        home = _Failing(home_of(plan), fail)
+        if not spread:
+            return FusedRound(plan, home, None).run_batch(view, batch)
+        frames = self._ingested(plan, view, batch)
+        for stage in plan.chain:
+            frames = self._through(plan, view, stage, frames)
+        parts = [committing.write_part(plan, home, part, task, None) for task, part in self._dealt(frames, spread)]
+        return committing.commit(plan, home, view, batch, parts)
+
+    def _ingested(self, plan, view, batch):
+        home, tick = home_of(plan), None if batch.clock_ms is None else Tick(batch.clock_ms, batch.run)
+        frames = [batch_frame(batch)]
+        if plan.timed:
+            frames += tick_frames(plan, tick)
+        starts = BatchPlanner(plan, home).starts(view)
+        for place, first, last in plan.ranges(starts, batch.ends):
+            frames += ingest(plan, *place, first, home.read(place, first, last, home.locate(place, first, last)), tick)
+        return frames
+
+    def _through(self, plan, view, stage, frames):
+        passing = [frame for frame in frames if frame.stage != stage.index]
+        arrived = reversed([frame for frame in frames if frame.stage == stage.index])  # a shuffle keeps no order
+        routes = plan.routes[stage.index][0]
+        by_partition = defaultdict(list)
+        for frame in arrived:
+            by_partition[routes.index(frame.target) % plan.spark_partitions].append(frame)
+        for partition, received in by_partition.items():
+            with TaskRunner(plan, view, f"{stage.index}.{partition}") as runner:
+                passing += runner.run_stage(stage, received)
+                passing.append(runner.finish())
+        return passing
+
+    def _dealt(self, frames, spread):
+        return [(task, frames[task::spread]) for task in range(spread)]
 
     def metrics(self):
         """What all batches counted."""
-        return readable(total(self.counts))
-
-    def _through(self, stage, frames):
-        passing = [frame for frame in frames if frame.stage != stage.index]
-        received = defaultdict(list)
-        for frame in reversed([frame for frame in frames if frame.stage == stage.index]):
-            received[frame.target].append(frame)  # a shuffle keeps no order
-        routes = self.plan.routes[stage.index][0]
-        for route, arrived in received.items():
-            processor = StageProcessor(b"", stage.index)
-            processor._durable = self.tasks[stage.index, route]
-            passing += processor._run(self.plan, stage, routes.index(route), arrived)
-        return passing
+        return readable(state_log(self.plan).view().state.counts)
 
     def output(self, topic):
         """Keys, values, timestamps by partition, in offset order."""
@@ -133,3 +138,24 @@ class PlanRunner:
 
     def outputs(self):
         return {topic: self.output(topic) for topic in self.plan.sink_topics}
+
+
+class _Failing:
+    """Topics whose writer is killed where a test wants it."""
+
+    def __init__(self, home, fail):
+        self._home = home
+        self._fail = fail
+
+    def __getattr__(self, name):
+        return getattr(self._home, name)
+
+    def output(self, runs):
+        if self._fail == "before":
+            raise Lost
+        return self._home.output(runs)
+
+    def publish(self, plan, state):
+        if self._fail == "after":
+            raise Lost
+        self._home.publish(plan, state)

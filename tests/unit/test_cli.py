@@ -11,6 +11,8 @@ from typer.testing import CliRunner
 
 import headrace as hr
 from headrace import Pending, PendingTask, Window, Windowed
+from headrace._runtime.spark.state_directory import open_log
+from headrace._state.log.entries import BatchPlan, Commit, Start
 from headrace.cli.loading import load
 from headrace.cli.program import program
 from headrace.cli.progress import Meter, Rate, Snapshot
@@ -238,8 +240,7 @@ def test_store_says_what_waits_and_what_lets_it_go(monkeypatch):
         PendingTask("1_2", 0, stream_time_ms=7000),
     )
     monkeypatch.setattr("headrace.cli.store.read_pending", lambda *given: [Pending("count-words", "counts", tasks)])
-    Path("headrace-state/app").mkdir(parents=True)
-    Path("headrace-state/app/headrace.json").write_text("{}")
+    open_log("headrace-state/app", "app").start(None, Start("app", "instance", 0, 5))
     stdout, stderr, code = headrace("store", app(FINAL), "counts", "--pending")
     sentence, *rows = stdout.splitlines()
     assert (stderr, code, sentence) == (
@@ -449,18 +450,24 @@ def test_progress_is_what_was_counted_and_what_waits_behind_the_last_finished_ba
         load(app()).topology._graph, hr.StreamsConfig(application_id="app", topics_dir="topics", state_dir="state")
     )
     assert meter.read() == Snapshot(batches=0, records_in=0, records_out=0, dead_letters=0, waiting=3)
-    checkpoint = Path("state", "checkpoint")
-    for folder in ("commits", "offsets"):
-        (checkpoint / folder).mkdir(parents=True)
-    (checkpoint / "commits" / "9").touch()
-    (checkpoint / "offsets" / "9").write_text('v1\n{"conf":{}}\n{"words-0": 2}')
-    (checkpoint / "offsets" / "10").write_text('v1\n{"conf":{}}\n{"words-0": 3}')
+    log = open_log("state", "app")
     counts = {"KSTREAM-SOURCE-0000000000": {"records_in": 2}, "topic totals": {"records_out": 1}}
-    Path("state", "counters.json").write_text(json.dumps({"batch": 9, "counts": counts}))
+    view = log.start(None, Start("app", "instance", 0, 5))
+    assert meter.read() == Snapshot(batches=0, records_in=0, records_out=0, dead_letters=0, waiting=3)
+    view = log.commit(view, Commit(9, 6, {"words-0": 2}, counts=counts))
+    log.plan(view, BatchPlan(10, {"words-0": 3}))
     assert meter.read() == Snapshot(batches=10, records_in=2, records_out=1, dead_letters=0, waiting=1)
-    assert (meter.last_commit(), meter.last_planned()) == (9, 10)
-    (checkpoint / "offsets" / "9").write_text("v9\n")
-    assert meter.read().waiting is None
+    headrace("topics", "produce", "words", stdin="d:4\n")
+    assert meter.read() == Snapshot(batches=10, records_in=2, records_out=1, dead_letters=0, waiting=2)
+
+
+def test_progress_goes_on_where_it_cannot_be_told_what_waits():
+    headrace("topics", "create", "words", "--partitions", "1")
+    meter = Meter(
+        load(app()).topology._graph, hr.StreamsConfig(application_id="app", topics_dir="topics", state_dir="state")
+    )
+    Path("topics", "commits.log").write_text("damaged")
+    assert meter.read() == Snapshot(batches=0, records_in=0, records_out=0, dead_letters=0, waiting=None)
 
 
 def test_rate_is_that_of_the_last_seconds():

@@ -83,6 +83,14 @@ def test_dotted_names_are_kafkas():
             },
             "needs a topic to write to; dead_letter_topic is None",
         ),
+        (
+            {"application_id": "a", "spark_partitions": 0},
+            "spark_partitions is 0; it must be a whole number of 1 or more.",
+        ),
+        ({"application_id": "a", "spark_partitions": 1.5}, "spark_partitions is 1.5; it must be a whole number"),
+        ({"application_id": "a", "state_retention": 5}, "state_retention is 5; it must be "),
+        ({"application_id": "a", "state_retention": None}, "state_retention is None; it must be a timedelta"),
+        ({"application_id": "a", "state_retention": timedelta(seconds=-1)}, "state_retention is datetime.timedelta("),
         ({"application_id": "a", "statestore_cache_max_bytes": 1}, "needs the record cache, which this version"),
     ],
 )
@@ -90,6 +98,22 @@ def test_what_is_not_allowed_is_refused_with_a_reason(settings, said):
     with pytest.raises(ConfigError) as refused:
         StreamsConfig(**settings)
     assert said in str(refused.value)
+
+
+def test_settings_of_the_state_have_dotted_names_too():
+    config = StreamsConfig.from_mapping(
+        {"application.id": "a", "spark.partitions": "4", "state.retention.ms": "250", "sync.state": False}
+    )
+    assert (config.spark_partitions, config.state_retention, config.sync_state) == (4, timedelta(seconds=0.25), False)
+
+
+def test_state_is_synced_and_spark_partitions_follow_the_load_unless_set():
+    config = StreamsConfig(application_id="a")
+    assert (config.spark_partitions, config.state_retention, config.sync_state) == (None, timedelta(minutes=2), True)
+
+
+def test_superseded_state_may_be_deleted_at_once():
+    assert StreamsConfig(application_id="a", state_retention=timedelta(0)).state_retention == timedelta(0)
 
 
 def test_handlers_have_kafkas_names():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,9 +15,16 @@ from pathlib import Path
 import pytest
 
 import headrace as hr
-from headrace._runtime.spark import manifest as manifests
+from headrace._graph.configured import configured
 from headrace._runtime.spark.presence import Presence, nobody_runs
+from headrace._runtime.spark.reset import find
+from headrace._runtime.spark.starting import start
+from headrace._runtime.spark.state_directory import current_view, state_log
+from headrace._state.log.entries import Commit
+from headrace._state.log.objects import ObjectWriter
+from headrace._state.log.state_log import TakenOverError
 from headrace._state.replica import replicas_of
+from headrace.cli.loading import load
 from tests.unit.test_cli import app, headrace
 
 CONFIG = hr.StreamsConfig(application_id="app", topics_dir="topics", local_dir="local")
@@ -37,22 +46,21 @@ def in_new_directory(tmp_path, monkeypatch):
 
 
 def ran():
-    """Leaves what a run leaves; gives its manifest."""
-    manifest = manifests.next_start(manifests.new(CONFIG, 2), (), {})
-    manifests.save(CONFIG, manifest)
-    (STATE / "checkpoint" / "state").mkdir(parents=True)
-    (STATE / "checkpoint" / "state" / "1.delta").touch()
-    for name in ("counters.json", "counters.17.new", "alarm.json", "finish", "finish.17.new", "headrace.17.new"):
+    """Leaves what a run leaves; gives its plan."""
+    hr.LocalTopics("topics").create("words", exist_ok=True)
+    plan = start(configured(load("app.py").topology._graph, CONFIG), CONFIG, "a run", lambda *_: (1, True))
+    (STATE / "spark" / "1" / "offsets").mkdir(parents=True)
+    for name in ("state/1-0-fused-aa", "log/.new-17-bb", "spark/1/offsets/0", "finish", "finish.17.new"):
         (STATE / name).touch()
-    replicas_of(manifest.instance, "local").mkdir(parents=True)
-    return manifest
+    replicas_of(plan.instance, "local").mkdir(parents=True)
+    return plan
 
 
-def told(manifest, then):
+def told(plan, then):
     return (
         "To reset application 'app', this is deleted:\n"
-        "  - state directory 'headrace-state/app': checkpoint, stores, counters\n"
-        f"  - copies of the stores on this machine: 'local/headrace-replicas/{manifest.instance}'\n"
+        "  - state directory 'headrace-state/app': offsets, stores, counters\n"
+        f"  - copies of the stores on this machine: 'local/headrace-replicas/{plan.instance}'\n"
         "Topics are kept: input 'words'; output 'totals'. The next run reads its input from the beginning, and appends "
         f"its output once more.\n{then}"
     )
@@ -65,19 +73,20 @@ def files():
 def test_confirmed_reset_deletes_state_and_replicas_and_keeps_topics():
     hr.LocalTopics("topics").create("words")
     kept = files()
-    manifest = ran()
-    asked = told(manifest, "Delete it? [y/N]: ")
+    plan = ran()
+    asked = told(plan, "Delete it? [y/N]: ")
     assert headrace("reset", "app.py", stdin="y\n") == (f"{asked}y\nApplication 'app' is reset.\n", "", 0)
     assert (files(), STATE.exists()) == (kept, False)
 
 
 @pytest.mark.parametrize(("options", "stdin"), [(("--dry-run",), None), ((), "n\n"), ((), "")])
 def test_nothing_is_deleted_unless_it_is_confirmed(options, stdin):
-    manifest = ran()
+    plan = ran()
     before = files()
     stdout, _, code = headrace("reset", "app.py", *options, stdin=stdin)
-    assert stdout.startswith(told(manifest, ""))
-    assert (files(), code) == ([*before, str(STATE / "running.lock")] if not options else before, 0 if options else 1)
+    assert stdout.startswith(told(plan, ""))
+    lock = [] if options else [str(STATE / "running.lock")]
+    assert (files(), code) == (sorted([*before, *lock]), 0 if options else 1)
 
 
 def test_application_that_never_ran_has_nothing_to_reset():
@@ -101,7 +110,7 @@ def test_directory_that_no_application_wrote_is_refused_and_left_alone():
     Path("home").mkdir()
     Path("home/letter.txt").touch()
     _, stderr, code = headrace("reset", "app.py", "--yes", "--state-dir", "home")
-    assert ("'home' is not empty and holds no headrace.json" in stderr, code) == (True, 1)
+    assert ("'home' is not empty and has no state log" in stderr, code) == (True, 1)
     assert Path("home/letter.txt").exists()
 
 
@@ -113,11 +122,37 @@ def test_files_that_are_not_the_applications_stay_and_are_told():
     assert (code, [path.name for path in STATE.iterdir()]) == (0, ["notes.txt"])
 
 
-def test_reset_that_was_cut_short_is_completed_by_the_next():
-    ran()
-    (STATE / "checkpoint").rename(STATE / "checkpoint.discarded")
-    assert headrace("reset", "app.py", "--yes")[2] == 0
-    assert not STATE.exists()
+def cut_short(monkeypatch, at_step):
+    """Resets, and is killed at one of the steps in which it deletes; false if there are fewer steps."""
+    steps = itertools.count()
+
+    def counted(step):
+        def call(*arguments, **options):
+            if next(steps) == at_step:
+                raise KeyboardInterrupt
+            return step(*arguments, **options)
+
+        return call
+
+    with monkeypatch.context() as patched:
+        patched.setattr(shutil, "rmtree", counted(shutil.rmtree))
+        for name in ("rename", "unlink", "rmdir"):
+            patched.setattr(Path, name, counted(getattr(Path, name)))
+        try:
+            find(CONFIG).delete()
+        except KeyboardInterrupt:
+            return True
+    return False
+
+
+def test_reset_that_was_cut_short_anywhere_is_completed_by_the_next(monkeypatch):
+    at_step, found = 0, []
+    while ran() and cut_short(monkeypatch, at_step):
+        _, stderr, code = headrace("reset", "app.py", "--yes")
+        found.append((at_step, stderr, code, {path.name for path in STATE.glob("*")} - {"running.lock"}))
+        shutil.rmtree(STATE, ignore_errors=True)
+        at_step += 1
+    assert found == [(step, "", 0, set()) for step in range(at_step)]
 
 
 def test_running_application_is_refused_until_it_leaves_or_is_killed():
@@ -133,7 +168,7 @@ def test_running_application_is_refused_until_it_leaves_or_is_killed():
     presences[0].leave()
     assert headrace("reset", "app.py", "--yes")[2] == 1
     presences[1].leave()
-    assert files() == [*before, str(STATE / "running.lock")]
+    assert files() == sorted([*before, str(STATE / "running.lock")])
 
     code = f"""
 from pathlib import Path
@@ -179,11 +214,25 @@ def wait_until(condition, within_s=30):
 
 
 def test_start_from_before_a_reset_can_no_longer_write():
-    manifest = ran()
-    manifests.refuse_fenced(str(STATE), manifest.instance, 1)
+    plan = ran()
+    view = current_view(plan)
+    log, commit = state_log(plan), Commit(0, 5, {})
     assert headrace("reset", "app.py", "--yes")[2] == 0
-    with pytest.raises(hr.StateError, match="was reset: this start of it ends without writing"):
-        manifests.refuse_fenced(str(STATE), manifest.instance, 1)
-    ran()
-    with pytest.raises(hr.StateError, match="was reset"):
-        manifests.refuse_fenced(str(STATE), manifest.instance, 1)
+    said = "^Application 'app' on .* was reset: this start ends without writing"
+    for write in (lambda: current_view(plan), lambda: log.commit(view, commit)):
+        with pytest.raises(TakenOverError, match=said):
+            write()
+    again = ran()
+    for write in (lambda: current_view(plan), lambda: log.commit(view, commit)):
+        with pytest.raises(TakenOverError, match=said):
+            write()
+    assert current_view(again).number == 1
+
+
+def test_object_from_before_a_reset_is_not_written():
+    plan = ran()
+    writer = ObjectWriter(state_log(plan).files, plan.epoch, 0, "fused")
+    assert headrace("reset", "app.py", "--yes")[2] == 0
+    with pytest.raises(hr.StateError, match=r"The state directory is gone \(.*\): the application was reset"):
+        writer.append(b"rows")
+    assert not STATE.exists()

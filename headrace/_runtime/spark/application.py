@@ -1,8 +1,9 @@
-"""A running application: session, manifest, query, and what can be asked of them."""
+"""A running application: session, state log, query, and what can be asked of them."""
 
 from __future__ import annotations
 
 import logging
+import time
 import uuid
 from dataclasses import replace
 from datetime import timedelta
@@ -12,24 +13,24 @@ from typing import Any
 from headrace._core.metrics import readable
 from headrace._graph.configured import configured
 from headrace._graph.graph import Graph
-from headrace._graph.partitions import partition_counts
 from headrace._runtime.pending import holding
-from headrace._runtime.spark import manifest as manifests
 from headrace._runtime.spark import query as queries
 from headrace._runtime.spark.clock import Clock, system_clock
-from headrace._runtime.spark.counters import CounterFile
 from headrace._runtime.spark.finish import FinishFile
 from headrace._runtime.spark.interactive import StoreReader
-from headrace._runtime.spark.plan import Plan, make_plan
+from headrace._runtime.spark.plan import Plan
 from headrace._runtime.spark.presence import Presence
-from headrace._runtime.spark.session import default_partitions, own_session
+from headrace._runtime.spark.session import own_session, parallelism
+from headrace._runtime.spark.starting import committed_view, start
 from headrace._runtime.spark.topic_home import home_of
+from headrace._state.log.state_log import View
 from headrace.config import StreamsConfig
-from headrace.errors import NewPartitionsError, StateError, StreamsError
+from headrace.errors import NewPartitionsError, StreamsError
 from headrace.pending import Pending
 from headrace.topics.kafka_cluster import Place
 
 _logger = logging.getLogger(__name__)
+_FINISH_WITHIN_S = 5.0
 
 
 class Application:
@@ -38,11 +39,11 @@ class Application:
     def __init__(self, graph: Graph, config: StreamsConfig, spark: Any) -> None:
         self._graph = configured(graph, config)
         self._config = config
-        self._home = home_of(config)
         self._owns_session = spark is None
         self._given_session = spark
         self._session: Any = None
         self._query: Any = None
+        self._reader: StoreReader | None = None
         self._presence = Presence(config.state_dir)
         self._run = uuid.uuid4().hex
         self.clock: Clock = system_clock
@@ -63,14 +64,15 @@ class Application:
     def _process_available(self, clock: Clock) -> None:
         while True:
             plan, query = self._started(clock, available_now=True)
-            before = self._written_and_read(plan)
+            home = home_of(plan)
+            before = _written_and_read(plan)
             try:
                 queries.await_end(query)
             except NewPartitionsError as found:
                 _logger.warning("%s", found)
                 continue
-            self._home.settle(plan)
-            if self._written_and_read(plan) == before:
+            home.settle(plan)
+            if _written_and_read(plan) == before:
                 return
             # Further rounds see one time: a clock that feeds an input topic would else never come to an end.
             clock = partial(int, clock())
@@ -103,86 +105,61 @@ class Application:
 
     def stop(self) -> None:
         if self._query is not None:
-            self._query.stop()
+            self._end_query()
             self._query = None
         self._presence.leave()
         if self._session is not None and self._owns_session:
             self._session.stop()
             self._session = None
 
+    def _end_query(self) -> None:
+        """Gives a batch that is under way some seconds: one that is cut off has to be done again."""
+        self.finish()
+        until_s = time.monotonic() + _FINISH_WITHIN_S
+        while self._query.isActive and self._query.status["isTriggerActive"] and time.monotonic() < until_s:
+            time.sleep(0.01)
+        self._query.stop()
+        self._run = uuid.uuid4().hex
+
     def store(self, name: str) -> Any:
-        return self._reader().store(name)
+        return self._reads().store(name)
 
     def explain_pending(self, name: str | None) -> list[Pending]:
         nodes = holding(self._graph, name)
-        return self._reader().pending(nodes) if nodes else []
+        return self._reads().pending(nodes) if nodes else []
 
     def metrics(self) -> dict[str, dict[str, Any]]:
-        return readable(CounterFile(self._config.state_dir).read())
+        view = committed_view(self._config)
+        return readable({} if view is None else view.state.counts)
 
-    def _reader(self) -> StoreReader:
-        return StoreReader(self.spark, self._graph, self._planned()[0], self._config)
+    def _reads(self) -> StoreReader:
+        if self._reader is None:
+            self._reader = StoreReader(self._graph, self._config)
+        return self._reader
 
     def _refuse_running(self, call: str) -> None:
         if self._query is not None and self._query.isActive:
             message = f"{call} was called while application {self._config.application_id!r} runs; stop() it first."
             raise StreamsError(message)
 
-    def _planned(self) -> tuple[Plan, manifests.Manifest]:
-        """The plan, after checking that topics and state directory fit it, and the manifest of its next start."""
-        user_topics = self._home.topics()
-        manifest = manifests.load(self._config)
-        if manifest is None:
-            _, tasks = partition_counts(self._graph, user_topics)
-            wanted = self._config.spark.get("spark.sql.shuffle.partitions")
-            manifest = manifests.new(
-                self._config, int(wanted) if wanted else default_partitions(self.spark, max(tasks))
-            )
-        plan = make_plan(
-            self._graph,
-            self._config,
-            user_topics,
-            spark_partitions=manifest.spark_partitions,
-            instance=manifest.instance,
-            epoch=manifest.epoch + 1,
-            run=self._run,
-            partitions_before=manifest.partitions,
-        )
-        current = manifests.layout(plan, self._config)
-        if manifest.epoch:
-            manifests.refuse_incompatible(manifest, current, self._config)
-            self._refuse_lost_checkpoint(plan)
-        plan = replace(plan, first_offsets=self._home.first_offsets(plan.places, manifest.first_offsets))
-        return plan, manifests.next_start(manifest, current, dict(plan.first_offsets))
-
     def _started(self, clock: Clock, *, available_now: bool) -> tuple[Plan, Any]:
         """A new start of the application; any earlier one still running can no longer write."""
         try:
-            if manifests.load(self._config) is not None:
+            if committed_view(self._config) is not None:
                 self._presence.enter()  # so that nobody resets what the plan relies on
-            plan, manifest = self._planned()
-            plan = replace(plan, clock=clock)
-            manifests.save(self._config, manifest)
+            plan = start(self._graph, self._config, self._run, self._parallelism)
             self._presence.enter()
-            self._home.prepare(plan)
+            plan = replace(plan, clock=clock)
             return plan, queries.start(self.spark, plan, self._config, available_now=available_now)
         except BaseException:
             self._presence.leave()
             raise
 
-    def _refuse_lost_checkpoint(self, plan: Plan) -> None:
-        if any(queries.checkpoint(self._config).glob("offsets/*")):
-            return
-        batches = self._home.last_batch(plan)
-        if batches is not None:
-            message = (
-                f"The checkpoint of application {self._config.application_id!r} in {str(self._config.state_dir)!r} "
-                f"is gone, though it has written {batches + 1} batches. Restore it, or start anew: with another "
-                "state_dir, or after `headrace reset`."
-            )
-            raise StateError(message)
+    def _parallelism(self, tasks: int, before: View | None) -> tuple[int, bool]:
+        return parallelism(self.spark, self._config.spark_partitions, tasks, before)
 
-    def _written_and_read(self, plan: Plan) -> dict[Place, int]:
-        """End offsets of topics that this application both writes and reads: what it wrote is input again."""
-        looped = [place for place in plan.places if place[0] in plan.sink_topics]
-        return dict(zip(looped, home_of(plan).ends(looped), strict=True)) if looped else {}
+
+def _written_and_read(plan: Plan) -> dict[Place, int]:
+    """End offsets of topics that this application both writes and reads: what it wrote is input again."""
+    looped = [place for place in plan.places if place[0] in plan.sink_topics]
+    return dict(zip(looped, home_of(plan).ends(looped), strict=True)) if looped else {}

@@ -5,19 +5,17 @@ from __future__ import annotations
 from pyspark.sql.datasource import DataSource, DataSourceStreamArrowWriter, DataSourceStreamReader
 from pyspark.sql.types import StructType
 
-from headrace._runtime.spark import frames, program
-from headrace._runtime.spark.kafka_writer import KafkaWriter
+from headrace._runtime.spark import frames
 from headrace._runtime.spark.topics_reader import TopicsReader
-from headrace._runtime.spark.topics_writer import EmbeddedWriter
+from headrace._runtime.spark.topics_writer import TopicsWriter
 
 
-def data_source(name: str, packed: bytes, max_records: int) -> type[DataSource]:
+def data_source(name: str, packed: bytes) -> type[DataSource]:
     """A data source class of its own for one query; Spark pickles it with the program inside."""
 
     class Topics(_Topics):
         source_name = name
         program = packed
-        max_records_per_batch = max_records
 
     return Topics
 
@@ -25,7 +23,6 @@ def data_source(name: str, packed: bytes, max_records: int) -> type[DataSource]:
 class _Topics(DataSource):
     source_name: str
     program: bytes
-    max_records_per_batch: int
 
     @classmethod
     def name(cls) -> str:
@@ -35,8 +32,7 @@ class _Topics(DataSource):
         return frames.DDL
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: ARG002, N802
-        return TopicsReader(self.program, self.max_records_per_batch)
+        return TopicsReader(self.program)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:  # noqa: ARG002, N802
-        on_kafka = program.load(self.program).broker is not None
-        return KafkaWriter(self.program) if on_kafka else EmbeddedWriter(self.program)
+        return TopicsWriter(self.program)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -18,7 +18,8 @@ from headrace.topics.log import RECORD_SCHEMA
 TO_SINK = -1
 METRICS = -2
 ALARM = -3
-OFFSETS = -4
+STATE = -4
+BATCH = -5
 # a channel that is none
 TICK = -1
 
@@ -47,7 +48,7 @@ class Frame(NamedTuple):
 
     `stage` and `target` say where it goes: the index of a stage and the route of a task, or `TO_SINK` and a partition.
     `hop` and `origin` say who made it, `seq` counts the records that one made before, `channel` is the topic's index,
-    or `TICK`. Frames to `METRICS`, `ALARM` and `OFFSETS` hold what the sink adds up.
+    or `TICK`. Frames to `METRICS`, `ALARM`, `STATE` and `BATCH` hold what the commit needs.
     """
 
     stage: int
@@ -70,6 +71,11 @@ def rows(frames: list[Frame]) -> pa.RecordBatch:
     columns = zip(*frames, strict=True) if frames else ([] for _ in SCHEMA)
     arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+
+
+def from_rows(batch: pa.RecordBatch) -> Iterator[Frame]:
+    columns = [batch.column(name).to_pylist() for name in Frame._fields]
+    return map(Frame._make, zip(*columns, strict=True))
 
 
 def encode(records: pa.RecordBatch, order: Order) -> bytes:

@@ -5,7 +5,7 @@ Records of global topics go to all tasks that have such a table in them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 import pyarrow as pa
@@ -15,8 +15,9 @@ from headrace._core.metrics import Metrics
 from headrace._core.order import Ints, Order
 from headrace._runtime.spark import frames
 from headrace._runtime.spark.collector import FrameCollector
-from headrace._runtime.spark.frames import METRICS, OFFSETS, TICK, Frame, Tick
+from headrace._runtime.spark.frames import BATCH, METRICS, TICK, Frame, Tick
 from headrace._runtime.spark.plan import Plan, Stage
+from headrace._state.log.entries import BatchPlan
 
 _MAX_ROWS = 50_000
 
@@ -58,9 +59,9 @@ def tick_frames(plan: Plan, tick: Tick) -> Iterator[Frame]:
                 yield Frame(stage.index, target, -1, 0, 0, TICK, payload)
 
 
-def offsets_frame(offsets: Mapping[str, int]) -> Frame:
-    """Tells the sink how far a batch reads: `{"topic-partition": next offset}`."""
-    return Frame(OFFSETS, 0, 0, 0, 0, 0, msgspec.json.encode(offsets))
+def batch_frame(batch: BatchPlan) -> Frame:
+    """Lets the commit know the batch."""
+    return Frame(BATCH, 0, 0, 0, 0, 0, msgspec.json.encode(batch))
 
 
 def metrics_frame(metrics: Metrics) -> Frame:

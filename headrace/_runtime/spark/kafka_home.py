@@ -7,17 +7,28 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
+from headrace._core.handlers import stopping
+from headrace._core.metrics import Metrics
 from headrace._runtime.spark.admission import admitted, by_time_index
-from headrace._runtime.spark.plan import Plan
-from headrace._runtime.spark.topic_home import offset_key
-from headrace.errors import NewPartitionsError, TopicError
+from headrace._runtime.spark.frames import Frame
+from headrace._runtime.spark.kafka_output import TaskOutput
+from headrace._runtime.spark.plan import Plan, offset_key
+from headrace._runtime.spark.state_directory import current_view, state_log
+from headrace._state.log.entries import State
+from headrace._state.log.state_log import View
+from headrace.errors import NewPartitionsError, StateError, TopicError
 from headrace.topics.kafka_cluster import KafkaCluster, Place
 from headrace.topics.kafka_commits import Commits
 from headrace.topics.kafka_groups import ConsumerGroup
+from headrace.topics.kafka_send import write_at_least_once
+from headrace.topics.kafka_tail import Tail
+from headrace.topics.log import Run
 
 _ROOM_FOR_HEADERS = 1 << 20
 _REFRESH = "topic.metadata.refresh.interval.ms"
 _LOOK_AGAIN_AFTER_MS = 30_000
+_RULES_ARE_KNOWN_FOR_S = 30.0
+_PUBLISH_EVERY_S = 1.0
 
 
 class KafkaHome:
@@ -27,6 +38,8 @@ class KafkaHome:
         self._cluster = cluster
         self._reset = auto_offset_reset
         self._looked_s = float("-inf")
+        self._published_s = float("-inf")
+        self._tail = Tail(cluster)
         # As long as the client itself would take to see them, if it was told.
         self._look_again_after_s = float(cluster.settings.get(_REFRESH, _LOOK_AGAIN_AFTER_MS)) / 1000
 
@@ -45,7 +58,7 @@ class KafkaHome:
         ]
         return {**known, **{offset_key(place): offset for place, offset in found}}
 
-    def prepare(self, plan: Plan) -> None:
+    def prepare(self, plan: Plan, state: State) -> None:  # noqa: ARG002
         """Creates the output topics that are missing, and ends what an earlier start still writes.
 
         A topic of dead letters takes what the topics take that are read.
@@ -59,14 +72,13 @@ class KafkaHome:
             self._cluster.create({letters: missing.pop(letters)}, settings)
         self._cluster.create(missing)
         if plan.exactly_once:
-            _commits(plan).take_over(plan.spark_partitions)
+            self._commits(plan).take_over(plan.spark_partitions)
 
     def settle(self, plan: Plan) -> None:
+        view = current_view(plan)
+        self._publish_offsets(plan, view.state)
         if plan.exactly_once:
-            _commits(plan).settle(plan.spark_partitions)
-
-    def last_batch(self, plan: Plan) -> int | None:
-        return _commits(plan).last_batch() if plan.exactly_once else None
+            self._commits(plan).settle()
 
     def traces(self, application_id: str, instance: str | None) -> Sequence[str]:
         at = f"at {self._cluster.bootstrap_servers}"
@@ -86,6 +98,11 @@ class KafkaHome:
 
     def ends(self, places: Sequence[Place]) -> list[int]:
         self._refuse_new_partitions(places)
+        if self._tail.is_waiting:
+            with self._cluster.telling("read what is new"):
+                if self._tail.poll(0.0):
+                    return self._tail.ends(places)
+            self._tail.rest()
         return self._cluster.ends(places)
 
     def admitted(
@@ -111,7 +128,76 @@ class KafkaHome:
         return None
 
     def read(self, place: Place, first: int, last: int, located: None) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
-        return self._cluster.read(*place, first, last)
+        held = self._tail.take(place, first, last) if self._tail.is_waiting else None
+        return self._cluster.read(*place, first, last) if held is None else iter(held)
+
+    def await_records(self, plan: Plan, starts: Sequence[int], within_s: float) -> None:
+        positions = dict(zip(plan.places, starts, strict=True))
+        with self._cluster.telling("read what is new"):
+            if not self._tail.stands_at(positions):
+                self._tail.move(positions)
+            if not self._tail.poll(within_s):
+                self._tail.rest()
+
+    def write(
+        self, plan: Plan, outputs: list[Frame], metrics: Metrics, task: int, step: int | None
+    ) -> tuple[list[Run], dict[str, str]]:
+        letters = plan.error_handlers.dead_letter_topic
+        topics = {plan.topics[frame.channel] for frame in outputs} | ({letters} if letters else set())
+        rules = self._cluster.rules(topics, at_most_old_s=_RULES_ARE_KNOWN_FOR_S)
+        output = TaskOutput(plan, self._cluster, outputs, rules)
+        with stopping():
+            sessions = self._write(plan, output, task, step)
+        metrics.merge(output.metrics)
+        return [], sessions
+
+    def _write(self, plan: Plan, output: TaskOutput, task: int, step: int | None) -> dict[str, str]:
+        rules = output.rules.values()
+        if not plan.exactly_once:
+            write_at_least_once(self._cluster, output.records(), rules)
+            return {}
+        view = current_view(plan)
+        batch = view.unfinished
+        if batch is None or step not in (None, batch.step):
+            raise state_log(plan).superseded(plan.epoch)
+        name = str(task)
+        written, session = self._commits(plan).write(
+            task, batch.batch, output.records, rules, last_session=view.state.sessions.get(name)
+        )
+        if not written:
+            for _ in output.records():
+                """What is refused of a batch is counted with the attempt that completes it."""
+        return {name: session}
+
+    def output(self, runs: list[Run]) -> None:  # noqa: ARG002
+        return None
+
+    def publish(self, plan: Plan, state: State) -> None:
+        """Lets tools that show the lag of consumer groups see how far the application is, now and then."""
+        now_s = time.monotonic()
+        if state.offsets and now_s >= self._published_s + _PUBLISH_EVERY_S:
+            self._published_s = now_s
+            ConsumerGroup(self._cluster, plan.application_id).commit_soon(_by_place(state.offsets))
+
+    def refuse_other_age(self, plan: Plan, view: View) -> None:
+        """Notes may be those of an unfinished batch, if there is one; else of none that is not committed."""
+        written = self._commits(plan).last_batch() if plan.exactly_once else None
+        most = view.state.batch + (view.unfinished is not None)
+        if written is not None and written > most:
+            message = (
+                f"Application {plan.application_id!r}: its state in {plan.state_dir!r} has batches up to "
+                f"{view.state.batch}, but it has written batch {written} to Kafka at "
+                f"{self._cluster.bootstrap_servers}. Was the state directory restored from an older copy? Restore the "
+                "newest one, or start anew with another application_id and state_dir, or after `headrace reset`."
+            )
+            raise StateError(message)
+
+    def _publish_offsets(self, plan: Plan, state: State) -> None:
+        if state.offsets:
+            ConsumerGroup(self._cluster, plan.application_id).commit(_by_place(state.offsets))
+
+    def _commits(self, plan: Plan) -> Commits:
+        return Commits(self._cluster, plan.application_id, plan.instance, plan.epoch)
 
     def _refuse_new_partitions(self, places: Sequence[Place]) -> None:
         """A running query reads the partitions it started with; a new one is needed for others."""
@@ -135,6 +221,6 @@ def _noted(cluster: KafkaCluster, application_id: str, instance: str | None) -> 
     return commits if commits.noted() else None
 
 
-def _commits(plan: Plan) -> Commits:
-    assert plan.broker is not None
-    return Commits(plan.broker, plan.application_id, plan.instance, plan.epoch)
+def _by_place(offsets: Mapping[str, int]) -> dict[Place, int]:
+    named = ((key.rpartition("-"), offset) for key, offset in offsets.items())
+    return {(topic, int(partition)): offset for (topic, _, partition), offset in named}

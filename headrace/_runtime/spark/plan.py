@@ -5,8 +5,9 @@ It is plain data, pickled once and read by every worker.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import cached_property
 
 from headrace._core.handlers import ErrorHandlers
@@ -17,7 +18,7 @@ from headrace._runtime.spark.clock import Clock, system_clock
 from headrace._runtime.spark.routing import routes
 from headrace.config import StreamsConfig
 from headrace.serdes import SessionWindowed, Windowed
-from headrace.topics.kafka_cluster import KafkaCluster
+from headrace.topics.kafka_cluster import KafkaCluster, Place
 
 
 @dataclass(frozen=True)
@@ -47,9 +48,29 @@ class Plan:
     partitions: Mapping[str, int]
     sink_topics: tuple[str, ...]
     spark_partitions: int
+    fuses: bool
+    max_records: int
+    commit_interval_s: float
+    sync_state: bool
+    retention_ms: int
     run: str
     clock: Clock
     first_offsets: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def plans_first(self) -> bool:
+        """Whether parts of a batch can be seen before its commit: then its plan is written before it runs.
+
+        Kafka shows a batch task by task. If it is repeated after a crash, each task must have the same part of it.
+        """
+        return self.broker is not None and self.exactly_once
+
+    def ranges(self, starts: Sequence[int], ends: Mapping[str, int]) -> Iterator[tuple[Place, int, int]]:
+        """What a batch reads: topic-partitions with their first offset and the one after the last."""
+        for place, first in zip(self.places, starts, strict=True):
+            last = ends.get(offset_key(place), first)
+            if first < last:
+                yield place, first, last
 
     @cached_property
     def timed(self) -> bool:
@@ -149,14 +170,20 @@ class Plan:
         return tuple(routes(stage.tasks, self.spark_partitions) for stage in self.stages)
 
 
+def offset_key(place: Place) -> str:
+    """The name of a topic-partition in the offsets that are written down."""
+    return f"{place[0]}-{place[1]}"
+
+
 def make_plan(
     graph: Graph,
     config: StreamsConfig,
     user_topics: Mapping[str, int],
     *,
-    spark_partitions: int,
     instance: str,
     epoch: int,
+    spark_partitions: int = 1,
+    fuses: bool = True,
     run: str = "",
     clock: Clock = system_clock,
     partitions_before: Mapping[str, int] | None = None,
@@ -180,6 +207,11 @@ def make_plan(
         partitions=counts,
         sink_topics=graph.sink_topics,
         spark_partitions=spark_partitions,
+        fuses=fuses,
+        max_records=config.max_records_per_batch,
+        commit_interval_s=config.commit_interval.total_seconds(),
+        sync_state=config.sync_state,
+        retention_ms=config.state_retention // timedelta(milliseconds=1),
         run=run,
         clock=clock,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -9,13 +10,15 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
-from headrace._runtime.spark import frames, program
+from headrace._runtime.spark import program
+from headrace._runtime.spark.carriers import with_stage
 from headrace._runtime.spark.data_source import data_source
 from headrace._runtime.spark.failures import recovered
 from headrace._runtime.spark.plan import Plan
-from headrace._runtime.spark.session import query_settings
-from headrace._runtime.spark.stage import StageProcessor
+from headrace._runtime.spark.session import is_local, query_settings
 from headrace.config import StreamsConfig
+
+SCRATCH = "spark"
 
 
 def start(spark: Any, plan: Plan, config: StreamsConfig, *, available_now: bool) -> Any:
@@ -28,22 +31,19 @@ def start(spark: Any, plan: Plan, config: StreamsConfig, *, available_now: bool)
 
 def _start(spark: Any, plan: Plan, config: StreamsConfig, *, available_now: bool) -> Any:
     _activate(spark)
+    on_cluster = not is_local(spark.conf.get("spark.master", "local"))
     packed = program.dump(plan)
     source = f"headrace-{plan.instance}"
-    spark.dataSource.register(data_source(source, packed, config.max_records_per_batch))
+    spark.dataSource.register(data_source(source, packed))
     with query_settings(spark, config, plan.spark_partitions):
         stream = spark.readStream.format(source).load()
-        for stage in plan.chain:
-            stream = (
-                stream.selectExpr("*", f"{_grouping(plan, stage.index)} as route")
-                .groupBy("route")
-                .transformWithState(StageProcessor(packed, stage.index), frames.DDL, "append", "none")
-            )
+        for stage in plan.chain if plan.spark_partitions > 1 or not plan.fuses else ():
+            stream = with_stage(stream, plan, packed, stage, keeps_place=on_cluster)
         writer = (
             stream.writeStream.format(source)
             .outputMode("append")
             .queryName(plan.application_id)
-            .option("checkpointLocation", checkpoint_location(config))
+            .option("checkpointLocation", _fresh_checkpoint(plan))
         )
         interval = f"{config.commit_interval / timedelta(milliseconds=1):.0f} milliseconds"
         writer = writer.trigger(availableNow=True) if available_now else writer.trigger(processingTime=interval)
@@ -66,17 +66,13 @@ def await_end(query: Any, timeout: timedelta | None = None) -> bool:
     return True if timeout is None else bool(ended)
 
 
-def checkpoint(config: StreamsConfig) -> Path:
-    return (config.state_dir / "checkpoint").absolute()
+def _fresh_checkpoint(plan: Plan) -> str:
+    """A scratch directory for Spark: the state log knows what was done, so each start begins with an empty one.
 
-
-def checkpoint_location(config: StreamsConfig) -> str:
-    """For Spark, whose default file system may be another than that of the state directory."""
-    return f"file://{checkpoint(config)}"
-
-
-def _grouping(plan: Plan, index: int) -> str:
-    """The grouping key of a frame at a stage: its task's route, or one that lets it pass."""
-    passing = ", ".join(map(str, plan.routes[index][1]))
-    through = f"element_at(array({passing}), cast(pmod(target, {plan.spark_partitions}) as int) + 1)"
-    return f"case when stage = {index} then target else {through} end"
+    Spark's default file system may be another than that of the state directory, so it is named in full.
+    """
+    scratch = Path(plan.state_dir) / SCRATCH
+    for left in scratch.glob("*"):
+        if left.name.isdigit() and int(left.name) < plan.epoch:
+            shutil.rmtree(left, ignore_errors=True)
+    return f"file://{scratch / str(plan.epoch)}"

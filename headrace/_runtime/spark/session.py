@@ -10,24 +10,29 @@ from pathlib import Path
 from typing import Any
 
 from headrace._runtime.spark import java, quiet
+from headrace._state.log.state_log import View
 from headrace.config import StreamsConfig
 from headrace.errors import ConfigError
 
-_STATE = "org.apache.spark.sql.execution.streaming"
+_STREAMING = "org.apache.spark.sql.execution.streaming"
 
-# Needed by every query, whoever made the session.
+# Needed by every query, whoever made the session. Spark's own checkpoint is a scratch pad: nothing of it is kept.
 _QUERY_SETTINGS = {
-    "spark.sql.streaming.stateStore.providerClass": f"{_STATE}.state.RocksDBStateStoreProvider",
-    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-    "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
-    "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
-    "spark.sql.streaming.pollingDelay": "50ms",
+    "spark.sql.streaming.pollingDelay": "10ms",
+    "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
+    # It would merge partitions that seem small: frames are few and large.
+    "spark.sql.adaptive.enabled": "false",
+    # The carrier of stages on a cluster, which keeps nothing in it.
+    "spark.sql.streaming.stateStore.providerClass": f"{_STREAMING}.state.RocksDBStateStoreProvider",
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
 }
 # On a file system the default manager spends tens of milliseconds per file.
 _FILE_SYSTEM_CHECKPOINT = {
-    "spark.sql.streaming.checkpointFileManagerClass": f"{_STATE}.checkpointing.FileSystemBasedCheckpointFileManager",
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        f"{_STREAMING}.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
 }
 _SESSION_SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
@@ -123,19 +128,28 @@ def query_settings(spark: Any, config: StreamsConfig, spark_partitions: int) -> 
                 spark.conf.set(name, value)
 
 
-def default_partitions(spark: Any, tasks: int) -> int:
-    """Spark partitions for a new query.
+def parallelism(spark: Any, wanted: int | None, tasks: int, before: View | None) -> tuple[int, bool]:
+    """Spark partitions of a spread batch, and whether one task may run all of a batch instead.
 
-    On one machine no more than there are cores, since each costs time in every batch. Of a cluster nobody knows how
-    many there will be: executors come as the application starts, and go. There every task can have one.
+    A batch that was begun and not committed is repeated on as many partitions as before. On one machine there are no
+    more than cores. Of a cluster nobody knows how many there will be, so every task can have its own; and there tasks
+    return to the executors that have their replicas, which one task for all of them could not.
     """
-    if not is_local(spark.conf.get("spark.master", "local")):
-        return tasks
+    local = is_local(spark.conf.get("spark.master", "local"))
+    partitions = wanted or (max(1, min(tasks, _core_count(spark))) if local else tasks)
+    fuses = wanted == 1 or (wanted is None and local)
+    unfinished = None if before is None else before.unfinished
+    if unfinished is not None:
+        return unfinished.spread or partitions, fuses or not unfinished.spread
+    return partitions, fuses
+
+
+def _core_count(spark: Any) -> int:
+    """How many tasks a local Spark runs at once."""
     try:
-        cores = int(spark.sparkContext.defaultParallelism)
+        return int(spark.sparkContext.defaultParallelism)
     except Exception:  # Spark Connect has no SparkContext
-        cores = os.cpu_count() or 1
-    return max(1, min(tasks, cores))
+        return os.cpu_count() or 1
 
 
 def _runtime_only(spark: Any, settings: Mapping[str, str]) -> dict[str, str]:

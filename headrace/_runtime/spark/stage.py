@@ -1,97 +1,122 @@
-"""A stage on Spark: one `transformWithState`, its groups the tasks of a sub-topology."""
+"""The tasks of a stage: each takes the frames of its partition through a sub-topology, on its own state."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from typing import Any
+from types import TracebackType
+from typing import Self
 
 import msgspec
-from pyspark.sql import Row
-from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
 from headrace._core.chunk import Chunk
 from headrace._core.metrics import Metrics
 from headrace._runtime.assemble import TASK
-from headrace._runtime.spark import frames, program
+from headrace._runtime.spark import frames
 from headrace._runtime.spark.collector import FrameCollector
-from headrace._runtime.spark.failures import reported
-from headrace._runtime.spark.frames import ALARM, TICK, Frame, Tick
+from headrace._runtime.spark.frames import ALARM, STATE, TICK, Frame, Tick
 from headrace._runtime.spark.ingest import metrics_frame
 from headrace._runtime.spark.lives import LifeKeeper
 from headrace._runtime.spark.plan import Plan, Stage
-from headrace._runtime.spark.state_bridge import SparkDurableTask
+from headrace._runtime.spark.state_directory import state_log
 from headrace._state.changelog import TaskState
+from headrace._state.durable import DurableTask
+from headrace._state.log.objects import ObjectWriter
+from headrace._state.log.state_log import View
+from headrace._state.log.task import LoggedTask, WrittenState
 from headrace._state.replica import Replica, replicas_of
 
 
-class StageProcessor(StatefulProcessor):
-    """Runs a task when its grouping key is a task's route; lets frames for later stages pass."""
+class TaskRunner:
+    """Runs tasks of one micro-batch in this process. What they write is one object of the state directory.
 
-    def __init__(self, packed: bytes, index: int) -> None:
-        self._packed = packed
-        self._index = index
+    Args:
+        plan: what to run.
+        view: the state that the batch before left.
+        writer: tells this process apart from others that work on the same batch.
+    """
 
-    def init(self, handle: StatefulProcessorHandle) -> None:
-        self._durable = SparkDurableTask(handle)
+    def __init__(self, plan: Plan, view: View, writer: str) -> None:
+        self._plan = plan
+        self._view = view
+        self._files = state_log(plan).files
+        self._object = ObjectWriter(self._files, plan.epoch, view.state.batch + 1, writer)
+        self._written = WrittenState()
 
-    def handleInputRows(  # noqa: N802
-        self,
-        key: Any,
-        rows: Iterator[Row],
-        timerValues: Any,  # noqa: ARG002, N803
-    ) -> Iterator[Row]:
-        plan = program.load(self._packed)
-        task_routes, _ = plan.routes[self._index]
-        route = int(key[0])
-        if route not in task_routes:
-            yield from map(_as_row, map(_as_frame, rows))
-            return
-        with reported():
-            received = list(map(_as_frame, rows))
-            yield from map(_as_row, self._run(plan, plan.stages[self._index], task_routes.index(route), received))
+    def __enter__(self) -> Self:
+        return self
 
-    def close(self) -> None:
-        """Nothing outlives a batch."""
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._object.__exit__(kind, error, trace)
 
-    def _run(self, plan: Plan, stage: Stage, partition: int, received: Iterable[Frame]) -> Iterator[Frame]:
-        metrics = Metrics()
-        collector = FrameCollector(plan, stage.index, partition, partition)
-        tick, chunks = _sorted_out(plan, received)
-        with self._state(plan, stage, partition) as state:
-            stores = {name: state.store(name) for name in stage.blueprint.stores}
-            keeper = LifeKeeper(stores[TASK], tick.run) if stage.blueprint.has_processors else None
-            task = stage.blueprint.make_task(
-                partition,
-                stores,
-                collector,
-                metrics,
-                plan.places,
-                system_time_ms=tick.clock_ms,
-                revive=keeper.revive if keeper else None,
-            )
-            collector.context = task.context
-            for _ in task.process(chunks):
-                yield from collector.drain()
+    def run_stage(self, stage: Stage, received: Iterable[Frame]) -> Iterator[Frame]:
+        """Runs every task of a stage that has frames, and gives what they make."""
+        by_task: defaultdict[int, list[Frame]] = defaultdict(list)
+        for frame in received:
+            by_task[frame.target].append(frame)
+        routes = self._plan.routes[stage.index][0]
+        for partition, route in enumerate(routes):
+            if route in by_task:
+                yield from self._run(stage, partition, by_task[route])
+
+    def finish(self) -> Frame:
+        """Makes what the tasks have written durable, and says where it lies."""
+        self._written.objects.update(self._object.finish())
+        return Frame(STATE, 0, 0, 0, 0, 0, msgspec.json.encode(self._written))
+
+    def _run(self, stage: Stage, partition: int, received: Iterable[Frame]) -> Iterator[Frame]:
+        name = task_name(stage, partition)
+        describe = f"application {self._plan.application_id!r}, task {stage.blueprint.sub.number}_{partition}"
+        durable = LoggedTask(self._files, self._object, name, self._view.state.heads.get(name), describe)
+        yield from run_task(self._plan, stage, partition, received, durable, describe)
+        self._written.add(durable.written)
+
+
+def task_name(stage: Stage, partition: int) -> str:
+    """The name of a task in the state log."""
+    return f"{stage.index}-{partition}"
+
+
+def run_task(
+    plan: Plan, stage: Stage, partition: int, received: Iterable[Frame], durable: DurableTask, describe: str
+) -> Iterator[Frame]:
+    """One task over one batch: gives the frames that it makes, and leaves its changes in durable state."""
+    metrics = Metrics()
+    collector = FrameCollector(plan, stage.index, partition, partition)
+    tick, chunks = _sorted_out(plan, received)
+    replica = Replica(replicas_of(plan.instance, plan.local_dir) / task_name(stage, partition))
+    with TaskState(durable, replica, describe) as state:
+        stores = {name: state.store(name) for name in stage.blueprint.stores}
+        keeper = LifeKeeper(stores[TASK], tick.run) if stage.blueprint.has_processors else None
+        task = stage.blueprint.make_task(
+            partition,
+            stores,
+            collector,
+            metrics,
+            plan.places,
+            system_time_ms=tick.clock_ms,
+            revive=keeper.revive if keeper else None,
+        )
+        collector.context = task.context
+        for _ in task.process(chunks):
+            yield from collector.drain()
+        yield from collector.finish()
+        if stage.blueprint.ticks:
+            task.punctuate()
             yield from collector.finish()
-            if stage.blueprint.ticks:
-                task.punctuate()
-                yield from collector.finish()
-                if keeper is not None and task.processors is not None:
-                    keeper.keep(task.processors)
-                yield Frame(ALARM, 0, 0, 0, 0, 0, msgspec.json.encode(task.next_wall_clock_ms()))
-            state.commit()
-        yield metrics_frame(metrics)
-
-    def _state(self, plan: Plan, stage: Stage, partition: int) -> TaskState:
-        local = replicas_of(plan.instance, plan.local_dir)
-        describe = f"application {plan.application_id!r}, task {stage.blueprint.sub.number}_{partition}"
-        return TaskState(self._durable, Replica(local / f"{stage.index}-{partition}"), describe)
+            if keeper is not None and task.processors is not None:
+                keeper.keep(task.processors)
+            yield Frame(ALARM, 0, 0, 0, 0, 0, msgspec.json.encode(task.next_wall_clock_ms()))
+        state.commit()
+    yield metrics_frame(metrics)
 
 
 def _sorted_out(plan: Plan, received: Iterable[Frame]) -> tuple[Tick, list[Chunk]]:
     """The tick of the batch, if there is one, and the records."""
     tick, chunks = Tick(0, ""), []
-    for frame in sorted(received, key=_made):
+    for frame in sorted(received, key=_creation_order):
         if frame.channel == TICK:
             tick = msgspec.json.decode(frame.payload, type=Tick)
         else:
@@ -99,15 +124,7 @@ def _sorted_out(plan: Plan, received: Iterable[Frame]) -> tuple[Tick, list[Chunk
     return tick, chunks
 
 
-def _as_frame(row: Row) -> Frame:
-    return Frame(*(row[name] for name in Frame._fields))
-
-
-def _as_row(frame: Frame) -> Row:
-    return Row(**frame._asdict())
-
-
-def _made(frame: Frame) -> tuple[int, int, int, int]:
+def _creation_order(frame: Frame) -> tuple[int, int, int, int]:
     """Decides between records that descend from the same input record: never by how the batch was cut."""
     return frame.hop, frame.origin, frame.channel, frame.seq
 

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 import pyarrow as pa
 
+from headrace._core.metrics import Metrics
+from headrace._runtime.spark.frames import Frame
 from headrace._runtime.spark.plan import Plan
+from headrace._state.log.entries import State
+from headrace._state.log.state_log import View
 from headrace.config import StreamsConfig
 from headrace.topics.kafka_cluster import KafkaCluster, Place
+from headrace.topics.log import Run
 
 
 class TopicHome(Protocol):
@@ -21,14 +27,11 @@ class TopicHome(Protocol):
     def first_offsets(self, places: Sequence[Place], known: Mapping[str, int]) -> dict[str, int]:
         """Where an application begins to read; `known` is what was said at its earlier starts, and stays."""
 
-    def prepare(self, plan: Plan) -> None:
-        """What is to be done before the query of a plan starts."""
+    def prepare(self, plan: Plan, state: State) -> None:
+        """What is to be done between the start of a plan and its query: earlier starts can write no more after it."""
 
     def settle(self, plan: Plan) -> None:
         """Returns when everybody can see what the query of a plan has written."""
-
-    def last_batch(self, plan: Plan) -> int | None:
-        """The newest batch of which anything is written, `None` before the first, or if nobody keeps that."""
 
     def traces(self, application_id: str, instance: str | None) -> Sequence[str]:
         """What is kept of an application here besides the user's topics, in words; none has the instance `None`."""
@@ -50,26 +53,51 @@ class TopicHome(Protocol):
     def read(self, place: Place, first: int, last: int, located: Any) -> Iterator[pa.RecordBatch]:
         """Records; with a column of offsets where these have gaps."""
 
+    def await_records(self, plan: Plan, starts: Sequence[int], within_s: float) -> None:
+        """Returns when there may be records behind these offsets, or after the time."""
+
+    def write(
+        self, plan: Plan, outputs: list[Frame], metrics: Metrics, task: int, step: int | None
+    ) -> tuple[list[Run], dict[str, str]]:
+        """On a worker: writes the records that a sink task has of a batch.
+
+        Gives what is still to be published, and the session that has written. `step` is Spark's micro-batch; `None`
+        for one who knows by itself that the planned batch is its own.
+        """
+
+    def output(self, runs: list[Run]) -> Any:
+        """What the commit of a batch has to keep until it is published, as plain data."""
+
+    def publish(self, plan: Plan, state: State) -> None:
+        """Makes the output of the last commit visible, unless it is."""
+
+    def refuse_other_age(self, plan: Plan, view: View) -> None:
+        """Raises a `StateError` if topics and state directory are not of the same time: one was restored or copied."""
+
+
+_of_plans: dict[tuple[str, int], TopicHome] = {}
+
 
 def home_of(settings: Plan | StreamsConfig) -> TopicHome:
     """The topics that a plan or a configuration names.
 
-    A broker that is away is waited for by those who run a plan; who has but a configuration is told within seconds.
+    A running plan waits for an unavailable broker; whoever has only a configuration fails within seconds. A process
+    keeps what it has opened for a plan: connections, and how far topics were read.
     """
+    if isinstance(settings, StreamsConfig):
+        broker = None
+        if settings.bootstrap_servers is not None:
+            broker = KafkaCluster(settings.bootstrap_servers, settings.kafka)
+        return _home(broker, settings.topics_dir or "", settings.auto_offset_reset)
+    start = (settings.instance, settings.epoch)
+    if start not in _of_plans:
+        _of_plans.clear()
+        _of_plans[start] = _home(settings.broker, settings.topics_dir, settings.auto_offset_reset)
+    return _of_plans[start]
+
+
+def _home(broker: KafkaCluster | None, topics_dir: str | Path, auto_offset_reset: str) -> TopicHome:
     from headrace._runtime.spark.embedded_home import EmbeddedHome
     from headrace._runtime.spark.kafka_home import KafkaHome
 
-    if isinstance(settings, Plan):
-        if settings.broker is not None:
-            return KafkaHome(settings.broker, settings.auto_offset_reset)
-        return EmbeddedHome(settings.topics_dir)
-    if settings.bootstrap_servers is not None:
-        cluster = KafkaCluster(settings.bootstrap_servers, settings.kafka)
-        return KafkaHome(cluster, settings.auto_offset_reset)
-    assert settings.topics_dir is not None
-    return EmbeddedHome(settings.topics_dir)
-
-
-def offset_key(place: Place) -> str:
-    """The name of a topic-partition in the offsets that Spark logs."""
-    return f"{place[0]}-{place[1]}"
+    return EmbeddedHome(topics_dir) if broker is None else KafkaHome(broker, auto_offset_reset)

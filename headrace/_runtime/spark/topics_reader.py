@@ -8,134 +8,125 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, SupportsTriggerAvailableNow
 
 from headrace._runtime.spark import frames, program
-from headrace._runtime.spark.clock import AlarmFile
+from headrace._runtime.spark.batch_planner import BatchPlanner
 from headrace._runtime.spark.failures import reported
 from headrace._runtime.spark.finish import FinishFile
 from headrace._runtime.spark.frames import Frame, Tick
-from headrace._runtime.spark.ingest import ingest, offsets_frame, tick_frames
+from headrace._runtime.spark.fused import FusedRound
+from headrace._runtime.spark.ingest import batch_frame, ingest, tick_frames
 from headrace._runtime.spark.plan import Plan
-from headrace._runtime.spark.topic_home import TopicHome, home_of, offset_key
+from headrace._runtime.spark.state_directory import current_view, state_log
+from headrace._runtime.spark.topic_home import TopicHome, home_of
+from headrace._state.log.entries import BatchPlan
 from headrace.topics.kafka_cluster import Place
 
 _ROWS_PER_READ = 16
-_CLOCK, _RUN = "$clock", "$run"  # no topic is called so
+_LOOK_UP_S = 0.5
+_STEP = "step"
 
-Offsets = dict[str, Any]
+Offsets = dict[str, int]
 
 
 @dataclass
 class Slice(InputPartition):
-    """Offset ranges to be read by one Spark task, with what the planner knows of their data.
+    """What one Spark task reads of a spread batch, with what the planner knows of the data; `leads`: it is the first.
 
-    `tick` is that of the batch, if it has a clock; one slice of the batch `ticks`, for all tasks.
+    Without a batch it is a round of batches that the task plans and runs itself, up to `until`.
     """
 
+    batch: BatchPlan | None
+    leads: bool
+    until: dict[str, int] | None
     ranges: list[tuple[Place, int, int, Any]]
-    tick: Tick | None
-    ticks: bool
 
-    def __init__(self, tick: Tick | None, *, ticks: bool) -> None:
+    def __init__(self, batch: BatchPlan | None, *, leads: bool, until: dict[str, int] | None = None) -> None:
         super().__init__(None)
+        self.batch = batch
+        self.leads = leads
+        self.until = until
         self.ranges = []
-        self.tick = tick
-        self.ticks = ticks
 
 
 class TopicsReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Plans batches on the driver and reads them on the workers. Offsets: `{"topic-partition": next offset}`.
+    """Has Spark run micro-batches. Spark's offsets only count them: what was read, the state log knows."""
 
-    Where the wall clock matters, offsets also hold the clock of the batch and the run it belongs to: Spark logs them
-    before the batch runs, so one that is repeated sees the same. Where it has something to fire, a batch without
-    records is planned once as a query starts, and while it runs on whenever something is due.
-    """
-
-    def __init__(self, packed: bytes, max_records: int) -> None:
+    def __init__(self, packed: bytes) -> None:
         self._packed = packed
-        self._max_records = max_records
         self._until: dict[str, int] | None = None
-        self._begun = False
+        self._next: BatchPlan | None = None
 
     def initialOffset(self) -> Offsets:  # noqa: N802
-        timed = {_CLOCK: 0, _RUN: ""} if self._plan.clocked else {}
-        return {**{offset_key(place): self._first(place) for place in self._plan.places}, **timed}
+        return {_STEP: 0}
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        return ReadMaxRows(self._max_records)
+        return ReadAllAvailable()
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         with reported():
-            self._until = self._ends()
+            self._until = self._planner.ends()
 
-    def reportLatestOffset(self) -> Offsets:  # noqa: N802
-        with reported():
-            return {**self._ends()}
+    def reportLatestOffset(self) -> Offsets | None:  # noqa: N802
+        return None
 
-    def latestOffset(self, start: Offsets, limit: ReadLimit) -> Offsets:  # noqa: N802
+    def latestOffset(self, start: Offsets, limit: ReadLimit) -> Offsets:  # noqa: ARG002, N802
         with reported():
-            plan = self._plan
+            plan, step = self._plan, start[_STEP] + 1
             if FinishFile(plan.state_dir).asks(plan.run):
                 return start
-            ends = self._until or self._ends()
-            now_ms = max(plan.clock(), start.get(_CLOCK, 0)) if plan.clocked else None
-            if not isinstance(limit, ReadAllAvailable):
-                assert isinstance(limit, ReadMaxRows)
-                starts = [start.get(offset_key(place), self._first(place)) for place in plan.places]
-                limits = [ends[offset_key(place)] for place in plan.places]
-                chosen = self._home.admitted(plan, starts, limits, limit.max_rows, now_ms)
-                ends = {offset_key(place): offset for place, offset in zip(plan.places, chosen, strict=True)}
-            return {**ends} if now_ms is None else self._clocked(start, ends, now_ms)
+            view = current_view(plan)
+            self._home.publish(plan, view.state)
+            batch = self._planner.next(view, self._until)
+            if batch is None and self._until is None:
+                if plan.fuses:
+                    self._next = None
+                    return {_STEP: step}
+                self._home.await_records(plan, self._planner.starts(view), _LOOK_UP_S)
+                batch = self._planner.next(view)
+            if batch is None:
+                return start
+            self._next = batch if batch.spread else None
+            if batch.spread:
+                self._next = msgspec.structs.replace(batch, step=step)
+                if plan.plans_first:
+                    state_log(plan).plan(view, self._next)
+            return {_STEP: step}
 
-    def _clocked(self, start: Offsets, ends: dict[str, int], now_ms: int) -> Offsets:
-        """The offsets with clock and run, or `start` itself if there is neither a record nor a reason to tick."""
-        first = self._plan.first_offsets
-        if all(start.get(place, first.get(place, 0)) == offset for place, offset in ends.items()) and not self._ticks(
-            now_ms
-        ):
-            return start
-        self._begun = True
-        return {**ends, _CLOCK: now_ms, _RUN: self._plan.run}
-
-    def _ticks(self, now_ms: int) -> bool:
-        """Whether a batch is needed even without records."""
-        if not self._plan.timed:
-            return False
-        return not self._begun or (self._until is None and AlarmFile(self._plan.state_dir).rings(now_ms))
-
-    def partitions(self, start: Offsets, end: Offsets) -> Sequence[InputPartition]:
+    def partitions(self, start: Offsets, end: Offsets) -> Sequence[InputPartition]:  # noqa: ARG002
+        batch = self._next
+        if batch is None:
+            return [Slice(None, leads=True, until=self._until)]
         with reported():
-            plan, tick = self._plan, None
-            if plan.clocked:
-                # Only a batch that was planned before the settings asked for a clock has none.
-                tick = Tick(end[_CLOCK] if _CLOCK in end else plan.clock(), end.get(_RUN, ""))
-            slices = [Slice(tick, ticks=plan.timed and not number) for number in range(plan.spark_partitions)]
-            filled = 0
-            for place in plan.places:
-                key = offset_key(place)
-                first: int = start.get(key, self._first(place))
-                last: int = end.get(key, first)
-                if first < last:
-                    number = filled if plan.broker is None else _steady_number(place)
-                    located = self._home.locate(place, first, last)
-                    slices[number % len(slices)].ranges.append((place, first, last, located))
-                    filled += 1
+            plan = self._plan
+            slices = [Slice(batch, leads=not number) for number in range(batch.spread)]
+            starts = self._planner.starts(current_view(plan))
+            for filled, (place, first, last) in enumerate(plan.ranges(starts, batch.ends)):
+                number = filled if plan.broker is None else _steady_number(place)
+                located = self._home.locate(place, first, last)
+                slices[number % len(slices)].ranges.append((place, first, last, located))
             # Without stages a slice is what a task of the sink writes and must be known by its number.
             steady = plan.broker is not None and not plan.chain
-            return [one for one in slices if one.ranges or one.ticks or steady]
+            return [one for one in slices if one.ranges or one.leads or steady]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, Slice)
         with reported():
             plan = program.load(self._packed)
-            home, tick = home_of(plan), partition.tick
-            if tick is not None and partition.ticks:
-                yield frames.rows(list(tick_frames(plan, tick)))
+            home, batch = home_of(plan), partition.batch
+            if batch is None:
+                FusedRound(plan, home, partition.until).run()
+                return
+            tick = None if batch.clock_ms is None else Tick(batch.clock_ms, batch.run)
+            if partition.leads:
+                ticks = tick_frames(plan, tick) if tick is not None and plan.timed else ()
+                yield frames.rows([batch_frame(batch), *ticks])
             for place, first, last, located in partition.ranges:
-                waiting: list[Frame] = [] if plan.broker is None else [offsets_frame({offset_key(place): last})]
+                waiting: list[Frame] = []
                 for frame in ingest(plan, *place, first, home.read(place, first, last, located), tick):
                     waiting.append(frame)
                     if len(waiting) >= _ROWS_PER_READ:
@@ -152,12 +143,9 @@ class TopicsReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _home(self) -> TopicHome:
         return home_of(self._plan)
 
-    def _first(self, place: Place) -> int:
-        return self._plan.first_offsets.get(offset_key(place), 0)
-
-    def _ends(self) -> dict[str, int]:
-        places = self._plan.places
-        return {offset_key(place): end for place, end in zip(places, self._home.ends(places), strict=True)}
+    @cached_property
+    def _planner(self) -> BatchPlanner:
+        return BatchPlanner(self._plan, self._home)
 
 
 def _steady_number(place: Place) -> int:

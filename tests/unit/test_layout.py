@@ -1,13 +1,16 @@
-"""A checkpoint goes on when input topics get partitions, unless keys would come to other tasks than their rows."""
+"""Which topologies and which topics may go on from the state of an earlier start."""
 
 from __future__ import annotations
 
+from datetime import timedelta
+
+import msgspec
 import pytest
 
 import headrace as hr
-from headrace import StreamsBuilder
+from headrace import StreamsBuilder, serdes
 from headrace._graph.configured import configured
-from headrace._runtime.spark import manifest as manifests
+from headrace._runtime.spark.layout import layout_of, refuse_incompatible, saved_layout, saved_partitions
 from headrace._runtime.spark.plan import make_plan
 
 CONFIG = hr.StreamsConfig(application_id="app", topics_dir="topics", state_dir="state")
@@ -43,28 +46,46 @@ def stateless_processor(builder):
     builder.stream("a").process(Pass, name="pass").to("out")
 
 
+def counts_under_another_name(builder):
+    builder.stream("a").group_by_key().count(store="numbers").to_stream().to("out")
+
+
+def counts_with_another_serde(builder):
+    builder.stream("a").group_by_key().aggregate(int, max, store="counts", value_serde=serdes.Json())
+
+
+def windowed_counts(builder):
+    windows = hr.TimeWindows.of(timedelta(seconds=1))
+    builder.stream("a").group_by_key().windowed_by(windows).count(store="counts").to_stream().to("out")
+
+
+def counts_of_counts(builder):
+    counts = builder.stream("a").group_by_key().count(store="counts").to_stream()
+    counts.group_by(max, name="by").count(store="more").to_stream().to("out")
+
+
+def no_counts(builder):
+    builder.stream("a").to("out")
+
+
+def saved(layout):
+    """A layout as a later start reads it from the state log."""
+    return saved_layout(msgspec.json.decode(msgspec.json.encode(msgspec.to_builtins(layout))))
+
+
 def refused(before, now, topics_before, topics_now):
     """What is said when the one topology goes on where the other stopped; empty if nothing is."""
-    saved = manifests.new(CONFIG, 2)
+    layouts = [()]
     for build, topics in ((before, topics_before), (now, topics_now)):
         builder = StreamsBuilder()
         build(builder)
-        plan = make_plan(
-            configured(builder.build()._graph, CONFIG),
-            CONFIG,
-            topics,
-            spark_partitions=2,
-            instance="i",
-            epoch=1,
-            partitions_before=saved.partitions,
-        )
-        layout = manifests.layout(plan, CONFIG)
-        if saved.epoch:
-            try:
-                manifests.refuse_incompatible(saved, layout, CONFIG)
-            except hr.StateError as error:
-                return str(error)
-        saved = manifests.next_start(saved, layout, {})
+        graph, partitions = configured(builder.build()._graph, CONFIG), saved_partitions(layouts[-1])
+        plan = make_plan(graph, CONFIG, topics, instance="i", epoch=1, partitions_before=partitions)
+        layouts.append(saved(layout_of(plan, CONFIG)))
+    try:
+        refuse_incompatible(*layouts[1:], CONFIG)
+    except hr.StateError as error:
+        return str(error)
     return ""
 
 
@@ -108,3 +129,35 @@ def test_another_number_of_a_repartition_is_refused_by_its_name():
     first, second = (lambda b, n=n: repartitioned_by_number(b, n) for n in (3, 4))
     said = f"topic 'by-repartition' has 4 partitions, it had 3. {KEPT}'counts'."
     assert said in refused(first, second, {"a": 2}, {"a": 2})
+
+
+SERDES = "('String()', 'Json()'), it had ('String()', 'Long()')"
+
+
+@pytest.mark.parametrize(
+    ("now", "changes"),
+    [
+        (counts_under_another_name, ["store 'counts' is gone"]),
+        (counts_with_another_serde, [f"store 'counts' has the serdes {SERDES}"]),
+        (windowed_counts, ["store 'counts' is a TimestampedWindow store, it was a TimestampedKeyValue store"]),
+        (
+            counts_of_counts,
+            ["store 'more' is new", "repartition 'by-repartition' is new", "there are 2 stages, there were 1"],
+        ),
+        (no_counts, ["store 'counts' is gone", "there are 0 stages, there were 1"]),
+    ],
+)
+def test_topology_that_the_state_does_not_fit_is_refused_with_every_change(now, changes):
+    listed = "\n  - ".join(changes)
+    assert refused(lambda b: by_key(b, "a"), now, {"a": 2}, {"a": 2}) == (
+        "The topology of application 'app' changed since its last start on 'state' in a way that its state does not "
+        f"fit:\n  - {listed}\nRun the old topology, or start anew: with another application_id and state_dir, or "
+        "after `headrace reset`. Stores given a name with store= keep it when other operators come and go."
+    )
+
+
+def test_operators_without_state_may_come_and_go():
+    def filtered(builder):
+        builder.stream("a").filter(max).group_by_key().count(store="counts").to_stream().map_values(str).to("other")
+
+    assert refused(lambda b: by_key(b, "a"), filtered, {"a": 2}, {"a": 2}) == ""

@@ -1,26 +1,20 @@
-"""What a state directory belongs to: application and layout, saved at the first start, compared at every other."""
+"""The layout of a topology's state: written into the state log at every start, compared with the one before."""
 
 from __future__ import annotations
 
-import uuid
-from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from headrace._graph.stores import Store
 from headrace._runtime.defaults import Defaults
-from headrace._runtime.spark.files import put_whole
 from headrace._runtime.spark.plan import Plan, Stage
-from headrace._runtime.spark.presence import LOCK_FILE
 from headrace.config import StreamsConfig
 from headrace.errors import StateError
 
-MANIFEST_FILE = "headrace.json"
-_FORMAT = 1
-
 
 class SavedStage(msgspec.Struct, frozen=True):
-    """A stage as far as its checkpoint depends on it."""
+    """A stage as far as its state depends on it."""
 
     sub_topology: int
     tasks: int
@@ -29,90 +23,17 @@ class SavedStage(msgspec.Struct, frozen=True):
     partitions: dict[str, int] = {}
 
 
-class Manifest(msgspec.Struct, frozen=True):
-    """The owner and the layout of a state directory; `epoch` counts its starts, the newest of which may write.
-
-    `first_offsets` are where it began to read topics of Kafka: a first batch that is repeated begins there.
-    """
-
-    application_id: str
-    instance: str
-    spark_partitions: int
-    stages: tuple[SavedStage, ...] = ()
-    epoch: int = 0
-    first_offsets: dict[str, int] = {}
-    format: int = _FORMAT
-
-    @property
-    def partitions(self) -> dict[str, int]:
-        """Those of the topics that its stages read, internal ones too."""
-        return {topic: number for stage in self.stages for topic, number in stage.partitions.items()}
+def saved_layout(layout: Any) -> tuple[SavedStage, ...]:
+    """The layout that a start has written into the log."""
+    return msgspec.convert(layout or (), tuple[SavedStage, ...])
 
 
-def refuse_fenced(state_dir: str, instance: str, epoch: int) -> None:
-    """Raises a `StateError` if the application was started again or reset since the start with this epoch."""
-    try:
-        newest = msgspec.json.decode((Path(state_dir) / MANIFEST_FILE).read_bytes(), type=Manifest)
-    except FileNotFoundError:
-        newest = None
-    if newest is None or newest.instance != instance:
-        message = f"The application on {state_dir!r} was reset: this start of it ends without writing."
-        raise StateError(message)
-    if newest.epoch != epoch:
-        message = (
-            f"Application {newest.application_id!r} was started again on {state_dir!r} (start {newest.epoch}; this is "
-            f"start {epoch}): the newer one goes on, this one ends without writing."
-        )
-        raise StateError(message)
+def saved_partitions(layout: tuple[SavedStage, ...]) -> dict[str, int]:
+    """The number of partitions of the topics that its stages read, internal ones too."""
+    return {topic: number for stage in layout for topic, number in stage.partitions.items()}
 
 
-def load(config: StreamsConfig) -> Manifest | None:
-    """The saved manifest, `None` before the first start.
-
-    Raises:
-        StateError: if the directory belongs to another application, or cannot be understood.
-    """
-    path = config.state_dir / MANIFEST_FILE
-    try:
-        manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)
-    except FileNotFoundError:
-        if config.state_dir.is_dir() and any(path.name != LOCK_FILE for path in config.state_dir.iterdir()):
-            message = (
-                f"state_dir {str(config.state_dir)!r} is not empty and holds no {MANIFEST_FILE}: it is no state "
-                f"directory of application {config.application_id!r}. Give it an empty or new directory."
-            )
-            raise StateError(message) from None
-        return None
-    except (NotADirectoryError, msgspec.MsgspecError) as error:
-        message = f"state_dir {str(config.state_dir)!r} cannot be used: {path.name} is not readable ({error})."
-        raise StateError(message) from error
-    if manifest.format != _FORMAT:
-        message = f"{path} has format {manifest.format}; this version of Headrace reads format {_FORMAT}. Upgrade it."
-        raise StateError(message)
-    if manifest.application_id != config.application_id:
-        message = (
-            f"state_dir {str(config.state_dir)!r} belongs to application {manifest.application_id!r}, not to "
-            f"{config.application_id!r}. Give each application a state_dir of its own."
-        )
-        raise StateError(message)
-    return manifest
-
-
-def new(config: StreamsConfig, spark_partitions: int) -> Manifest:
-    return Manifest(config.application_id, uuid.uuid4().hex, spark_partitions)
-
-
-def next_start(manifest: Manifest, stages: tuple[SavedStage, ...], first_offsets: dict[str, int]) -> Manifest:
-    return msgspec.structs.replace(manifest, stages=stages, epoch=manifest.epoch + 1, first_offsets=first_offsets)
-
-
-def save(config: StreamsConfig, manifest: Manifest) -> None:
-    config.state_dir.mkdir(parents=True, exist_ok=True)
-    path = config.state_dir / MANIFEST_FILE
-    put_whole(path, msgspec.json.format(msgspec.json.encode(manifest)))
-
-
-def layout(plan: Plan, config: StreamsConfig) -> tuple[SavedStage, ...]:
+def layout_of(plan: Plan, config: StreamsConfig) -> tuple[SavedStage, ...]:
     defaults = Defaults.of(config)
     whole = {name for stage in plan.stages for name in stage.blueprint.graph.global_tables}
     return tuple(
@@ -146,15 +67,15 @@ def _kind(store: Store, *, whole: bool) -> str:
     return f"{type(store).__name__} store{by_key}{' of a global table' if whole else ''}"
 
 
-def refuse_incompatible(manifest: Manifest, current: tuple[SavedStage, ...], config: StreamsConfig) -> None:
-    """Raises a `StateError` that says what changed, if the checkpoint cannot be continued by this topology."""
-    changes = _changes(manifest.stages, current)
+def refuse_incompatible(before: tuple[SavedStage, ...], current: tuple[SavedStage, ...], config: StreamsConfig) -> None:
+    """Raises a `StateError` that says what changed, if the state cannot be continued by this topology."""
+    changes = _changes(before, current)
     if not changes:
-        _refuse_moved_keys(manifest.stages, current, config)
+        _refuse_moved_keys(before, current, config)
     if changes:
         listed = "\n  - ".join(changes)
         message = (
-            f"The topology of application {config.application_id!r} changed since its checkpoint in "
+            f"The topology of application {config.application_id!r} changed since its last start on "
             f"{str(config.state_dir)!r} in a way that its state does not fit:\n  - {listed}\n"
             "Run the old topology, or start anew: with another application_id and state_dir, or after `headrace "
             "reset`. Stores given a name with store= keep it when other operators come and go."

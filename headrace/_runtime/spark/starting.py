@@ -1,0 +1,124 @@
+"""A start of an application: what is there is checked, then an entry of the state log takes over from any other."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from dataclasses import replace
+
+import msgspec
+
+from headrace._graph.graph import Graph
+from headrace._runtime.spark.clock import system_clock
+from headrace._runtime.spark.layout import layout_of, refuse_incompatible, saved_layout, saved_partitions
+from headrace._runtime.spark.plan import Plan, make_plan
+from headrace._runtime.spark.presence import LOCK_FILE
+from headrace._runtime.spark.state_directory import open_log
+from headrace._runtime.spark.topic_home import TopicHome, home_of
+from headrace._state.log import objects
+from headrace._state.log.entries import Start
+from headrace._state.log.state_log import StateLog, TakenOverError, View
+from headrace.config import StreamsConfig
+from headrace.errors import StateError
+
+_ATTEMPTS = 100
+
+
+def committed_view(config: StreamsConfig, log: StateLog | None = None) -> View | None:
+    """What the state directory of an application holds; `None` before the first start.
+
+    Raises:
+        StateError: if the directory belongs to another application, or is damaged.
+    """
+    state_dir = config.state_dir
+    log = log or log_of(config)
+    try:
+        view = log.view()
+    except NotADirectoryError as error:
+        message = f"state_dir {str(state_dir)!r} cannot be used: it is a file. Give a directory, which may be new."
+        raise StateError(message) from error
+    if view is None:
+        own = {LOCK_FILE, "log", objects.OBJECTS}
+        if state_dir.is_dir() and any(path.name not in own for path in state_dir.iterdir()):
+            message = (
+                f"state_dir {str(state_dir)!r} is not empty and has no state log: it is not the state directory of "
+                f"application {config.application_id!r}. Give it an empty or new directory."
+            )
+            raise StateError(message)
+        return None
+    if view.start.application_id != config.application_id:
+        message = (
+            f"state_dir {str(state_dir)!r} belongs to application {view.start.application_id!r}, not to "
+            f"{config.application_id!r}. Give each application a state_dir of its own."
+        )
+        raise StateError(message)
+    return view
+
+
+def log_of(config: StreamsConfig) -> StateLog:
+    return open_log(str(config.state_dir.absolute()), config.application_id, sync=config.sync_state)
+
+
+Parallelism = Callable[[int, View | None], tuple[int, bool]]
+
+
+def start(graph: Graph, config: StreamsConfig, run: str, parallelism: Parallelism) -> Plan:
+    """Starts the application: from here on an earlier start that still runs can no longer write.
+
+    `parallelism` says how many Spark partitions a batch is spread over, and whether one task may run all of it, given
+    the number of tasks and what was done before; it is asked when all else has been found to be in order.
+
+    Raises:
+        StateError: if state, topics and topology do not fit together.
+    """
+    home, log = home_of(config), log_of(config)
+    for _ in range(_ATTEMPTS):
+        before = committed_view(config, log)
+        plan = _checked(graph, config, run, home, before)
+        partitions, fuses = parallelism(max(stage.tasks for stage in plan.stages), before)
+        plan = replace(plan, spark_partitions=partitions, fuses=fuses)
+        try:
+            view = log.start(before, _entry(plan, config, before))
+        except TakenOverError:
+            continue  # another start came first: take over from that
+        return _prepared(plan, log, view)
+    message = f"Application {config.application_id!r} is started again and again by others; this one gives up."
+    raise StateError(message)
+
+
+def _checked(graph: Graph, config: StreamsConfig, run: str, home: TopicHome, before: View | None) -> Plan:
+    layout = saved_layout(None if before is None else before.start.layout)
+    plan = make_plan(
+        graph,
+        config,
+        home.topics(),
+        instance=uuid.uuid4().hex if before is None else before.start.instance,
+        epoch=1 if before is None else before.epoch + 1,
+        run=run,
+        partitions_before=saved_partitions(layout),
+    )
+    known: dict[str, int] = {}
+    if before is not None:
+        refuse_incompatible(layout, layout_of(plan, config), config)
+        home.refuse_other_age(plan, before)
+        known = before.start.first_offsets
+    return replace(plan, first_offsets=home.first_offsets(plan.places, known))
+
+
+def _entry(plan: Plan, config: StreamsConfig, before: View | None) -> Start:
+    return Start(
+        config.application_id,
+        plan.instance,
+        0 if before is None else before.state.batch + 1,
+        system_clock(),
+        msgspec.to_builtins(layout_of(plan, config)),
+        dict(plan.first_offsets),
+    )
+
+
+def _prepared(plan: Plan, log: StateLog, view: View) -> Plan:
+    plan = replace(plan, epoch=view.epoch)
+    home_of(plan).prepare(plan, view.state)
+    log.sweep_temporary()
+    objects.sweep(log.files, view.epoch, {**view.state.objects, **view.state.dead})
+    return plan

@@ -1,0 +1,172 @@
+"""What the state log needs of a file system, and the one on disk.
+
+A name appears with its whole content or not at all, and only once: that is what the log rests on. With `sync`, content
+is on disk before its name is, and the name before the call returns, so that a power loss takes nothing back.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+from headrace.errors import StateError
+
+TEMPORARY = ".new-"
+
+
+class NewFile(Protocol):
+    """A file that is being written, under a name that nobody else uses."""
+
+    def write(self, data: bytes) -> None: ...
+
+    def close(self) -> None:
+        """Completes the file and makes it durable."""
+
+    def discard(self) -> None:
+        """Gives it up; a file that was closed before stays."""
+
+
+class Files(Protocol):
+    """The files of a state directory. Paths are relative to it."""
+
+    def create(self, path: str) -> NewFile:
+        """Begins a file that does not exist, in a directory that does.
+
+        Raises:
+            FileNotFoundError: if the directory is gone.
+        """
+
+    def publish(self, path: str, data: bytes) -> bool:
+        """Creates a file with its whole content in one step; false, and nothing done, if the name is taken."""
+
+    def read(self, path: str, offset: int = 0, length: int | None = None) -> bytes:
+        """A file's content, or a part of it, which may be shorter than asked.
+
+        Raises:
+            FileNotFoundError: if there is no such file.
+        """
+
+    def list(self, directory: str) -> list[str]:
+        """The names in a directory, unordered; none if it does not exist."""
+
+    def delete(self, path: str) -> None:
+        """Deletes a file; one that is gone is no error."""
+
+    def make_directory(self, directory: str) -> None:
+        """Creates a directory, if it is missing, for good."""
+
+
+class DiskFiles:
+    """Files below a directory of a local or shared file system that has hard links."""
+
+    def __init__(self, root: str | Path, *, sync: bool = True) -> None:
+        self.root = Path(root)
+        self._sync = sync
+
+    def create(self, path: str) -> NewFile:
+        target = self.root / path
+        with _explained("write", target):
+            return _DiskFile(target, self._sync)
+
+    def publish(self, path: str, data: bytes) -> bool:
+        target = self.root / path
+        temporary = target.with_name(f"{TEMPORARY}{os.getpid()}-{os.urandom(6).hex()}")
+        with _explained("write", target):
+            try:
+                file = _DiskFile(temporary, self._sync, named=False)
+                try:
+                    file.write(data)
+                finally:
+                    file.close()
+                try:
+                    os.link(temporary, target)
+                except FileExistsError:
+                    return False
+                self._sync_directory(target.parent)
+                return True
+            finally:
+                with suppress(FileNotFoundError):
+                    temporary.unlink()
+
+    def read(self, path: str, offset: int = 0, length: int | None = None) -> bytes:
+        target = self.root / path
+        with _explained("read", target), target.open("rb") as file:
+            if offset:
+                file.seek(offset)
+            return file.read() if length is None else file.read(length)
+
+    def list(self, directory: str) -> list[str]:
+        try:
+            return os.listdir(self.root / directory)  # noqa: PTH208  names, at once
+        except FileNotFoundError:
+            return []
+
+    def delete(self, path: str) -> None:
+        with suppress(FileNotFoundError), _explained("delete", self.root / path):
+            (self.root / path).unlink()
+
+    def make_directory(self, directory: str) -> None:
+        target = self.root / directory
+        if not target.is_dir():
+            with _explained("create", target):
+                target.mkdir(parents=True, exist_ok=True)
+                self._sync_directory(target.parent)
+
+    def _sync_directory(self, directory: Path) -> None:
+        if self._sync:
+            sync_directory(directory)
+
+
+class _DiskFile:
+    def __init__(self, path: Path, sync: bool, *, named: bool = True) -> None:
+        self._path = path
+        self._sync = sync
+        self._named = named
+        self._file: BinaryIO = path.open("xb")
+
+    def write(self, data: bytes) -> None:
+        with _explained("write", self._path):
+            self._file.write(data)
+
+    def close(self) -> None:
+        with _explained("write", self._path):
+            self._file.flush()
+            if self._sync:
+                os.fsync(self._file.fileno())
+            self._file.close()
+            if self._sync and self._named:
+                sync_directory(self._path.parent)
+
+    def discard(self) -> None:
+        if not self._file.closed:
+            with suppress(OSError):
+                self._file.close()
+            with suppress(OSError):
+                self._path.unlink()
+
+
+def sync_directory(path: Path) -> None:
+    """Makes the names in a directory survive a power loss, as `fsync` does for a file's content."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _explained(doing: str, path: Path) -> Iterator[None]:
+    """Turns a failure of the file system into a `StateError` that names the file; a missing one is left to callers."""
+    try:
+        yield
+    except (FileNotFoundError, FileExistsError):
+        raise
+    except OSError as error:
+        message = (
+            f"Cannot {doing} {str(path)!r}: {error.strerror or error}. Check the disk's free space and the permissions "
+            "of the state directory; the application continues after its last committed batch when started again."
+        )
+        raise StateError(message) from error

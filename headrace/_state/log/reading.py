@@ -1,0 +1,99 @@
+"""Reads of committed state beside a running application: all tasks as one commit left them."""
+
+from __future__ import annotations
+
+import tempfile
+import weakref
+from collections.abc import Iterable
+from contextlib import ExitStack
+from pathlib import Path
+
+from headrace._state.delta import decode
+from headrace._state.head import Head
+from headrace._state.log.entries import Location
+from headrace._state.log.files import Files
+from headrace._state.log.objects import MissingObjectError
+from headrace._state.log.state_log import StateLog, View
+from headrace._state.log.task import LoggedTask
+from headrace._state.replica import Replica
+from headrace._state.restore import restore
+from headrace._state.snapshot import Snapshot
+
+_ATTEMPTS = 20
+
+
+class _AheadError(Exception):
+    """The replica of a task has moved beyond the commit that was read."""
+
+
+class CommittedTasks:
+    """Snapshots of tasks as one commit left them; they are let go with this object.
+
+    Replicas on this machine are used as the tasks left them. One that lacks the last deltas is given them, as the task
+    itself would do next; where there is none, the state is restored into a directory of its own.
+    """
+
+    def __init__(self) -> None:
+        self.snapshots: dict[str, Snapshot] = {}
+        self._resources = ExitStack()
+        weakref.finalize(self, self._resources.close)
+
+    @classmethod
+    def read(cls, log: StateLog, tasks: Iterable[str], replicas: Path, describe: str) -> CommittedTasks:
+        """The tasks of these names, as far as they have state.
+
+        Raises:
+            StateError: if state is damaged.
+        """
+        names = list(tasks)
+        for attempt in range(_ATTEMPTS):
+            view, found = log.view(), cls()
+            try:
+                found._open(log.files, view, names, replicas, describe, alone=attempt == _ATTEMPTS - 1)
+            except _AheadError:
+                continue
+            except MissingObjectError:
+                if log.view() == view:
+                    raise  # not superseded meanwhile: it is damage
+                continue
+            return found
+        raise AssertionError
+
+    def _open(
+        self, files: Files, view: View | None, names: list[str], replicas: Path, describe: str, *, alone: bool
+    ) -> None:
+        for name in names:
+            location = None if view is None else view.state.heads.get(name)
+            if location is not None:
+                self.snapshots[name] = self._snapshot(files, name, location, replicas, describe, alone=alone)
+
+    def _snapshot(
+        self, files: Files, name: str, location: Location, replicas: Path, describe: str, *, alone: bool
+    ) -> Snapshot:
+        described = f"{describe}, task {name}"
+        durable = LoggedTask(files, None, name, location, described)
+        head = Head.decode(durable.get_head() or b"", f"{described}, head")
+        replica = Replica(replicas / name)
+        if alone or not replica.exists():
+            directory = self._resources.enter_context(tempfile.TemporaryDirectory(prefix="headrace-read-"))
+            replica = Replica(Path(directory))
+            self._resources.callback(replica.close)
+            replica.reset(head.position, lambda target: restore(durable, head, target, described))
+        else:
+            self._resources.callback(replica.close)
+            self._catch_up(replica, durable, head, described)
+        snapshot = replica.snapshot()
+        self._resources.callback(snapshot.close)
+        if snapshot.position != head.position:
+            raise _AheadError
+        return snapshot
+
+    @staticmethod
+    def _catch_up(replica: Replica, durable: LoggedTask, head: Head, describe: str) -> None:
+        with replica.snapshot() as before:
+            position = before.position
+        for entry in head.missing(position) or ():
+            delta = decode(durable.get_delta(entry.version), f"{describe}, delta of version {entry.version}")
+            if not replica.apply(delta, position, entry.position):
+                return
+            position = entry.position

@@ -1,0 +1,100 @@
+"""The durable state of one task in objects: a head that says where its deltas and slices lie."""
+
+from __future__ import annotations
+
+import msgspec
+
+from headrace._state.envelope import seal, unseal
+from headrace._state.log.entries import Location, ObjectUse
+from headrace._state.log.files import Files
+from headrace._state.log.objects import ObjectWriter, read_blob
+from headrace.errors import StateError
+
+
+class TaskIndex(msgspec.Struct, array_like=True):
+    """The head of a task, and where its blobs lie."""
+
+    head: bytes
+    deltas: dict[int, Location] = {}
+    slices: dict[int, Location] = {}
+
+
+class WrittenState(msgspec.Struct, omit_defaults=True):
+    """What one writer changed: where the heads of tasks lie now, its object, bytes freed in older objects."""
+
+    heads: dict[str, Location] = {}
+    objects: dict[str, ObjectUse] = {}
+    freed: dict[str, int] = {}
+
+    def add(self, other: WrittenState) -> None:
+        """Takes in what another writer changed."""
+        self.heads.update(other.heads)
+        self.objects.update(other.objects)
+        for name, length in other.freed.items():
+            self.freed[name] = self.freed.get(name, 0) + length
+
+
+class LoggedTask:
+    """A `DurableTask` over the objects of a state directory; what it writes counts when a commit names its head."""
+
+    def __init__(
+        self, files: Files, writer: ObjectWriter | None, task: str, head: Location | None, describe: str
+    ) -> None:
+        self._files = files
+        self._writer = writer
+        self._task = task
+        self._head = head
+        self._describe = describe
+        self._index = TaskIndex(b"") if head is None else self._read_index(head)
+        self.written = WrittenState()
+
+    def get_head(self) -> bytes | None:
+        return self._index.head or None
+
+    def put_head(self, blob: bytes) -> None:
+        """To be called last: it writes down where everything lies."""
+        assert self._writer is not None
+        self._index.head = blob
+        if self._head is not None:
+            self._free(self._head)
+        self._head = self._writer.append(seal(msgspec.msgpack.encode(self._index)))
+        self.written.heads[self._task] = self._head
+
+    def get_delta(self, version: int) -> bytes:
+        return self._get(self._index.deltas, version, "delta of version")
+
+    def put_delta(self, version: int, blob: bytes) -> None:
+        assert self._writer is not None
+        self._index.deltas[version] = self._writer.append(blob)
+
+    def remove_delta(self, version: int) -> None:
+        self._free(self._index.deltas.pop(version))
+
+    def get_slice(self, slice_id: int) -> bytes:
+        return self._get(self._index.slices, slice_id, "slice")
+
+    def put_slice(self, slice_id: int, blob: bytes) -> None:
+        assert self._writer is not None
+        self._index.slices[slice_id] = self._writer.append(blob)
+
+    def remove_slice(self, slice_id: int) -> None:
+        self._free(self._index.slices.pop(slice_id))
+
+    def _read_index(self, head: Location) -> TaskIndex:
+        describe = f"{self._describe}, head in {head.object!r}"
+        payload = unseal(read_blob(self._files, head, describe), describe)
+        try:
+            return msgspec.msgpack.decode(payload, type=TaskIndex)
+        except msgspec.MsgspecError as error:
+            message = f"{describe}: the stored blob is whole but no head: {error}"
+            raise StateError(message) from error
+
+    def _get(self, locations: dict[int, Location], number: int, what: str) -> bytes:
+        if number not in locations:
+            message = f"{self._describe}: there is no {what} {number}, though the head names it; the state is damaged."
+            raise StateError(message)
+        location = locations[number]
+        return read_blob(self._files, location, f"{self._describe}, {what} {number} in {location.object!r}")
+
+    def _free(self, location: Location) -> None:
+        self.written.freed[location.object] = self.written.freed.get(location.object, 0) + location.length

@@ -1,0 +1,19 @@
+"""What the state log of an application says, for tests that watch it from outside."""
+
+from __future__ import annotations
+
+from headrace._runtime.spark.state_directory import open_log
+
+
+def committed(state_dir):
+    """The newest batch that counts, -1 before the first."""
+    view = open_log(str(state_dir), "watched").view()
+    return -1 if view is None else view.state.batch
+
+
+def begun(state_dir):
+    """The newest batch that is planned or committed, -1 before the first."""
+    view = open_log(str(state_dir), "watched").view()
+    if view is None:
+        return -1
+    return view.state.batch + (view.unfinished is not None)

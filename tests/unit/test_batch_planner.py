@@ -1,0 +1,236 @@
+"""What the next micro-batch reads, when there is one without records, and how many Spark partitions run it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+import headrace as hr
+from headrace._graph.configured import configured
+from headrace._runtime.spark.batch_planner import BatchPlanner, Load
+from headrace._runtime.spark.plan import make_plan
+from headrace._runtime.spark.session import parallelism
+from headrace._state.log.entries import BatchPlan, Start, State
+from headrace._state.log.state_log import View
+
+
+class Timer(hr.Processor):
+    def init(self, context):
+        super().init(context)
+        context.schedule(timedelta(seconds=1), hr.PunctuationType.WALL_CLOCK_TIME, print)
+
+    def process(self, record):
+        self.context.forward(record)
+
+
+class Topics:
+    """Topics that only have offsets."""
+
+    def __init__(self, *ends):
+        self.end_offsets = list(ends)
+        self.asked = []
+
+    def ends(self, places):
+        assert len(places) == len(self.end_offsets)
+        return list(self.end_offsets)
+
+    def admitted(self, plan, starts, ends, limit, now_ms):
+        """Takes one partition after the other up to the limit."""
+        self.asked.append((list(starts), list(ends), limit, now_ms))
+        chosen = []
+        for first, last in zip(starts, ends, strict=True):
+            taken = min(last - first, limit)
+            limit -= taken
+            chosen.append(first + taken)
+        return chosen
+
+
+def make(*, timed=False, clock_ms=1000, fields=None, **config):
+    """A plan that reads two partitions of the topic `in`."""
+    builder = hr.StreamsBuilder()
+    stream = builder.stream("in")
+    (stream.process(Timer, name="timer") if timed else stream).to("out")
+    settings = hr.StreamsConfig(application_id="app", topics_dir="topics", state_dir="state", **config)
+    graph = configured(builder.build()._graph, settings)
+    plan = make_plan(graph, settings, {"in": 2}, instance="i", epoch=1, run="a run", clock=lambda: clock_ms)
+    return replace(plan, **(fields or {}))
+
+
+def view(first_batch=0, **state):
+    return View(1, 0, 1, Start("app", "i", first_batch, 0), State(**state))
+
+
+def test_batch_takes_all_there_is_from_where_the_last_one_ended():
+    topics = Topics(5, 7)
+    planner = BatchPlanner(make(), topics)
+    assert planner.ends() == {"in-0": 5, "in-1": 7}
+    assert planner.next(view()) == BatchPlan(0, {"in-0": 5, "in-1": 7}, None, "a run", 0)
+    later = view(batch=8, offsets={"in-0": 2, "in-1": 7})
+    assert planner.next(later) == BatchPlan(9, {"in-0": 5, "in-1": 7}, None, "a run", 0)
+    assert topics.asked == [([0, 0], [5, 7], 1_000_000, None), ([2, 7], [5, 7], 1_000_000, None)]
+
+
+def test_partition_that_was_never_read_begins_at_its_first_offset():
+    plan = make(fields={"first_offsets": {"in-0": 3, "in-1": 4}})
+    planner = BatchPlanner(plan, Topics(5, 7))
+    assert planner.starts(view(offsets={"in-1": 6})) == [3, 6]
+
+
+def test_batch_has_no_more_records_than_allowed():
+    planner = BatchPlanner(make(max_records_per_batch=6), Topics(5, 7))
+    assert planner.next(view()).ends == {"in-0": 5, "in-1": 1}
+
+
+def test_without_records_there_is_no_batch():
+    planner = BatchPlanner(make(), Topics(5, 7))
+    assert planner.next(view(offsets={"in-0": 5, "in-1": 7})) is None
+
+
+def test_run_that_ends_by_itself_reads_up_to_where_the_topics_ended_as_it_began():
+    planner = BatchPlanner(make(), Topics(50, 70))
+    until = {"in-0": 5, "in-1": 7}
+    assert planner.next(view(offsets={"in-0": 2}), until).ends == until
+    assert planner.next(view(offsets=until), until) is None
+    assert planner.next(view(offsets={"in-0": 9, "in-1": 6}), until).ends == {"in-0": 9, "in-1": 7}
+
+
+def test_batch_that_was_planned_and_not_committed_comes_first_as_it_was_planned():
+    plan = BatchPlan(3, {"in-0": 4}, 900, "an earlier run", 4, 17)
+    topics = Topics(50, 70)
+    planner = BatchPlanner(make(timed=True), topics)
+    assert planner.next(view(batch=2, plan=plan), {"in-0": 2}) is plan
+    assert topics.asked == []
+
+
+def test_clock_is_given_only_where_it_is_asked_for_and_never_goes_back():
+    assert BatchPlanner(make(), Topics(1, 0)).next(view()).clock_ms is None
+    guarded = make(max_timestamp_ahead=timedelta(hours=1))
+    assert BatchPlanner(guarded, Topics(1, 0)).next(view()).clock_ms == 1000
+    timed = make(timed=True)
+    assert BatchPlanner(timed, Topics(1, 0)).next(view(clock_ms=999)).clock_ms == 1000
+    assert BatchPlanner(timed, Topics(1, 0)).next(view(clock_ms=2000)).clock_ms == 2000
+
+
+def ticks(plan, until=None, **state):
+    """Whether there is a batch though there are no records."""
+    planner = BatchPlanner(plan, Topics(0, 0))
+    batch = planner.next(view(**state), until)
+    if batch is not None:
+        ends = {"in-0": 0, "in-1": 0}
+        assert batch == BatchPlan(state["batch"] + 1, ends, max(1000, state.get("clock_ms", 0)), "a run", 0)
+    return batch is not None
+
+
+DONE = {"in-0": 0, "in-1": 0}
+
+
+@pytest.mark.parametrize("until", [None, DONE])
+def test_every_start_ticks_once_even_without_records(until):
+    timed = make(timed=True)
+    assert ticks(timed, until, batch=-1)
+    assert ticks(timed, until, first_batch=5, batch=4)
+    assert not ticks(timed, until, first_batch=5, batch=5)
+
+
+def test_alarm_that_is_due_ticks_while_the_application_runs_on():
+    timed = make(timed=True)
+    assert ticks(timed, batch=0, alarm_ms=1000)
+    assert ticks(timed, batch=0, alarm_ms=1500, clock_ms=1500)
+    assert not ticks(timed, batch=0, alarm_ms=1001)
+    assert not ticks(timed, batch=0)
+
+
+def test_run_that_ends_by_itself_waits_for_no_alarm():
+    assert not ticks(make(timed=True), DONE, batch=0, alarm_ms=1000)
+
+
+def test_nothing_ticks_without_anything_to_do_by_the_clock():
+    for plan in (make(), make(max_timestamp_ahead=timedelta(hours=1))):
+        assert not ticks(plan, batch=-1)
+        assert not ticks(plan, batch=0, alarm_ms=1)
+
+
+SPREADABLE = {"spark_partitions": 4, "fuses": True}
+
+
+def test_trickle_is_run_by_one_task_and_a_backlog_is_spread():
+    load = Load(make(fields=SPREADABLE))
+    assert [load.spread(records, is_spread=False) for records in (0, 1, 50_000, 50_001)] == [0, 0, 0, 4]
+
+
+def test_backlog_stays_spread_until_batches_are_small():
+    load = Load(make(fields=SPREADABLE))
+    assert [load.spread(records, is_spread=True) for records in (50_000, 10_001, 10_000, 1)] == [4, 4, 0, 0]
+
+
+def test_planner_remembers_whether_the_last_batch_was_spread():
+    topics = Topics(0, 0)
+    planner = BatchPlanner(make(fields=SPREADABLE), topics)
+    spreads, offset = [], 0
+    for records in (20_000, 60_000, 20_000, 9_000, 20_000):
+        topics.end_offsets = [offset + records, 0]
+        batch = planner.next(view(offsets={"in-0": offset}))
+        spreads.append(batch.spread)
+        offset = batch.ends["in-0"]
+    assert spreads == [0, 4, 4, 0, 0]
+
+
+def test_slow_operators_are_spread_earlier_and_quick_ones_later():
+    slow, quick = Load(make(fields=SPREADABLE)), Load(make(fields=SPREADABLE))
+    for _ in range(20):
+        slow.measured(1000, 1.0)
+        quick.measured(1000, 0.001)
+    assert [slow.spread(records, is_spread=False) for records in (400, 600)] == [0, 4]
+    assert [quick.spread(records, is_spread=False) for records in (400_000, 600_000)] == [0, 4]
+
+
+def test_tiny_batches_say_nothing_about_how_long_a_record_takes():
+    load = Load(make(fields=SPREADABLE))
+    load.measured(0, 5.0)
+    load.measured(99, 99.0)
+    assert load.spread(50_000, is_spread=False) == 0
+
+
+@pytest.mark.parametrize(("partitions", "fuses", "spread"), [(3, False, 3), (1, False, 1), (1, True, 0)])
+@pytest.mark.parametrize("records", [0, 1, 10_000_000])
+def test_number_of_spark_partitions_that_was_set_does_not_depend_on_the_load(partitions, fuses, spread, records):
+    load = Load(make(fields={"spark_partitions": partitions, "fuses": fuses}))
+    assert [load.spread(records, is_spread=is_spread) for is_spread in (False, True)] == [spread, spread]
+
+
+class Session:
+    """A Spark session with a master and some cores."""
+
+    def __init__(self, master, cores=2):
+        self.conf = {"spark.master": master}
+        self.sparkContext = type("Context", (), {"defaultParallelism": cores})
+
+
+@pytest.mark.parametrize(
+    ("master", "cores", "wanted", "tasks", "expected"),
+    [
+        ("local[4]", 4, None, 8, (4, True)),
+        ("local[4]", 4, None, 3, (3, True)),
+        ("local[4]", 4, None, 0, (1, True)),
+        ("local[4]", 4, 1, 8, (1, True)),
+        ("local[4]", 4, 6, 8, (6, False)),
+        ("spark://host:7077", 16, None, 8, (8, False)),
+        ("spark://host:7077", 16, 1, 8, (1, True)),
+        ("local-cluster[2,1,1024]", 2, None, 8, (8, False)),
+    ],
+)
+def test_spark_partitions_follow_the_setting_or_else_cores_and_tasks(master, cores, wanted, tasks, expected):
+    for before in (None, view()):
+        assert parallelism(Session(master, cores), wanted, tasks, before) == expected
+
+
+@pytest.mark.parametrize(
+    ("spread", "wanted", "expected"),
+    [(5, None, (5, True)), (5, 2, (5, False)), (0, 2, (2, True)), (0, None, (4, True)), (5, 1, (5, True))],
+)
+def test_unfinished_batch_is_repeated_on_as_many_spark_partitions_as_before(spread, wanted, expected):
+    before = view(plan=BatchPlan(0, {}, spread=spread))
+    partitions, fuses = parallelism(Session("local[4]", 4), wanted, 8, before)
+    assert (partitions, fuses) == expected

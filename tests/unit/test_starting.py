@@ -1,0 +1,272 @@
+"""A start of an application: which state directories and topics it takes, and that the newest start alone may write."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from pathlib import Path
+
+import pytest
+
+import headrace as hr
+from headrace._graph.configured import configured
+from headrace._runtime.spark.starting import committed_view, log_of, start
+from headrace._runtime.spark.state_directory import current_view
+from headrace._runtime.spark.topic_home import home_of
+from headrace._state.log.entries import BatchPlan, Commit, Start, State
+from headrace._state.log.state_log import StateLog, TakenOverError
+from headrace.topics.log import TopicLog
+
+CONFIG = hr.StreamsConfig(
+    application_id="app", topics_dir="topics", state_dir="state", local_dir="local", sync_state=False
+)
+STATE = CONFIG.state_dir
+
+
+@pytest.fixture(autouse=True)
+def in_new_directory(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    hr.LocalTopics("topics").create("words", partitions=2)
+
+
+def topology(store="counts"):
+    builder = hr.StreamsBuilder()
+    builder.stream("words").group_by_key().count(store=store).to_stream().to("totals")
+    return builder.build()
+
+
+def begin(config=CONFIG, store="counts", parallelism=lambda tasks, before: (2, True)):
+    return start(configured(topology(store)._graph, config), config, "a run", parallelism)
+
+
+def commit(plan, batch, *, publish=True):
+    """Commits an empty batch, and publishes it in the topic log."""
+    view = log_of(CONFIG).view()
+    view = log_of(CONFIG).commit(view, Commit(batch, 1000 + batch, {"words-0": batch}, output=[]))
+    if publish:
+        home_of(plan).publish(plan, view.state)
+    return view
+
+
+def test_first_start_is_written_down_with_the_layout_and_the_next_one_continues():
+    first = begin()
+    assert (first.epoch, first.run, first.spark_partitions, first.fuses) == (1, "a run", 2, True)
+    view = committed_view(CONFIG)
+    assert (view.number, view.epoch, view.state) == (1, 1, State())
+    assert (view.start.application_id, view.start.instance, view.start.first_batch) == ("app", first.instance, 0)
+    assert [(stage["tasks"], stage["partitions"]) for stage in view.start.layout] == [(2, {"words": 2})]
+
+    commit(first, 0)
+    second = begin()
+    view = committed_view(CONFIG)
+    assert (second.epoch, second.instance) == (2, first.instance)
+    assert (view.number, view.start.first_batch, view.state.batch, view.state.offsets) == (3, 1, 0, {"words-0": 0})
+
+
+def test_directory_that_was_never_started_has_no_state():
+    assert committed_view(CONFIG) is None
+    for name in ("log", "state"):  # a start that was killed before its entry
+        (STATE / name).mkdir(parents=True)
+    (STATE / "running.lock").touch()
+    assert committed_view(CONFIG) is None
+    assert begin().epoch == 1
+
+
+def test_directory_of_another_application_is_refused():
+    begin()
+    other = hr.StreamsConfig(application_id="other", topics_dir="topics", state_dir="state")
+    with pytest.raises(hr.StateError) as refused:
+        begin(other)
+    assert str(refused.value) == (
+        "state_dir 'state' belongs to application 'app', not to 'other'. Give each application a state_dir of its own."
+    )
+    assert committed_view(CONFIG).number == 1
+
+
+def test_directory_with_other_contents_is_refused_and_left_alone():
+    STATE.mkdir()
+    (STATE / "thesis.tex").write_text("precious")
+    with pytest.raises(hr.StateError) as refused:
+        begin()
+    assert str(refused.value) == (
+        "state_dir 'state' is not empty and has no state log: it is not the state directory of application 'app'. Give "
+        "it an empty or new directory."
+    )
+    assert [path.name for path in STATE.iterdir()] == ["thesis.tex"]
+
+
+def test_state_without_its_log_is_refused_instead_of_begun_anew():
+    begin()
+    (STATE / "state" / "1-0-fused-00").write_bytes(b"rows")
+    (STATE / "log").rename("elsewhere")
+    with pytest.raises(hr.StateError, match="'state' is not empty and has no state log"):
+        begin()
+
+
+def test_file_in_place_of_the_directory_is_refused():
+    STATE.write_text("")
+    with pytest.raises(hr.StateError) as refused:
+        begin()
+    assert str(refused.value) == "state_dir 'state' cannot be used: it is a file. Give a directory, which may be new."
+
+
+def test_topology_that_the_state_does_not_fit_is_refused_and_the_earlier_start_goes_on():
+    plan = begin()
+    with pytest.raises(hr.StateError, match=r"changed since its last start on 'state' .*\n  - store 'counts' is gone"):
+        begin(store="numbers")
+    assert current_view(plan).number == 1
+
+
+def test_damaged_entry_is_named():
+    commit(begin(), 0)
+    entry = STATE / "log" / f"{2:012d}"
+    whole = entry.read_bytes()
+    entry.write_bytes(whole.replace(b'"batch":0', b'"batch":1'))
+    with pytest.raises(hr.StateError) as refused:
+        begin()
+    assert str(refused.value) == (
+        f"Application 'app' on {str(STATE.absolute())!r}: entry 2 of the state log is damaged: its checksum is wrong. "
+        "Restore the state directory from a copy, or start anew with `headrace reset`."
+    )
+    entry.write_bytes(whole)
+    assert begin().epoch == 2
+
+
+def test_entry_of_another_format_is_refused():
+    begin()
+    entry = STATE / "log" / f"{1:012d}"
+    entry.write_bytes(entry.read_bytes().replace(b"headrace-state 1 ", b"headrace-state 7 "))
+    with pytest.raises(hr.StateError) as refused:
+        begin()
+    assert str(refused.value) == (
+        f"Application 'app' on {str(STATE.absolute())!r}: entry 1 of the state log has format 7; this version of "
+        "Headrace reads format 1. Run the version that wrote it, or a later one."
+    )
+
+
+def test_of_two_starts_from_the_same_entry_one_is_refused():
+    begin()
+    logs = [log_of(CONFIG), log_of(CONFIG)]
+    before = [log.view() for log in logs]
+    assert before[0] == before[1]
+    entry = Start("app", before[0].start.instance, 0, 5)
+    won = logs[0].start(before[0], entry)
+    with pytest.raises(TakenOverError):
+        logs[1].start(before[1], entry)
+    assert log_of(CONFIG).view() == won
+
+
+def test_start_that_comes_second_takes_over_from_the_one_that_came_first():
+    others = []
+
+    def meanwhile(tasks, before):
+        if not others:
+            others.append(begin())
+        return 2, True
+
+    plan = begin(parallelism=meanwhile)
+    assert (others[0].epoch, plan.epoch, plan.instance) == (1, 2, others[0].instance)
+    assert current_view(plan).number == 2
+    with pytest.raises(TakenOverError, match=r"was started again \(start 2; this is start 1\): the newer start"):
+        current_view(others[0])
+
+
+def test_starts_of_many_threads_each_have_an_epoch_of_their_own():
+    epochs = []
+    threads = [threading.Thread(target=lambda: epochs.append(begin().epoch)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(epochs) == list(range(1, 9))
+
+
+def test_start_that_others_always_overtake_gives_up(monkeypatch):
+    def overtaken(self, before, entry):
+        raise TakenOverError
+
+    monkeypatch.setattr(StateLog, "start", overtaken)
+    with pytest.raises(hr.StateError, match=r"^Application 'app' is started again and again by others"):
+        begin()
+
+
+def test_older_start_can_no_longer_write():
+    older = begin()
+    view = current_view(older)
+    begin()
+    log = log_of(CONFIG)
+    for write in (lambda: log.plan(view, BatchPlan(0, {})), lambda: log.commit(view, Commit(0, 5, {}))):
+        with pytest.raises(TakenOverError, match=r"start 2; this is start 1\).*this one ends without writing"):
+            write()
+    with pytest.raises(TakenOverError, match="start 2; this is start 1"):
+        current_view(older)
+
+
+def test_batch_that_another_attempt_has_committed_is_not_worked_on():
+    plan = begin()
+    assert current_view(plan, -1).state.batch == -1
+    commit(plan, 0)
+    with pytest.raises(TakenOverError, match="another attempt has committed this batch"):
+        current_view(plan, -1)
+
+
+def test_output_that_was_committed_and_not_published_is_published_by_the_next_start():
+    plan = begin()
+    commit(plan, 0, publish=False)
+    assert TopicLog("topics").last_batch(plan.instance) is None
+    begin()
+    assert TopicLog("topics").last_batch(plan.instance) == 0
+
+
+def test_leftovers_of_earlier_starts_are_deleted():
+    commit(begin(), 0)
+    for name in ("1-1-fused-aa", "2-1-fused-bb"):
+        (STATE / "state" / name).touch()
+    (STATE / "log" / ".new-17-cc").touch()
+    begin()
+    assert [path.name for path in (STATE / "state").iterdir()] == ["2-1-fused-bb"]
+    assert sorted(path.name for path in (STATE / "log").iterdir()) == [f"{number:012d}" for number in (1, 2, 3)]
+
+
+@pytest.mark.parametrize(("committed", "published"), [(-1, None), (0, None), (0, 0), (5, 4), (5, 5)])
+def test_topics_may_lack_the_last_batch_of_the_state(committed, published):
+    plan = begin()
+    if published is not None:
+        TopicLog("topics").commit([], producer=plan.instance, batch=published)
+    home_of(CONFIG).refuse_other_age(plan, current_view(plan)._replace(state=State(batch=committed)))
+
+
+@pytest.mark.parametrize(
+    ("committed", "published", "said"),
+    [
+        (5, 6, "have its output up to batch 6. The state directory is older than the topics:"),
+        (-1, 0, "have its output up to batch 0. The state directory is older than the topics:"),
+        (5, 3, "have its output up to batch 3. The topics directory is older than the state directory:"),
+        (1, None, "have its output up to batch -1. The topics directory is older than the state directory:"),
+    ],
+)
+def test_topics_and_state_of_different_times_are_refused(committed, published, said):
+    plan = begin()
+    if published is not None:
+        TopicLog("topics").commit([], producer=plan.instance, batch=published)
+    with pytest.raises(hr.StateError) as refused:
+        home_of(CONFIG).refuse_other_age(plan, current_view(plan)._replace(state=State(batch=committed)))
+    assert str(refused.value) == (
+        f"Application 'app': its state in {plan.state_dir!r} has batches up to {committed}, its topics in "
+        f"{plan.topics_dir!r} {said} was it restored from a copy? Restore both from the same time, or start anew with "
+        "another application_id and state_dir, or after `headrace reset`."
+    )
+
+
+def test_state_directory_restored_from_an_older_copy_is_refused_until_the_newer_one_is_back():
+    plan = begin()
+    commit(plan, 0)
+    shutil.copytree("state", "copy")
+    commit(plan, 1)
+    Path("state").rename("newer")
+    Path("copy").rename("state")
+    with pytest.raises(hr.StateError, match=r"has batches up to 0, .* The state directory is older than the topics"):
+        begin()
+    shutil.rmtree("state")
+    Path("newer").rename("state")
+    assert (begin().epoch, committed_view(CONFIG).state.batch) == (2, 1)

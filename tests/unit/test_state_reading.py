@@ -1,0 +1,264 @@
+"""Reads of committed state beside a running application: always all of one commit, whatever replicas and objects do."""
+
+from __future__ import annotations
+
+import gc
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from headrace._state.changelog import TaskState
+from headrace._state.delta import in_order
+from headrace._state.log.files import DiskFiles
+from headrace._state.log.objects import MissingObjectError, delete
+from headrace._state.log.reading import CommittedTasks
+from headrace._state.log.state_log import StateLog
+from headrace._state.position import ORIGIN
+from headrace._state.replica import Replica
+from headrace.errors import StateError
+from tests.unit.test_state_logged_task import Batches
+
+TASKS = ("0-0", "0-1")
+
+
+class Watched(DiskFiles):
+    """Counts reads of objects, and does something before the first of them."""
+
+    def __init__(self, root):
+        super().__init__(root, sync=False)
+        self.reads = 0
+        self.before_reads = []
+
+    def read(self, path, offset=0, length=None):
+        if path.startswith("state/"):
+            self.reads += 1
+            if self.before_reads:
+                self.before_reads.pop(0)()
+        return super().read(path, offset, length)
+
+
+class Application(Batches):
+    """Batches of two tasks, whose store `s` has how often each was written."""
+
+    def __init__(self, directory):
+        super().__init__(directory / "state")
+        self.replicas = directory / "replicas"
+        self.files = Watched(directory / "state")
+
+    def write(self, *names, replicas=None, commit=True, **entries):
+        def work(durable):
+            with TaskState(durable, Replica((replicas or self.replicas) / durable._task), "task") as state:
+                for key, value in entries.items():
+                    state.store("s").put(key.encode(), value)
+                state.commit()
+
+        self.run(work, *(names or TASKS), commit=commit)
+
+    def open_replicas(self):
+        """What the next batch does first: replicas take in what the last one committed."""
+        for name in TASKS:
+            with TaskState(self.task(name), Replica(self.replicas / name), "task"):
+                pass
+
+    def read(self, *names):
+        log = StateLog(self.files, "Application 'app'")
+        return CommittedTasks.read(log, names or TASKS, self.replicas, "application 'app'")
+
+
+def contents(read, store="s"):
+    return {name: dict(snapshot.reader(store).range(None, None)) for name, snapshot in read.snapshots.items()}
+
+
+@pytest.fixture
+def app(tmp_path):
+    yield Application(tmp_path)
+    gc.collect()  # lets go of replicas that failed reads have opened
+
+
+@pytest.fixture
+def temporary(tmp_path, monkeypatch):
+    """Where replicas are restored to that are read and then thrown away."""
+    directory = tmp_path / "temporary"
+    directory.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(directory))
+    return directory
+
+
+def test_task_without_state_is_left_out(app, tmp_path):
+    assert contents(app.read()) == {}
+    app.write("0-1", a=b"1")
+    assert contents(app.read()) == {"0-1": {b"a": b"1"}}
+    assert contents(app.read("0-0")) == {}
+    assert not (tmp_path / "replicas" / "0-0").exists()
+
+
+def test_log_that_was_never_started_has_no_tasks(tmp_path):
+    log = StateLog(DiskFiles(tmp_path), "Application 'app'")
+    assert contents(CommittedTasks.read(log, TASKS, tmp_path, "application 'app'")) == {}
+
+
+def test_replica_that_is_up_to_date_is_read_as_it_is(app, temporary):
+    app.write(a=b"1")
+    app.open_replicas()
+    read = app.read()
+    assert contents(read) == {name: {b"a": b"1"} for name in TASKS}
+    assert (app.files.reads, list(temporary.iterdir())) == (len(TASKS), [])
+
+
+def test_replica_that_is_behind_takes_in_what_it_lacks(app, temporary):
+    app.write(a=b"1")
+    app.open_replicas()
+    app.write(b=b"2", replicas=temporary / "of another machine")
+    app.write(c=b"3", replicas=temporary / "of another machine")
+    expected = {name: {b"a": b"1", b"b": b"2", b"c": b"3"} for name in TASKS}
+    assert contents(app.read()) == expected
+    assert app.files.reads == 3 * len(TASKS)
+    assert contents(app.read()) == expected
+    assert app.files.reads == 4 * len(TASKS)
+    assert [path.name for path in temporary.iterdir()] == ["of another machine"]
+
+
+def test_replica_that_is_missing_is_restored_aside(app, temporary):
+    app.write(a=b"1", replicas=temporary / "of another machine")
+    app.write(b=b"2", replicas=temporary / "of another machine")
+    read = app.read()
+    assert contents(read) == {name: {b"a": b"1", b"b": b"2"} for name in TASKS}
+    assert not app.replicas.exists()
+    assert len(list(temporary.glob("headrace-read-*"))) == len(TASKS)
+    del read
+    assert list(temporary.glob("headrace-read-*")) == []
+
+
+def test_replica_of_another_history_is_left_alone(app, temporary):
+    app.write(a=b"1", replicas=temporary / "of another machine")
+    other = ORIGIN.next()
+    replica = Replica(app.replicas / "0-0")
+    replica.apply(in_order({"s": {b"x": b"9"}}), ORIGIN, other)
+    assert contents(app.read()) == {name: {b"a": b"1"} for name in TASKS}
+    with replica.snapshot() as snapshot:
+        assert (snapshot.position, list(snapshot.reader("s").range(None, None))) == (other, [(b"x", b"9")])
+    replica.close()
+
+
+def test_replica_that_has_moved_on_is_read_at_the_newer_commit(app):
+    app.write(a=b"1")
+    app.open_replicas()
+
+    def move_on():
+        app.write(b=b"2")
+        app.open_replicas()
+
+    app.files.before_reads = [move_on]
+    assert contents(app.read()) == {name: {b"a": b"1", b"b": b"2"} for name in TASKS}
+
+
+def test_all_tasks_are_read_as_one_commit_left_them(app):
+    app.write(a=b"1")
+    app.open_replicas()
+
+    def move_on():
+        app.write(a=b"2")
+        app.open_replicas()
+
+    for reads_before in range(6):
+        app.files.before_reads = [lambda: None] * reads_before + [move_on]
+        one, two = contents(app.read()).values()
+        assert one == two
+        app.write(a=b"1")
+
+
+def test_batch_that_was_not_committed_is_not_read(app):
+    app.write(a=b"1")
+    app.write(a=b"2", commit=False)
+    assert contents(app.read()) == {name: {b"a": b"1"} for name in TASKS}
+
+
+def test_snapshot_stays_as_it_was_while_batches_go_on(app):
+    app.write(a=b"1")
+    read = app.read()
+    app.write(a=b"2")
+    app.open_replicas()
+    assert contents(read) == {name: {b"a": b"1"} for name in TASKS}
+    assert contents(app.read()) == {name: {b"a": b"2"} for name in TASKS}
+
+
+def test_object_that_was_superseded_and_deleted_is_not_missed(app, temporary):
+    elsewhere = temporary / "of another machine"
+    app.write(a=b"1", replicas=elsewhere)
+
+    def supersede():
+        """Puts all there is into a new object, and deletes the one that the reader is about to read."""
+        before = set(app.state.objects)
+
+        def work(durable):
+            for version in sorted(durable._index.deltas):
+                blob = durable.get_delta(version)
+                durable.remove_delta(version)
+                durable.put_delta(version, blob)
+            durable.put_head(durable.get_head())
+
+        app.run(work, *TASKS)
+        assert set(app.state.dead) >= before
+        delete(app.log.files, tuple(before))
+
+    for reads_before in range(4):
+        app.files.before_reads = [lambda: None] * reads_before + [supersede]
+        assert contents(app.read()) == {name: {b"a": b"1"} for name in TASKS}
+
+
+def test_object_that_is_gone_though_the_log_names_it_is_damage(app, tmp_path):
+    app.write(a=b"1", replicas=tmp_path / "of another machine")
+    (name,) = app.state.objects
+    (tmp_path / "state" / "state" / name).unlink()
+    with pytest.raises(MissingObjectError) as refused:
+        app.read()
+    assert str(refused.value) == (
+        f"application 'app', task 0-0, head in {name!r}: 'state/{name}' is missing from the state directory. The state "
+        "directory is damaged: restore it from a copy, or start anew with `headrace reset`."
+    )
+
+
+def test_altered_delta_is_named_and_read_from_no_replica(app, tmp_path):
+    app.write("0-0", a=b"1", replicas=tmp_path / "of another machine")
+    (name,) = app.state.objects
+    path, delta = tmp_path / "state" / "state" / name, app.task("0-0")._index.deltas[1]
+    data = bytearray(path.read_bytes())
+    data[delta.offset + delta.length - 1] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(StateError, match=r"^application 'app', task 0-0, delta of version 1: the checksum is "):
+        app.read("0-0")
+
+
+def test_state_that_is_superseded_at_every_attempt_is_reported(app, temporary):
+    """With no retention, objects may go faster than a large state can be read."""
+    app.write(a=b"1", replicas=temporary / "of another machine")
+
+    def supersede():
+        gone = set(app.state.objects)
+        app.run(lambda durable: durable.put_head(durable.get_head()), *TASKS)
+        delete(app.log.files, tuple(gone))
+        app.files.before_reads.append(supersede)
+
+    app.files.before_reads = [supersede]
+    with pytest.raises(StateError, match="state_retention"):
+        app.read()
+
+
+def test_replicas_that_were_read_are_let_go(app):
+    app.write(a=b"1")
+    app.open_replicas()
+    reads = [app.read() for _ in range(20)]
+    assert [contents(read) for read in reads] == [{name: {b"a": b"1"} for name in TASKS}] * 20
+    del reads
+    held = [os.path.realpath(link) for link in Path("/proc/self/fd").iterdir()]
+    assert [path for path in held if path.startswith(str(app.replicas))] == []
+
+
+def test_many_reads_at_once_leave_the_replica_as_it_is(app, temporary):
+    app.write(a=b"1")
+    app.open_replicas()
+    reads = [app.read() for _ in range(200)]
+    assert [contents(read) for read in reads] == [{name: {b"a": b"1"} for name in TASKS}] * 200
+    assert (app.files.reads, list(temporary.iterdir())) == (200 * len(TASKS), [])
