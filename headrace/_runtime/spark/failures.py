@@ -30,7 +30,8 @@ def reported() -> Iterator[None]:
     try:
         yield
     except StreamsError as error:
-        packed = base64.b64encode(msgspec.json.encode([type(error).__name__, str(error)])).decode()
+        public = next(kind.__name__ for kind in type(error).__mro__ if kind.__module__ == errors.__name__)
+        packed = base64.b64encode(msgspec.json.encode([public, str(error)])).decode()
         message = f"{error}\nheadrace-error<{packed}>"
         raise WorkerError(message) from error
 

@@ -20,15 +20,16 @@ _PARTS = ("bin", "data", "jars", "licenses", "sbin")
 
 
 @contextmanager
-def lean_spark_home() -> Iterator[None]:
-    """Lets a JVM started inside find the lean home, unless the user has chosen one."""
+def lean_spark_home() -> Iterator[Path | None]:
+    """Lets a JVM started inside find the lean home, unless the user has chosen one: then there is none."""
     installed = Path(pyspark.__file__).parent
     if "SPARK_HOME" in os.environ or not (installed / "jars").is_dir():
-        yield
+        yield None
         return
-    os.environ["SPARK_HOME"] = str(spark_home(installed))
+    home = spark_home(installed)
+    os.environ["SPARK_HOME"] = str(home)
     try:
-        yield
+        yield home
     finally:
         del os.environ["SPARK_HOME"]
 

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from headrace._runtime.spark import java, quiet
+from headrace._runtime.spark import class_archive, java, quiet
+from headrace._runtime.spark.forkserver import launcher
 from headrace._state.log.state_log import View
 from headrace.config import StreamsConfig
 from headrace.errors import ConfigError
@@ -43,7 +44,6 @@ _LOCAL_SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
-    "spark.python.daemon.module": "headrace._runtime.spark.daemon",
     # Records are processed in Python. The JVM hands frames about, for which its quick compiler does: the other one, and
     # a collector with threads of its own, take more processor time than they save.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
@@ -62,9 +62,9 @@ def own_session(config: StreamsConfig) -> Any:
     if remote:
         return SparkSession.builder.remote(remote).getOrCreate()
     require_java()
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     settings = {**_SESSION_SETTINGS, **_QUERY_SETTINGS, **config.spark}
     if "PYSPARK_GATEWAY_PORT" in os.environ:
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         settings = {**settings, **_submitted(), **config.spark}
     else:
         _launch(settings, config)
@@ -87,10 +87,15 @@ def _launch(settings: dict[str, str], config: StreamsConfig) -> None:
     settings.setdefault("spark.app.name", config.application_id)
     if is_local(settings["spark.master"]):
         settings.update({**_LOCAL_SETTINGS, **config.spark})
+        if "PYSPARK_PYTHON" not in os.environ:
+            os.environ["PYSPARK_PYTHON"] = launcher()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     logging = Path(__file__).with_name("log4j2.properties")
-    options = settings.get("spark.driver.extraJavaOptions", "")
-    settings["spark.driver.extraJavaOptions"] = f"{options} -Dlog4j2.configurationFile={logging.as_uri()}".strip()
-    with lean_spark_home():
+    with lean_spark_home() as home:
+        options = [settings.get("spark.driver.extraJavaOptions", ""), f"-Dlog4j2.configurationFile={logging.as_uri()}"]
+        if home is not None and is_local(settings["spark.master"]):
+            options += class_archive.java_options(home)
+        settings["spark.driver.extraJavaOptions"] = " ".join(options).strip()
         quiet.launch(settings)
 
 

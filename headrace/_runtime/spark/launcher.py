@@ -1,0 +1,40 @@
+"""What Spark starts instead of Python: has a running Python fork itself, and lives as long as the fork does.
+
+`python -IS launcher.py SOCKET PYTHON ARGUMENTS`. If the server is gone, or is asked for anything but a module, Python
+is started as it would have been. It imports next to nothing, so that it is there in milliseconds.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import sys
+
+
+def launch(address: str, python: str, arguments: list[str]) -> int:
+    """Returns the exit code of the forked process; this one becomes Python itself if there is no server."""
+    connection = socket.socket(socket.AF_UNIX)
+    if arguments[:1] != ["-m"] or connection.connect_ex(address):
+        os.execv(python, [python, *arguments])  # noqa: S606  what Spark asked for
+    asked = {"arguments": arguments[1:], "environment": dict(os.environ), "directory": os.getcwd()}  # noqa: PTH109
+    message = json.dumps(asked).encode() + b"\n"
+    sent = socket.send_fds(connection, [message], [0, 1, 2])
+    connection.sendall(message[sent:])
+    for descriptor in (0, 1):
+        os.close(descriptor)
+    with connection.makefile("rb") as answers:
+        pid = int(answers.readline())
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, lambda number, _: os.kill(pid, number))
+        code = answers.readline()
+    return int(code) if code else 1
+
+
+if __name__ == "__main__":
+    ended = launch(sys.argv[1], sys.argv[2], sys.argv[3:])
+    if ended < 0:
+        signal.signal(-ended, signal.SIG_DFL)
+        os.kill(os.getpid(), -ended)
+    sys.exit(ended)
