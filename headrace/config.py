@@ -65,7 +65,7 @@ class StreamsConfig:
         auto_offset_reset: where to begin to read a topic of Kafka that the application has not read before: "earliest"
             or "latest", which is where it ends as the application first starts.
         topics_dir: directory of the embedded topics; they need no broker.
-        state_dir: where checkpoint and state live, one per application; default `headrace-state/<application_id>`.
+        state_dir: where offsets and state live, one per application; default `headrace-state/<application_id>`.
         commit_interval: time between the starts of two micro-batches while running on; 0 runs them back to back.
         max_records_per_batch: upper bound of records admitted to one micro-batch.
         default_key_serde: serde of keys where an operator names none; without it `serdes.String()`.

@@ -72,14 +72,18 @@ class Streams:
     def stop(self) -> None:
         """Ends the application; a Spark session made here is stopped too.
 
-        A micro-batch that is under way is given up and done again by the next start: nothing is lost or doubled.
+        A micro-batch that is under way has five seconds to finish. After that it is cut off and done again by the next
+        start: nothing is lost or doubled.
         """
         if self._running is not None:
             self._running.stop()
             self._running = None
 
     def store(self, name: str) -> Any:
-        """A store as the last committed micro-batch left it."""
+        """A store as the last committed micro-batch left it; get it again to see a later one.
+
+        It is read without Spark, and may be asked for while the application runs, or after it has ended.
+        """
         return self._application.store(name)
 
     def explain_pending(self, name: str | None = None) -> list[Pending]:

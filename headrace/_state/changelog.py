@@ -1,18 +1,19 @@
 """The state of one task over one batch: durable log and base, local replica, and the batch's own changes on top.
 
 The replica only receives deltas that durable state has committed, so a batch that fails or runs again leaves nothing
-behind: its changes were in memory, and its delta, if stashed, bears a nonce that no head will name.
+behind: its changes were in memory, and its delta bears a nonce that no head will name.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 import msgspec
 
 from headrace._state.compaction import CompactionPolicy, advance
-from headrace._state.delta import Delta, decode, encode
+from headrace._state.delta import Delta, decode, encode_columns, in_order
 from headrace._state.durable import DurableTask
 from headrace._state.environment import Damage
 from headrace._state.head import Head, LogEntry
@@ -21,10 +22,13 @@ from headrace._state.position import Position
 from headrace._state.replica import Rebuild, Replica
 from headrace._state.restore import restore
 from headrace._state.snapshot import Snapshot
-from headrace._state.stash import Stash
 from headrace.errors import StateError
 
 _ATTEMPTS = 5
+_RECENT_BYTES = 4 << 20
+
+# The last delta of each task that this process has run, if it is small: the next batch need not read and decode it.
+_recent: dict[Path, tuple[Position, Delta]] = {}
 
 
 class TaskState:
@@ -42,7 +46,6 @@ class TaskState:
     ) -> None:
         self._durable = durable
         self._replica = replica
-        self._stash = Stash(replica.directory)
         self._describe = describe
         self._policy = policy or CompactionPolicy()
         self._stores: dict[str, OverlayStore] = {}
@@ -58,7 +61,6 @@ class TaskState:
         blob = self._durable.get_head()
         self._head = Head() if blob is None else Head.decode(blob, f"{self._describe}, head")
         self._snapshot = self._synchronized()
-        self._stash.clear()
 
     def store(self, name: str) -> OverlayStore:
         """The store of that name with the changes of this batch; empty if it was never written."""
@@ -80,12 +82,14 @@ class TaskState:
         if not changes:
             return
         position = self._head.position.next()
-        blob, size = encode(changes)
+        delta = in_order(changes)
+        blob, size = encode_columns(delta)
         self._durable.put_delta(position.version, blob)
         head = advance(self._head, self._durable, self._opened(), size, self._policy)
         log = (*head.log, LogEntry(*position, size))
         self._durable.put_head(msgspec.structs.replace(head, position=position, log=log).encode())
-        self._stash.keep(position, blob)
+        if size <= _RECENT_BYTES:
+            _recent[self._replica.directory] = (position, delta)
 
     def close(self) -> None:
         """Lets go of the replica; changes that were not committed are forgotten."""
@@ -145,12 +149,9 @@ class TaskState:
             position = entry.position
 
     def _delta(self, position: Position) -> Delta:
-        stashed = self._stash.take(position)
-        if stashed is not None:
-            try:
-                return decode(stashed, "")
-            except StateError:
-                pass
+        known, delta = _recent.pop(self._replica.directory, (None, None))
+        if delta is not None and known == position:
+            return delta
         return decode(
             self._durable.get_delta(position.version), f"{self._describe}, delta of version {position.version}"
         )

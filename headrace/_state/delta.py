@@ -45,11 +45,6 @@ _OPTIONS = pa.ipc.IpcWriteOptions(compression="zstd", use_threads=False)
 _STORES = b"stores"
 
 
-def encode(changes: Changes) -> Encoded:
-    """All changes of one batch over the stores of a task, as one blob."""
-    return encode_columns(in_order(changes))
-
-
 def in_order(changes: Changes) -> Delta:
     """Changes with the keys of each store in order."""
     ordered: Delta = {}
@@ -60,7 +55,7 @@ def in_order(changes: Changes) -> Delta:
 
 
 def encode_columns(delta: Mapping[str, Columns]) -> Encoded:
-    """The same for keys that are in order already."""
+    """All changes of one batch over the stores of a task, as one blob."""
     size = 0
     sink = pa.BufferOutputStream()
     schema = _SCHEMA.with_metadata({_STORES: msgspec.msgpack.encode(list(delta))})

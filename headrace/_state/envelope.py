@@ -40,4 +40,4 @@ def unseal(blob: bytes, describe: str) -> memoryview:
     return payload
 
 
-_ADVICE = "The checkpoint is damaged: restore it from a copy, or start again with an empty state_dir."
+_ADVICE = "The state directory is damaged: restore it from a copy, or start again with an empty state_dir."

@@ -1,12 +1,16 @@
 import pytest
 
-from headrace._state.delta import encode
+from headrace._state.delta import encode_columns, in_order
 from headrace._state.head import Head, LogEntry, Region, cover
 from headrace._state.keyspace import END
 from headrace._state.position import ORIGIN, Position
 from headrace.errors import StateError
 
 LOG = tuple(LogEntry(version, bytes([version]) * 8, 10 * version) for version in (5, 6, 7))
+
+
+def encoded(changes):
+    return encode_columns(in_order(changes))
 
 
 def test_head_comes_back():
@@ -49,4 +53,4 @@ def test_a_region_covers_or_trims_what_was_there(low, new, expected):
 
 def test_other_blob_is_no_head():
     with pytest.raises(StateError, match=r"^task 3, head: the stored blob is whole but no head"):
-        Head.decode(encode({"a": {b"k": b"v"}}).blob, "task 3, head")
+        Head.decode(encoded({"a": {b"k": b"v"}}).blob, "task 3, head")
