@@ -76,6 +76,7 @@ class FusedRound:
             for stage in plan.chain:
                 for frame in runner.run_stage(stage, waiting.pop(stage.index, [])):
                     waiting[frame.stage].append(frame)
+            runner.tidy()
             made = [frame for frames in waiting.values() for frame in frames]
             part = write_part(plan, self._home, [*made, runner.finish()], 0, None)
         view = commit(plan, self._home, view, batch, [part])

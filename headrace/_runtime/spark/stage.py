@@ -21,7 +21,7 @@ from headrace._runtime.spark.plan import Plan, Stage
 from headrace._runtime.spark.state_directory import state_log
 from headrace._state.changelog import TaskState
 from headrace._state.durable import DurableTask
-from headrace._state.log.objects import ObjectWriter
+from headrace._state.log.objects import ObjectWriter, sparse
 from headrace._state.log.state_log import View
 from headrace._state.log.task import LoggedTask, WrittenState
 from headrace._state.replica import Replica, replicas_of
@@ -42,6 +42,7 @@ class TaskRunner:
         self._files = state_log(plan).files
         self._object = ObjectWriter(self._files, plan.epoch, view.state.batch + 1, writer)
         self._written = WrittenState()
+        self._sparse = sparse(view.state)
 
     def __enter__(self) -> Self:
         return self
@@ -61,6 +62,19 @@ class TaskRunner:
             if route in by_task:
                 yield from self._run(stage, partition, by_task[route])
 
+    def tidy(self) -> None:
+        """Has one task that had nothing to do leave sparse objects, the next one in the next batch.
+
+        Only where one process runs all tasks: nobody else writes for a task that has no frames.
+        """
+        names = sorted(self._view.state.heads) if self._sparse else []
+        if names:
+            name = names[self._view.state.batch % len(names)]
+            durable = self._durable(name, f"application {self._plan.application_id!r}, task {name}")
+            if name not in self._written.heads and durable.lies_in(self._sparse):
+                durable.put_head(durable.get_head() or b"")
+                self._written.add(durable.written)
+
     def finish(self) -> Frame:
         """Makes what the tasks have written durable, and says where it lies."""
         self._written.objects.update(self._object.finish())
@@ -69,9 +83,13 @@ class TaskRunner:
     def _run(self, stage: Stage, partition: int, received: Iterable[Frame]) -> Iterator[Frame]:
         name = task_name(stage, partition)
         describe = f"application {self._plan.application_id!r}, task {stage.blueprint.sub.number}_{partition}"
-        durable = LoggedTask(self._files, self._object, name, self._view.state.heads.get(name), describe)
+        durable = self._durable(name, describe)
         yield from run_task(self._plan, stage, partition, received, durable, describe)
         self._written.add(durable.written)
+
+    def _durable(self, name: str, describe: str) -> LoggedTask:
+        head = self._view.state.heads.get(name)
+        return LoggedTask(self._files, self._object, name, head, describe, sparse=self._sparse)
 
 
 def task_name(stage: Stage, partition: int) -> str:

@@ -13,6 +13,7 @@ from headrace.errors import StateError
 
 OBJECTS = "state"
 _DEAD_BYTES_AT_LEAST = 64 << 20
+_SPARSE_BYTES_AT_LEAST = 8 << 20
 
 
 class ObjectWriter:
@@ -88,6 +89,18 @@ def expired(state: State, now_ms: int, retention_ms: int) -> tuple[str, ...]:
         if budget < 0 or now_ms - gone.since_ms >= retention_ms or gone.since_ms > now_ms:
             found.append(name)
     return tuple(found)
+
+
+def sparse(state: State) -> frozenset[str]:
+    """Objects that are mostly dead, if they make state take more than twice the room it needs.
+
+    A task that is rarely touched keeps objects alive that hold little else. What is left in them is copied.
+    """
+    size = sum(use.size for use in state.objects.values())
+    live = sum(use.live for use in state.objects.values())
+    if size <= 2 * live + _SPARSE_BYTES_AT_LEAST:
+        return frozenset()
+    return frozenset(name for name, use in state.objects.items() if 2 * use.live < use.size)
 
 
 def delete(files: Files, names: tuple[str, ...]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import msgspec
 
 from headrace._state.envelope import seal, unseal
@@ -9,6 +11,8 @@ from headrace._state.log.entries import Location, ObjectUse
 from headrace._state.log.files import Files
 from headrace._state.log.objects import ObjectWriter, read_blob
 from headrace.errors import StateError
+
+_COPIED_BYTES = 1 << 20
 
 
 class TaskIndex(msgspec.Struct, array_like=True):
@@ -38,13 +42,21 @@ class LoggedTask:
     """A `DurableTask` over the objects of a state directory; what it writes counts when a commit names its head."""
 
     def __init__(
-        self, files: Files, writer: ObjectWriter | None, task: str, head: Location | None, describe: str
+        self,
+        files: Files,
+        writer: ObjectWriter | None,
+        task: str,
+        head: Location | None,
+        describe: str,
+        *,
+        sparse: Collection[str] = (),
     ) -> None:
         self._files = files
         self._writer = writer
         self._task = task
         self._head = head
         self._describe = describe
+        self._sparse = sparse
         self._index = TaskIndex(b"") if head is None else self._read_index(head)
         self.written = WrittenState()
 
@@ -52,13 +64,21 @@ class LoggedTask:
         return self._index.head or None
 
     def put_head(self, blob: bytes) -> None:
-        """To be called last: it writes down where everything lies."""
+        """To be called last: it writes down where everything lies. Blobs in sparse objects are copied, some a batch."""
         assert self._writer is not None
+        self._leave_sparse_objects(self._writer)
         self._index.head = blob
         if self._head is not None:
             self._free(self._head)
         self._head = self._writer.append(seal(msgspec.msgpack.encode(self._index)))
         self.written.heads[self._task] = self._head
+
+    def lies_in(self, objects: Collection[str]) -> bool:
+        """Whether any of its blobs is in one of these objects."""
+        blobs = [*self._index.deltas.values(), *self._index.slices.values()]
+        return any(location.object in objects for location in blobs) or (
+            self._head is not None and self._head.object in objects
+        )
 
     def get_delta(self, version: int) -> bytes:
         return self._get(self._index.deltas, version, "delta of version")
@@ -79,6 +99,14 @@ class LoggedTask:
 
     def remove_slice(self, slice_id: int) -> None:
         self._free(self._index.slices.pop(slice_id))
+
+    def _leave_sparse_objects(self, writer: ObjectWriter) -> None:
+        limit = writer.size + _COPIED_BYTES
+        for locations in (self._index.deltas, self._index.slices):
+            for number, location in locations.items():
+                if location.object in self._sparse and writer.size < limit:
+                    locations[number] = writer.append(self._get(locations, number, "blob"))
+                    self._free(location)
 
     def _read_index(self, head: Location) -> TaskIndex:
         describe = f"{self._describe}, head in {head.object!r}"
