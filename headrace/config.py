@@ -49,6 +49,7 @@ _TWO_EVENTS = (
 _VERSIONS = (*_TWO_EVENTS, "3.5", "3.6", "3.7", "3.8", "3.9", "4.0", "4.1", "4.2", "4.3")
 
 _NUMBERS = ("max_records_per_batch", "statestore_cache_max_bytes", "spark_partitions")
+_FLAGS = ("allow_stream_time_key_tracking", "sync_state")
 _DURATIONS = ("commit_interval", "task_timeout", "max_timestamp_ahead", "stream_time_key_idle", "state_retention")
 
 
@@ -196,6 +197,8 @@ class StreamsConfig:
             name = dotted.replace(".", "_")
             if name.removesuffix("_ms") in _DURATIONS and name.endswith("_ms"):
                 name, value = name.removesuffix("_ms"), timedelta(milliseconds=float(value))
+            elif name in _FLAGS and isinstance(value, str) and value.lower() in ("true", "false"):
+                value = value.lower() == "true"
             elif name in _NUMBERS and isinstance(value, str) and value.isdecimal():
                 value = int(value)
             converted[name] = value
@@ -227,9 +230,8 @@ def _check(given: Mapping[str, Any]) -> None:
         raise ConfigError(message)
     _check_choice("processing_guarantee", given["processing_guarantee"], _GUARANTEES)
     _check_kafka(given)
-    if not isinstance(given["commit_interval"], timedelta) or given["commit_interval"] < timedelta(0):
-        message = f"commit_interval is {given['commit_interval']!r}; it must be a timedelta of 0 or more."
-        raise ConfigError(message)
+    for name in ("commit_interval", "state_retention"):
+        _check_duration(name, given[name])
     _check_guard(given)
     _check_error_handlers(given)
     _check_optional_duration("stream_time_key_idle", given["stream_time_key_idle"])
@@ -242,7 +244,6 @@ def _check(given: Mapping[str, Any]) -> None:
     _check_positive("max_records_per_batch", given["max_records_per_batch"])
     if given["spark_partitions"] is not None:
         _check_positive("spark_partitions", given["spark_partitions"])
-    _check_optional_duration("state_retention", given["state_retention"] or None)
     for name in ("topics_dir", "state_dir", "local_dir"):
         if _ADDRESS.match(str(given[name])):
             message = (
@@ -321,6 +322,12 @@ def _check_error_handlers(given: Mapping[str, Any]) -> None:
 def _check_positive(name: str, given: object) -> None:
     if not isinstance(given, int) or given < 1:
         message = f"{name} is {given!r}; it must be a whole number of 1 or more."
+        raise ConfigError(message)
+
+
+def _check_duration(name: str, given: object) -> None:
+    if not isinstance(given, timedelta) or given < timedelta(0):
+        message = f"{name} is {given!r}; it must be a timedelta of 0 or more."
         raise ConfigError(message)
 
 

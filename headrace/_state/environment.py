@@ -24,6 +24,7 @@ Damage = lmdb.Error
 # Address space, not memory or disk: the file grows with what is stored.
 MAP_SIZE = 64 << 30 if sys.maxsize > 1 << 32 else 512 << 20
 _MAX_STORES = 512
+_MAX_READERS = 4096
 _ATTEMPTS = 3
 
 _opened: dict[str, Environment] = {}
@@ -120,6 +121,7 @@ def _open_lmdb(path: Path, map_size: int) -> Any:
                 str(path),
                 map_size=map_size,
                 max_dbs=_MAX_STORES,
+                max_readers=_MAX_READERS,
                 sync=False,
                 metasync=False,
                 meminit=False,

@@ -64,6 +64,9 @@ class Replica:
         """What the replica holds now; a damaged one is wiped and reads as empty."""
         try:
             return Snapshot(self._opened())
+        except lmdb.ReadersFullError as error:
+            message = f"Too many snapshots of {self.directory} are open: let go of stores that are no longer read."
+            raise StateError(message) from error
         except lmdb.Error:
             self.wipe()
             return Snapshot(self._opened())

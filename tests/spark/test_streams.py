@@ -143,8 +143,7 @@ def test_runs_on_spark_connect(tmp_path):
         from pyspark.sql import SparkSession
         import headrace as hr
         from headrace import serdes
-        from tests.spark.waiting import wait_until_caught_up
-from tests.support.runtimes import SparkRuntime
+        from tests.support.runtimes import SparkRuntime
         from tests.support.topologies import word_letters
 
         spark = SparkSession.builder.remote("local[2]").getOrCreate()

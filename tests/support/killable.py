@@ -1,11 +1,13 @@
 """An application in a process of its own, to be killed.
 
 `python -m tests.support.killable NAME DIRECTORY MAX [BROKER [MASTER]]`; topics are in the directory, or on the broker.
-It processes what there is, and again for every line it is given.
+It processes what there is, and again for every line it is given. SPARK_PARTITIONS fixes their number, and STOP_AT has
+it stop at a step of a commit (`stepping.py`).
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -22,6 +24,7 @@ def main(name: str, directory: Path, max_records: int, broker: str | None = None
         state_dir=directory / "state",
         local_dir=directory / "local",
         max_records_per_batch=max_records,
+        spark_partitions=int(os.environ["SPARK_PARTITIONS"]) if "SPARK_PARTITIONS" in os.environ else None,
         spark={**FAST_START, "spark.master": master},
     )
     with hr.Streams(getattr(topologies, name)(), config) as app:

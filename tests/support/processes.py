@@ -23,8 +23,12 @@ def descendants(ancestor):
 
 def workers(ancestor):
     """The Python processes that run tasks, and those that plan and commit batches: all but what only starts them."""
-    python = [pid for pid in descendants(ancestor) if b"pyspark." in _command(pid)]
-    return [pid for pid in python if not descendants(pid)]
+    return [pid for pid in descendants(ancestor) if _is_python_of_spark(_command(pid)) and not descendants(pid)]
+
+
+def _is_python_of_spark(command):
+    """Forked, or started by Spark; what only stands for a forked one is none."""
+    return b"spark.forkserver" in command or (b"pyspark." in command and b"launcher.py" not in command)
 
 
 def busiest(pids):

@@ -9,7 +9,7 @@ import pytest
 
 import headrace as hr
 from headrace._graph.configured import configured
-from headrace._runtime.spark.batch_planner import BatchPlanner, Load
+from headrace._runtime.spark.batch_planner import BatchPlanner, measured_us, spread
 from headrace._runtime.spark.plan import make_plan
 from headrace._runtime.spark.session import parallelism
 from headrace._state.log.entries import BatchPlan, Start, State
@@ -155,49 +155,46 @@ def test_nothing_ticks_without_anything_to_do_by_the_clock():
 SPREADABLE = {"spark_partitions": 4, "fuses": True}
 
 
+def spreads(plan, *batches, **state):
+    return [spread(plan, State(**state), records) for records in batches]
+
+
 def test_trickle_is_run_by_one_task_and_a_backlog_is_spread():
-    load = Load(make(fields=SPREADABLE))
-    assert [load.spread(records, is_spread=False) for records in (0, 1, 50_000, 50_001)] == [0, 0, 0, 4]
+    assert spreads(make(fields=SPREADABLE), 0, 1, 50_000, 50_001) == [0, 0, 0, 4]
 
 
 def test_backlog_stays_spread_until_batches_are_small():
-    load = Load(make(fields=SPREADABLE))
-    assert [load.spread(records, is_spread=True) for records in (50_000, 10_001, 10_000, 1)] == [4, 4, 0, 0]
+    assert spreads(make(fields=SPREADABLE), 50_000, 10_001, 10_000, 1, spread=4) == [4, 4, 0, 0]
 
 
-def test_planner_remembers_whether_the_last_batch_was_spread():
-    topics = Topics(0, 0)
-    planner = BatchPlanner(make(fields=SPREADABLE), topics)
-    spreads, offset = [], 0
+def test_planner_goes_by_whether_the_last_batch_was_spread():
+    topics, last, offset, found = Topics(0, 0), 0, 0, []
     for records in (20_000, 60_000, 20_000, 9_000, 20_000):
         topics.end_offsets = [offset + records, 0]
-        batch = planner.next(view(offsets={"in-0": offset}))
-        spreads.append(batch.spread)
-        offset = batch.ends["in-0"]
-    assert spreads == [0, 4, 4, 0, 0]
+        batch = BatchPlanner(make(fields=SPREADABLE), topics).next(view(offsets={"in-0": offset}, spread=last))
+        last, offset = batch.spread, batch.ends["in-0"]
+        found.append(last)
+    assert found == [0, 4, 4, 0, 0]
 
 
 def test_slow_operators_are_spread_earlier_and_quick_ones_later():
-    slow, quick = Load(make(fields=SPREADABLE)), Load(make(fields=SPREADABLE))
+    slow = quick = 0.0
     for _ in range(20):
-        slow.measured(1000, 1.0)
-        quick.measured(1000, 0.001)
-    assert [slow.spread(records, is_spread=False) for records in (400, 600)] == [0, 4]
-    assert [quick.spread(records, is_spread=False) for records in (400_000, 600_000)] == [0, 4]
+        slow, quick = (measured_us(State(record_us=us), 1000, s) for us, s in ((slow, 1.0), (quick, 0.001)))
+    plan = make(fields=SPREADABLE)
+    assert spreads(plan, 400, 600, record_us=slow) == [0, 4]
+    assert spreads(plan, 400_000, 600_000, record_us=quick) == [0, 4]
 
 
 def test_tiny_batches_say_nothing_about_how_long_a_record_takes():
-    load = Load(make(fields=SPREADABLE))
-    load.measured(0, 5.0)
-    load.measured(99, 99.0)
-    assert load.spread(50_000, is_spread=False) == 0
+    assert [measured_us(State(record_us=7.0), records, 99.0) for records in (0, 99)] == [0.0, 0.0]
 
 
-@pytest.mark.parametrize(("partitions", "fuses", "spread"), [(3, False, 3), (1, False, 1), (1, True, 0)])
+@pytest.mark.parametrize(("partitions", "fuses", "expected"), [(3, False, 3), (1, False, 1), (1, True, 0)])
 @pytest.mark.parametrize("records", [0, 1, 10_000_000])
-def test_number_of_spark_partitions_that_was_set_does_not_depend_on_the_load(partitions, fuses, spread, records):
-    load = Load(make(fields={"spark_partitions": partitions, "fuses": fuses}))
-    assert [load.spread(records, is_spread=is_spread) for is_spread in (False, True)] == [spread, spread]
+def test_number_of_spark_partitions_that_was_set_does_not_depend_on_the_load(partitions, fuses, expected, records):
+    plan = make(fields={"spark_partitions": partitions, "fuses": fuses})
+    assert [spread(plan, State(spread=last), records) for last in (0, 4)] == [expected, expected]
 
 
 class Session:

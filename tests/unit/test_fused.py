@@ -79,7 +79,7 @@ def test_next_start_goes_on_behind_the_last_committed_batch():
 
 
 def test_round_ends_before_a_batch_that_should_be_spread(monkeypatch):
-    monkeypatch.setattr("headrace._runtime.spark.batch_planner._RECORD_S", 1.0)
+    monkeypatch.setattr("headrace._runtime.spark.batch_planner._RECORD_US", 1e6)
     produce("a", "b", "a")
     plan = begin(spark_partitions=2)
     FusedRound(plan, home_of(plan), {"in-0": 3}).run()
@@ -185,7 +185,7 @@ def test_run_that_is_to_finish_has_no_further_micro_batch():
 
 
 def test_backlog_is_cut_into_as_many_slices_as_there_are_spark_partitions(monkeypatch):
-    monkeypatch.setattr("headrace._runtime.spark.batch_planner._RECORD_S", 1.0)
+    monkeypatch.setattr("headrace._runtime.spark.batch_planner._RECORD_US", 1e6)
     topics().create("wide", partitions=3)
     topics().produce("wide", [Record(f"k{n}", 0, n, partition=n % 3) for n in range(9)])
     builder = hr.StreamsBuilder()

@@ -10,13 +10,9 @@ import pytest
 from headrace._state.log.entries import (
     BatchPlan,
     Commit,
-    DeadObject,
     Entry,
-    Location,
-    ObjectUse,
     Start,
     State,
-    decode,
     encode,
 )
 from headrace._state.log.files import DiskFiles
@@ -57,60 +53,6 @@ def test_start_begins_with_an_empty_state(log, make):
     view = log.start(None, START)
     assert (view.number, view.epoch, view.start, view.state, view.unfinished) == (1, 1, START, State(), None)
     assert log.view() == make().view() == view
-
-
-def test_commits_add_up(log, make):
-    view = log.start(None, START)
-    old, new = ObjectUse(100, 100), ObjectUse(50, 50)
-    heads = {"0-0": Location("old", 0, 60), "0-1": Location("old", 60, 40)}
-    counts = {"source": {"records_in": 2}, "sink": {"records_out": 1}}
-    first = Commit(0, 10, {"a-0": 2, "a-1": 3}, 9, heads, {"old": old}, counts=counts, alarm_ms=20, sessions={"0": "x"})
-    view = log.commit(view, first)
-    assert view.state == State(
-        batch=0,
-        offsets={"a-0": 2, "a-1": 3},
-        clock_ms=9,
-        heads=heads,
-        objects={"old": old},
-        counts=counts,
-        alarm_ms=20,
-        sessions={"0": "x"},
-    )
-    moved = Location("new", 0, 50)
-    added = {"source": {"records_in": 1, "dropped": 1}}
-    second = Commit(
-        1,
-        11,
-        {"a-1": 4},
-        None,
-        {"0-1": moved},
-        {"new": new},
-        {"old": 40},
-        counts=added,
-        output=["run"],
-        sessions={"1": "y"},
-    )
-    view = log.commit(view, second)
-    assert view.state == State(
-        batch=1,
-        offsets={"a-0": 2, "a-1": 4},
-        heads={"0-0": heads["0-0"], "0-1": moved},
-        objects={"old": ObjectUse(100, 60), "new": new},
-        counts={"source": {"records_in": 3, "dropped": 1}, "sink": {"records_out": 1}},
-        output=["run"],
-        sessions={"0": "x", "1": "y"},
-    )
-    assert make().view() == view
-
-
-def test_object_that_nothing_needs_is_dead_until_it_is_swept(log, make):
-    view = log.start(None, START)
-    view = log.commit(view, Commit(0, 10, {}, objects={"a": ObjectUse(5, 5), "b": ObjectUse(7, 7)}))
-    view = log.commit(view, Commit(1, 11, {}, freed={"a": 5, "b": 3}))
-    assert (view.state.objects, view.state.dead) == ({"b": ObjectUse(7, 4)}, {"a": DeadObject(5, 11)})
-    view = log.commit(view, Commit(2, 12, {}, freed={"b": 4}, swept=("a",)))
-    assert (view.state.objects, view.state.dead) == ({}, {"b": DeadObject(7, 12)})
-    assert make().view() == view
 
 
 def test_plan_is_unfinished_until_its_batch_is_committed(log, make):
@@ -309,32 +251,6 @@ def test_missing_entry_is_named(log, make, tmp_path):
 
 def test_log_without_a_whole_state_is_refused(log, make, tmp_path):
     committed(log, log.start(None, START), 1)
-    (tmp_path / "log" / f"{1:012d}").write_bytes(encode(Entry(1, "nonce", plan=BatchPlan(0, {}))))
+    (tmp_path / "log" / f"{1:012d}").write_bytes(encode(Entry(1, "nonce", 0, plan=BatchPlan(0, {}))))
     with pytest.raises(StateError, match=r"^Application 'app': the state log has no entry with a whole state\. "):
         make().view()
-
-
-ENTRY = Entry(1, "nonce", commit=Commit(4, 10, {"in-0": 3}, heads={"0-0": Location("object", 0, 9)}))
-
-
-def test_entry_is_one_line_of_format_and_checksum_and_one_of_json():
-    first, second, end = encode(ENTRY).split(b"\n")
-    assert (first[:17], end) == (b"headrace-state 1 ", b"")
-    assert second.startswith(b'{"epoch":1,"nonce":"nonce","commit":{"batch":4,"time_ms":10,')
-    assert decode(encode(ENTRY), "entry 7") == ENTRY
-
-
-@pytest.mark.parametrize(
-    ("damage", "said"),
-    [
-        (lambda data: b"", "entry 7 is damaged: it does not begin as an entry does."),
-        (lambda data: data[:20], "entry 7 is damaged: it does not begin as an entry does."),
-        (lambda data: data[:-5], "entry 7 is damaged: its checksum is wrong."),
-        (lambda data: data.replace(b'"in-0":3', b'"in-0":4'), "entry 7 is damaged: its checksum is wrong."),
-        (lambda data: data.replace(b"state 1 ", b"state 2 "), "entry 7 has format 2; this version of Headrace reads"),
-    ],
-)
-def test_damaged_entry_is_refused_with_a_reason(damage, said):
-    with pytest.raises(StateError) as refused:
-        decode(damage(encode(ENTRY)), "entry 7")
-    assert str(refused.value).startswith(said)

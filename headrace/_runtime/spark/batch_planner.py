@@ -4,40 +4,35 @@ from __future__ import annotations
 
 from headrace._runtime.spark.plan import Plan, offset_key
 from headrace._runtime.spark.topic_home import TopicHome
-from headrace._state.log.entries import BatchPlan
+from headrace._state.log.entries import BatchPlan, State
 from headrace._state.log.state_log import View
 
 # A batch that one task needs longer for is spread over all Spark partitions; one that is much shorter no longer is.
 _SPREAD_FROM_S = 0.5
 _FUSE_BELOW_S = 0.1
 # Before anything was measured: what operators in Python usually need.
-_RECORD_S = 10e-6
+_RECORD_US = 10.0
+_ENOUGH_RECORDS = 100
 
 
-class Load:
-    """How many Spark partitions a batch deserves, by the time that one task would need for it.
+def spread(plan: Plan, state: State, records: int) -> int:
+    """The number of Spark partitions for a batch of so many records; 0: one task runs all of it.
 
-    Spreading costs a shuffle for each stage and a job of Spark for each batch; it pays for a backlog.
+    Spreading costs a shuffle for each stage and a job of Spark for each batch. It pays if one task would need long.
     """
+    if not plan.fuses:
+        return plan.spark_partitions
+    if plan.spark_partitions == 1:
+        return 0
+    limit_s = _FUSE_BELOW_S if state.spread else _SPREAD_FROM_S
+    return plan.spark_partitions if records * (state.record_us or _RECORD_US) > limit_s * 1e6 else 0
 
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
-        self._record_s = _RECORD_S
 
-    def measured(self, records: int, took_s: float) -> None:
-        """Takes in how long one task needed for a batch."""
-        if records >= 100:
-            self._record_s = (self._record_s + took_s / records) / 2
-
-    def spread(self, records: int, *, is_spread: bool) -> int:
-        """The number of Spark partitions for a batch of so many records; 0: one task runs all of it."""
-        plan = self._plan
-        if not plan.fuses:
-            return plan.spark_partitions
-        if plan.spark_partitions == 1:
-            return 0
-        limit_s = _FUSE_BELOW_S if is_spread else _SPREAD_FROM_S
-        return plan.spark_partitions if records * self._record_s > limit_s else 0
+def measured_us(state: State, records: int, took_s: float) -> float:
+    """How long one task needs for a record, after it has run a batch; 0 if the batch was too small to tell."""
+    if records < _ENOUGH_RECORDS:
+        return 0.0
+    return ((state.record_us or _RECORD_US) + took_s * 1e6 / records) / 2
 
 
 class BatchPlanner:
@@ -46,8 +41,6 @@ class BatchPlanner:
     def __init__(self, plan: Plan, home: TopicHome) -> None:
         self._plan = plan
         self._home = home
-        self.load = Load(plan)
-        self._is_spread = False
 
     def ends(self) -> dict[str, int]:
         """Where the input topics end now."""
@@ -72,9 +65,8 @@ class BatchPlanner:
         records = sum(chosen) - sum(starts)
         if not records and not self._ticks(view, now_ms, runs_on=until is None):
             return None
-        spread = self.load.spread(records, is_spread=self._is_spread)
-        self._is_spread = spread > 0
-        return BatchPlan(state.batch + 1, dict(zip(keys, chosen, strict=True)), now_ms, plan.run, spread)
+        ends = dict(zip(keys, chosen, strict=True))
+        return BatchPlan(state.batch + 1, ends, now_ms, plan.run, spread(plan, state, records))
 
     def starts(self, view: View) -> list[int]:
         """Where the next batch begins in each topic-partition."""

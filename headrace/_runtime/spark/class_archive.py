@@ -44,16 +44,17 @@ def _is_first(claim: Path) -> bool:
         if claim.stat().st_mtime < time.time() - _CLAIMED_FOR_S:
             claim.unlink()
     try:
-        claim.touch(mode=0o600, exist_ok=False)
+        with claim.open("x") as file:
+            file.write(str(os.getpid()))
     except OSError:
         return False
     return True
 
 
 def keep_written(process: int) -> None:
-    """Takes over the archive that the JVM of a process, which has just ended, may be writing."""
+    """Takes over the archive that the JVM of a process, which has just ended, is writing; if it has claimed to."""
     directory = _directory()
-    if directory is None:
+    if directory is None or not any(claim.read_text() == str(process) for claim in directory.glob("*.writer")):
         return
     until_s = time.monotonic() + _WRITTEN_WITHIN_S
     while time.monotonic() < until_s:

@@ -26,7 +26,7 @@ from headrace.topics.log import Run
 class BatchPart:
     """What one sink task did for a batch: output that is still to be published, state that tasks have written, counts.
 
-    `batch` is known to the task that read the first slice of the input.
+    `batch` is known to the task that read the first slice of the input, `record_us` to one that ran all of it.
     """
 
     runs: list[Run] = field(default_factory=list)
@@ -35,6 +35,7 @@ class BatchPart:
     due_ms: list[int] = field(default_factory=list)
     state: WrittenState = field(default_factory=WrittenState)
     batch: BatchPlan | None = None
+    record_us: float = 0.0
 
 
 def write_part(plan: Plan, home: TopicHome, frames: Iterable[Frame], task: int, step: int | None) -> BatchPart:
@@ -80,6 +81,8 @@ def commit(plan: Plan, home: TopicHome, view: View, batch: BatchPlan, parts: Seq
             min((due for part in parts for due in part.due_ms), default=None),
             home.output([run for part in parts for run in part.runs]),
             {task: session for part in parts for task, session in part.sessions.items()},
+            batch.spread,
+            max(part.record_us for part in parts),
         ),
     )
     delete(log.files, swept)

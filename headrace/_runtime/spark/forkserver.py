@@ -192,6 +192,9 @@ def main(address: str) -> None:
             for path in Path(address).parent.iterdir():
                 path.unlink()
             Path(address).parent.rmdir()
+        # Whoever reads the output of the application to its end is not to wait for this.
+        with open(os.devnull, "wb") as nowhere:  # noqa: PTH123
+            os.dup2(nowhere.fileno(), 2)
         class_archive.keep_written(parent)
 
 

@@ -11,7 +11,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator
 
-from headrace._runtime.spark.batch_planner import BatchPlanner
+from headrace._runtime.spark.batch_planner import BatchPlanner, measured_us
 from headrace._runtime.spark.committing import commit, write_part
 from headrace._runtime.spark.finish import FinishFile
 from headrace._runtime.spark.frames import Frame, Tick
@@ -79,9 +79,9 @@ class FusedRound:
             runner.tidy()
             made = [frame for frames in waiting.values() for frame in frames]
             part = write_part(plan, self._home, [*made, runner.finish()], 0, None)
-        view = commit(plan, self._home, view, batch, [part])
-        self._planner.load.measured(sum(batch.ends.values()) - sum(starts), time.monotonic() - began_s)
-        return view
+        records = sum(last - first for _, first, last in plan.ranges(starts, batch.ends))
+        part.record_us = measured_us(view.state, records, time.monotonic() - began_s)
+        return commit(plan, self._home, view, batch, [part])
 
     def _ingest(self, starts: list[int], batch: BatchPlan) -> Iterator[Frame]:
         plan = self._plan

@@ -159,7 +159,7 @@ class KafkaHome:
         view = current_view(plan)
         batch = view.unfinished
         if batch is None or step not in (None, batch.step):
-            raise state_log(plan).superseded(plan.epoch)
+            raise state_log(plan).superseded(plan.epoch, plan.instance)
         name = str(task)
         written, session = self._commits(plan).write(
             task, batch.batch, output.records, rules, last_session=view.state.sessions.get(name)

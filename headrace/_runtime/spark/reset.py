@@ -13,15 +13,14 @@ from headrace._runtime.spark.query import SCRATCH
 from headrace._runtime.spark.starting import committed_view
 from headrace._runtime.spark.topic_home import TopicHome, home_of
 from headrace._state.log.objects import OBJECTS
-from headrace._state.log.state_log import LOG
+from headrace._state.log.state_log import DISCARDED_LOG, LOG
 from headrace._state.replica import replicas_of
 from headrace.config import StreamsConfig
 
 # What a run writes into its state directory; whatever else lies there is somebody's own.
-_DISCARDED = f"{LOG}.discarded"
 _DIRECTORIES = (OBJECTS, SCRATCH)
-_FILES = ("finish", "finish.*.new", LOCK_FILE)
-_OWN = (LOG, _DISCARDED, *_DIRECTORIES, *_FILES)
+_FILES = ("finish", "finish.*.new")
+_OWN = (LOG, DISCARDED_LOG, *_DIRECTORIES, *_FILES, LOCK_FILE)
 
 
 @dataclass(frozen=True)
@@ -56,6 +55,7 @@ class Reset:
         """
         if self.instance is None:
             self.home.forget(self.config.application_id, None)
+            _empty(self.config.state_dir)
             return
         with nobody_runs(self.config.application_id, self.config.state_dir):
             self.home.forget(self.config.application_id, self.instance)
@@ -78,6 +78,8 @@ def find(config: StreamsConfig) -> Reset:
 
 def _on_disk(config: StreamsConfig, instance: str | None) -> Iterator[str]:
     if instance is None:
+        if (config.state_dir / DISCARDED_LOG).exists():
+            yield f"what a reset that was cut short left in {str(config.state_dir)!r}"
         return
     yield f"state directory {str(config.state_dir)!r}: offsets, stores, counters"
     copies = replicas_of(instance, config.local_dir)
@@ -89,12 +91,13 @@ def _empty(state_dir: Path) -> None:
     """Removes what a run has written, the state log last; then the directory, unless it has anything else in it."""
     for directory in _DIRECTORIES:
         shutil.rmtree(state_dir / directory, ignore_errors=True)
-    with suppress(FileNotFoundError):
-        # In one step: half a log must not be taken for a whole one.
-        (state_dir / LOG).rename(state_dir / _DISCARDED)
-    shutil.rmtree(state_dir / _DISCARDED, ignore_errors=True)
     for pattern in _FILES:
         for file in state_dir.glob(pattern):
             file.unlink(missing_ok=True)
+    with suppress(FileNotFoundError):
+        # In one step: half a log must not be taken for a whole one.
+        (state_dir / LOG).rename(state_dir / DISCARDED_LOG)
+    shutil.rmtree(state_dir / DISCARDED_LOG, ignore_errors=True)
+    (state_dir / LOCK_FILE).unlink(missing_ok=True)
     with suppress(OSError):
         state_dir.rmdir()

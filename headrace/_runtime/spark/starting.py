@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import msgspec
 
@@ -17,7 +18,8 @@ from headrace._runtime.spark.state_directory import open_log
 from headrace._runtime.spark.topic_home import TopicHome, home_of
 from headrace._state.log import objects
 from headrace._state.log.entries import Start
-from headrace._state.log.state_log import StateLog, TakenOverError, View
+from headrace._state.log.files import TEMPORARY
+from headrace._state.log.state_log import DISCARDED_LOG, LOG, StateLog, TakenOverError, View
 from headrace.config import StreamsConfig
 from headrace.errors import StateError
 
@@ -33,13 +35,14 @@ def committed_view(config: StreamsConfig, log: StateLog | None = None) -> View |
     state_dir = config.state_dir
     log = log or log_of(config)
     try:
+        # Looked at before the log is read: another start may just be writing its first entry.
+        is_foreign = state_dir.is_dir() and any(map(_is_foreign, state_dir.iterdir()))
         view = log.view()
     except NotADirectoryError as error:
         message = f"state_dir {str(state_dir)!r} cannot be used: it is a file. Give a directory, which may be new."
         raise StateError(message) from error
     if view is None:
-        own = {LOCK_FILE, "log", objects.OBJECTS}
-        if state_dir.is_dir() and any(path.name not in own for path in state_dir.iterdir()):
+        if is_foreign:
             message = (
                 f"state_dir {str(state_dir)!r} is not empty and has no state log: it is not the state directory of "
                 f"application {config.application_id!r}. Give it an empty or new directory."
@@ -53,6 +56,13 @@ def committed_view(config: StreamsConfig, log: StateLog | None = None) -> View |
         )
         raise StateError(message)
     return view
+
+
+def _is_foreign(path: Path) -> bool:
+    """Whether a file in a state directory without a log is none that a start or a reset leaves there."""
+    if path.name in (LOG, objects.OBJECTS):
+        return any(not inside.name.startswith(TEMPORARY) for inside in path.iterdir())
+    return path.name not in (LOCK_FILE, DISCARDED_LOG)
 
 
 def log_of(config: StreamsConfig) -> StateLog:

@@ -34,5 +34,5 @@ def current_view(plan: Plan, before: int | None = None) -> View:
     view = log.view()
     own = view is not None and view.epoch == plan.epoch and view.start.instance == plan.instance
     if view is None or not own or (before is not None and view.state.batch != before):
-        raise log.superseded(plan.epoch)
+        raise log.superseded(plan.epoch, plan.instance)
     return view

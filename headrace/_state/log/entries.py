@@ -61,7 +61,8 @@ class Commit(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a micro-batch changed.
 
     `freed` counts bytes of objects that are no longer needed, `swept` names objects that are deleted after this commit,
-    `sessions` are those that wrote the output of each sink task, `output` is what is still to be published.
+    `sessions` are those that wrote the output of each sink task, `output` is what is still to be published. `spread` is
+    that of the plan; `record_us` how long one task needed for a record, if one ran the batch.
     """
 
     batch: int
@@ -76,6 +77,8 @@ class Commit(msgspec.Struct, frozen=True, omit_defaults=True):
     alarm_ms: int | None = None
     output: Any = None
     sessions: dict[str, str] = {}
+    spread: int = 0
+    record_us: float = 0.0
 
 
 class Start(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -102,6 +105,8 @@ class State(msgspec.Struct, frozen=True, omit_defaults=True):
     alarm_ms: int | None = None
     output: Any = None
     sessions: dict[str, str] = {}
+    spread: int = 0
+    record_us: float = 0.0
     plan: BatchPlan | None = None
 
     def after(self, commit: Commit) -> State:
@@ -126,6 +131,8 @@ class State(msgspec.Struct, frozen=True, omit_defaults=True):
             commit.alarm_ms,
             commit.output,
             {**self.sessions, **commit.sessions},
+            commit.spread,
+            commit.record_us or self.record_us,
         )
 
 
@@ -137,10 +144,14 @@ class Base(msgspec.Struct, frozen=True):
 
 
 class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One of a start, a plan and a commit, by the start number `epoch`. `base` is the state after it, now and then."""
+    """One of a start, a plan and a commit, by the start number `epoch`. `base` is the state after it, now and then.
+
+    `before` is the checksum of the entry before it: one that does not continue the log is no part of it.
+    """
 
     epoch: int
     nonce: str
+    before: int
     start: Start | None = None
     plan: BatchPlan | None = None
     commit: Commit | None = None

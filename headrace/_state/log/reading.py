@@ -18,6 +18,7 @@ from headrace._state.log.task import LoggedTask
 from headrace._state.replica import Replica
 from headrace._state.restore import restore
 from headrace._state.snapshot import Snapshot
+from headrace.errors import StateError
 
 _ATTEMPTS = 20
 
@@ -57,7 +58,11 @@ class CommittedTasks:
                     raise  # not superseded meanwhile: it is damage
                 continue
             return found
-        raise AssertionError
+        message = (
+            f"{describe}: each of {_ATTEMPTS} commits was superseded before its state was read. Set a longer "
+            "state_retention, so that files of superseded state are kept for readers."
+        )
+        raise StateError(message)
 
     def _open(
         self, files: Files, view: View | None, names: list[str], replicas: Path, describe: str, *, alone: bool

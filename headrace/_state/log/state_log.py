@@ -18,6 +18,7 @@ from headrace._state.log.objects import OBJECTS
 from headrace.errors import StateError
 
 LOG = "log"
+DISCARDED_LOG = "log.discarded"
 _BASE_EVERY = 32
 _KEEP_BEFORE_BASE = 64
 _ATTEMPTS = 20
@@ -94,49 +95,30 @@ class StateLog:
         for directory in (LOG, OBJECTS):
             self.files.make_directory(directory)
         epoch, state = (1, State()) if before is None else (before.epoch + 1, before.state)
-        return self._append(before, Entry(epoch, _nonce(), start=start, base=Base(start, state)))
+        entry = Entry(epoch, _nonce(), _digest(before), start=start, base=Base(start, state))
+        view = self._append(before, entry, start.instance)
+        self._trim(view.number - _KEEP_BEFORE_BASE)
+        return view
 
     def plan(self, before: View, plan: BatchPlan) -> View:
         """Appends the plan of the next batch."""
-        return self._append(before, Entry(before.epoch, _nonce(), plan=plan))
+        return self._append(before, Entry(before.epoch, _nonce(), before.digest, plan=plan), before.start.instance)
 
     def commit(self, before: View, commit: Commit) -> View:
         """Appends the commit of the next batch: from here on it counts."""
         base = None
         if before.since_base >= _BASE_EVERY:
             base = Base(before.start, before.state.after(commit))
-        view = self._append(before, Entry(before.epoch, _nonce(), commit=commit, base=base))
+        entry = Entry(before.epoch, _nonce(), before.digest, commit=commit, base=base)
+        view = self._append(before, entry, before.start.instance)
         if base is not None:
             self._trim(view.number - _KEEP_BEFORE_BASE)
         return view
 
-    def _append(self, before: View | None, entry: Entry) -> View:
-        number = 1 if before is None else before.number + 1
-        data = encode(entry)
-        try:
-            created = self.files.publish(_path(number), data)
-        except FileNotFoundError as error:
-            raise self.superseded(entry.epoch) from error  # a reset has removed the log
-        if not created and self._content(number) != data:
-            raise self.superseded(entry.epoch)
-        if before is not None:
-            # A number may also be free because the log was trimmed beyond it while this process was stopped.
-            previous = self._content(before.number)
-            if previous is None or zlib.crc32(previous) != before.digest:
-                self.files.delete(_path(number))
-                raise self.superseded(entry.epoch)
-        digest = zlib.crc32(data)
-        if before is None:
-            assert entry.base is not None
-            self._view = View(number, digest, entry.epoch, entry.base.start, entry.base.state)
-        else:
-            self._view = before.after(number, entry, digest)
-        return self._view
-
-    def superseded(self, epoch: int) -> TakenOverError:
+    def superseded(self, epoch: int, instance: str) -> TakenOverError:
         """The error for a start that is no longer the newest."""
         now = self.view()
-        if now is None or now.epoch < epoch:
+        if now is None or now.epoch < epoch or now.start.instance != instance:
             return TakenOverError(f"{self.describe} was reset: this start ends without writing.")
         if now.epoch == epoch:
             return TakenOverError(f"{self.describe}: another attempt has committed this batch; this one ends.")
@@ -151,30 +133,72 @@ class StateLog:
             if name.startswith(TEMPORARY):
                 self.files.delete(f"{LOG}/{name}")
 
+    def _append(self, before: View | None, entry: Entry, instance: str) -> View:
+        number = 1 if before is None else before.number + 1
+        data = encode(entry)
+        try:
+            while not self.files.publish(_path(number), data):
+                taken = self._content(number)
+                if taken == data:
+                    break  # it was created, though the answer was lost
+                if taken is not None and not self._is_stray(taken, number, before):
+                    raise self.superseded(entry.epoch, instance)
+                self.files.delete(_path(number))
+        except FileNotFoundError as error:
+            raise self.superseded(entry.epoch, instance) from error  # a reset has removed the log
+        # A number may also be free because the log was trimmed beyond it while this process was stopped.
+        if before is not None and not self._is_there(before):
+            self.files.delete(_path(number))
+            raise self.superseded(entry.epoch, instance)
+        digest = zlib.crc32(data)
+        if before is None:
+            assert entry.base is not None
+            self._view = View(number, digest, entry.epoch, entry.base.start, entry.base.state)
+        else:
+            self._view = before.after(number, entry, digest)
+        return self._view
+
+    def _is_stray(self, data: bytes, number: int, before: View | None) -> bool:
+        """Whether an entry does not continue the log: a process of earlier times was killed before it took it back."""
+        if before is None or not self._is_there(before):
+            return False
+        return decode(data, self._name(number)).before != before.digest
+
+    def _is_there(self, view: View) -> bool:
+        content = self._content(view.number)
+        return content is not None and zlib.crc32(content) == view.digest
+
     def _read(self, newest: int) -> View:
         cached = self._view
-        if cached is not None and cached.number <= newest:
-            data = self.files.read(_path(cached.number))
-            if zlib.crc32(data) == cached.digest:
-                return self._fold(cached, list(range(cached.number + 1, newest + 1)))
-        pending: list[int] = []
+        if cached is not None and cached.number <= newest and self._is_there(cached):
+            return self._fold(cached, range(cached.number + 1, newest + 1))
         for number in range(newest, 0, -1):
             entry, digest = self._entry(number)
-            if entry.base is not None:
+            if entry.base is not None and self._continues(number, entry):
                 view = View(number, digest, entry.epoch, entry.base.start, entry.base.state)
-                return self._fold(view, pending[::-1])
-            pending.append(number)
+                return self._fold(view, range(number + 1, newest + 1))
         message = f"{self.describe}: the state log has no entry with a whole state. {_ADVICE}"
         raise StateError(message)
 
-    def _fold(self, view: View, numbers: list[int]) -> View:
+    def _continues(self, number: int, entry: Entry) -> bool:
+        """Whether the entry before, if it is still there, is the one that this entry was written after."""
+        previous = self._content(number - 1)
+        return previous is None or zlib.crc32(previous) == entry.before
+
+    def _fold(self, view: View, numbers: range) -> View:
         for number in numbers:
-            view = view.after(number, *self._entry(number))
+            entry, digest = self._entry(number)
+            if entry.before != view.digest:
+                break
+            view = view.after(number, entry, digest)
         return view
 
     def _entry(self, number: int) -> tuple[Entry, int]:
         data = self.files.read(_path(number))
-        return decode(data, f"{self.describe}: entry {number} of the state log"), zlib.crc32(data)
+        return decode(data, self._name(number)), zlib.crc32(data)
+
+    def _name(self, number: int) -> str:
+        return f"{self.describe}: entry {number} of the state log"
 
     def _content(self, number: int) -> bytes | None:
         try:
@@ -198,6 +222,10 @@ _ADVICE = "Restore the state directory from a copy, or start anew with `headrace
 
 def _path(number: int) -> str:
     return f"{LOG}/{number:012d}"
+
+
+def _digest(view: View | None) -> int:
+    return 0 if view is None else view.digest
 
 
 def _nonce() -> str:

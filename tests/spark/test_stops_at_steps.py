@@ -1,0 +1,73 @@
+"""Killed, or paused over another's start, at every named step of a commit: nothing is lost or written twice."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.spark.test_kill import contents, fill, lines, reference
+from tests.support.stepping import STEPS
+from tests.support.stopped import Stopped
+
+pytestmark = pytest.mark.spark
+
+LINES = 130
+EMBEDDED = [step for step in STEPS if step != "planned"]
+QUICK = [("committed", "driver", 1)]
+
+
+def cases(times):
+    """Every step and victim, fused and spread; a few of them in the quick tests."""
+    for step in EMBEDDED:
+        for victim in ("driver", "worker"):
+            for partitions in (1, 2):
+                quick = (step, victim, partitions) in QUICK
+                yield pytest.param(step, victim, partitions, times, marks=() if quick else pytest.mark.slow)
+
+
+def finish(directory, partitions):
+    last = Stopped(directory, None, 0, partitions=partitions)
+    assert last.end() == ["running", "done"], last.stderr.read_text()
+
+
+@pytest.fixture(scope="module")
+def undisturbed(spark, tmp_path_factory):
+    return contents(reference(spark, tmp_path_factory.mktemp("undisturbed"), (LINES - 10) // 40))
+
+
+@pytest.mark.parametrize(("step", "victim", "partitions", "times"), list(cases(5)))
+def test_kill_at_a_step_loses_and_doubles_nothing(tmp_path, undisturbed, step, victim, partitions, times):
+    topics = fill(tmp_path, lines(1, LINES))
+    reached = 0
+    for batch in range(times if step != "committed" or victim == "worker" else 2):
+        run = Stopped(tmp_path, step, batch, partitions=1 + (partitions + batch) % 2)
+        pid = run.wait()
+        if pid is not None:
+            reached += 1
+            run.kill(pid, victim)
+    finish(tmp_path, partitions)
+    assert contents(topics) == undisturbed
+    assert reached >= 2
+
+
+@pytest.mark.parametrize(
+    "step", [pytest.param(step, marks=() if step == "about to commit" else pytest.mark.slow) for step in EMBEDDED]
+)
+def test_paused_start_writes_nothing_when_it_goes_on_after_another(tmp_path, undisturbed, step):
+    topics = fill(tmp_path, lines(1, LINES))
+    paused = Stopped(tmp_path, step, 1, partitions=2)
+    pid = paused.wait()
+    finish(tmp_path, 1)
+    said = paused.resume(pid)
+    assert contents(topics) == undisturbed
+    assert "was started again on" in said or "was started again (start" in said, said
+
+
+@pytest.mark.slow
+def test_two_first_starts_at_once_write_everything_once(tmp_path, undisturbed):
+    for number in range(20):
+        directory = tmp_path / str(number)
+        topics = fill(directory, lines(1, LINES))
+        both = [Stopped(directory, None, 0, partitions=1 + (number + other) % 2) for other in range(2)]
+        ends = [run.end() for run in both]
+        assert ["running", "done"] in ends, [run.stderr.read_text() for run in both]
+        assert contents(topics) == undisturbed, number

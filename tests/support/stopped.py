@@ -1,0 +1,66 @@
+"""Applications in processes of their own that stop at a step of a commit."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from tests.support.processes import descendants, kill
+
+_WITHIN_S = 120
+
+
+class Stopped:
+    """One run of an application that stops at a step, for a test to decide what becomes of it."""
+
+    def __init__(self, directory, step, batch, *, broker=None, partitions=None, max_records=20):
+        self.file = directory / f"stopped-{os.urandom(4).hex()}"
+        stop = {} if step is None else {"STOP_AT": f"{step} {batch} {self.file}"}
+        spread = {} if partitions is None else {"SPARK_PARTITIONS": str(partitions)}
+        where = [] if broker is None else [broker.bootstrap_servers]
+        self.stderr = directory / f"{self.file.name}.txt"
+        directory.mkdir(parents=True, exist_ok=True)
+        with self.stderr.open("wb") as stderr:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "tests.support.killable", "word_letters", directory, str(max_records), *where],
+                env={**os.environ, **stop, **spread},
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                text=True,
+                start_new_session=True,
+            )
+
+    def wait(self):
+        """Returns the process that has stopped, or nothing if the application has ended without coming to the step."""
+        ends_s = time.monotonic() + _WITHIN_S
+        while time.monotonic() < ends_s:
+            if self.file.exists() and self.file.read_text():
+                return int(self.file.read_text())
+            if self.process.poll() is not None:
+                return None
+            time.sleep(0.01)
+        raise AssertionError(self.stderr.read_text()[-3000:])
+
+    def kill(self, pid, victim):
+        """Kills the process that has stopped, or all of the application."""
+        kill(pid)
+        if victim == "driver":
+            kill(self.process.pid, *descendants(self.process.pid))
+        self.end()
+
+    def resume(self, pid):
+        """Lets it go on to its end; returns what it said of why."""
+        os.kill(pid, signal.SIGCONT)
+        self.end()
+        return self.stderr.read_text()
+
+    def end(self):
+        try:
+            said, _ = self.process.communicate(timeout=_WITHIN_S)
+        except subprocess.TimeoutExpired:
+            kill(self.process.pid, *descendants(self.process.pid))
+            raise
+        return said.split()
