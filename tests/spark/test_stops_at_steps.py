@@ -41,7 +41,9 @@ def test_kill_at_a_step_loses_and_doubles_nothing(tmp_path, undisturbed, step, v
     for batch in range(times if step != "committed" or victim == "worker" else 2):
         run = Stopped(tmp_path, step, batch, partitions=1 + (partitions + batch) % 2)
         pid = run.wait()
-        if pid is not None:
+        if pid is None:
+            run.end()
+        else:
             reached += 1
             run.kill(pid, victim)
     finish(tmp_path, partitions)
