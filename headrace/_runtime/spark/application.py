@@ -31,6 +31,8 @@ from headrace.topics.kafka_cluster import Place
 
 _logger = logging.getLogger(__name__)
 _FINISH_WITHIN_S = 5.0
+# How long one Spark task runs batch after batch. Between two rounds others get their turn, and a record waits longer.
+_OWN_ROUND_S, _SHARED_ROUND_S = 60.0, 10.0
 
 
 class Application:
@@ -149,7 +151,7 @@ class Application:
                 self._presence.enter()  # so that nobody resets what the plan relies on
             plan = start(self._graph, self._config, self._run, self._parallelism)
             self._presence.enter()
-            plan = replace(plan, clock=clock)
+            plan = replace(plan, clock=clock, round_s=_OWN_ROUND_S if self._owns_session else _SHARED_ROUND_S)
             return plan, queries.start(self.spark, plan, self._config, available_now=available_now)
         except BaseException:
             self._presence.leave()

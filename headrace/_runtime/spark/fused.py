@@ -23,8 +23,6 @@ from headrace._runtime.spark.topic_home import TopicHome
 from headrace._state.log.entries import BatchPlan
 from headrace._state.log.state_log import View
 
-# Other queries of the same session get their turn after this time.
-_ROUND_S = 10.0
 _LOOK_UP_S = 0.1
 
 
@@ -47,7 +45,7 @@ class FusedRound:
         view = current_view(plan)
         self._home.publish(plan, view.state)
         finish = FinishFile(plan.state_dir)
-        ends_s = time.monotonic() + _ROUND_S
+        ends_s = time.monotonic() + plan.round_s
         while time.monotonic() < ends_s and not finish.asks(plan.run):
             batch = self._planner.next(view, self._until)
             if batch is not None and batch.spread:

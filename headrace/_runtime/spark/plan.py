@@ -55,6 +55,7 @@ class Plan:
     retention_ms: int
     run: str
     clock: Clock
+    round_s: float = 10.0
     first_offsets: Mapping[str, int] = field(default_factory=dict)
 
     @property
