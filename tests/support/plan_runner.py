@@ -21,7 +21,7 @@ from headrace._runtime.spark.ingest import batch_frame, ingest, tick_frames
 from headrace._runtime.spark.stage import TaskRunner
 from headrace._runtime.spark.starting import start
 from headrace._runtime.spark.state_directory import current_view, state_log
-from headrace._runtime.spark.topic_home import home_of
+from headrace._runtime.spark.topic_home import SinkTask, home_of
 from headrace._state.log.entries import BatchPlan
 from headrace.topics.log import TopicLog
 
@@ -90,7 +90,7 @@ class PlanRunner:
         frames = self._ingested(plan, view, batch)
         for stage in plan.chain:
             frames = self._through(plan, view, stage, frames)
-        parts = [committing.write_part(plan, home, part, task, None) for task, part in self._dealt(frames, spread)]
+        parts = [committing.write_part(plan, home, part, SinkTask(task)) for task, part in self._dealt(frames, spread)]
         return committing.commit(plan, home, view, batch, parts)
 
     def _ingested(self, plan, view, batch):

@@ -72,7 +72,8 @@ def test_entry_is_one_line_of_format_and_checksum_and_one_of_json():
     [
         (lambda data: b"", "entry 7 is damaged: it does not begin as an entry does."),
         (lambda data: data[:20], "entry 7 is damaged: it does not begin as an entry does."),
-        (lambda data: data[:-5], "entry 7 is damaged: its checksum is wrong."),
+        (lambda data: data[:-1], "entry 7 is damaged: its end is missing."),
+        (lambda data: data[:-5], "entry 7 is damaged: its end is missing."),
         (lambda data: data.replace(b'"in-0":3', b'"in-0":4'), "entry 7 is damaged: its checksum is wrong."),
         (lambda data: data.replace(b"state 1 ", b"state 2 "), "entry 7 has format 2; this version of Headrace reads"),
     ],

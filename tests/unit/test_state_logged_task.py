@@ -10,6 +10,7 @@ import pytest
 from headrace._state.changelog import TaskState
 from headrace._state.compaction import CompactionPolicy
 from headrace._state.durable import MemoryDurable
+from headrace._state.envelope import seal
 from headrace._state.log.entries import Commit, Location, ObjectUse, Start
 from headrace._state.log.files import DiskFiles
 from headrace._state.log.objects import ObjectWriter
@@ -86,9 +87,9 @@ def both(batches):
 
 
 def put(durable):
-    durable.put_delta(1, b"first")
-    durable.put_slice(1, b"a slice")
-    durable.put_delta(2, b"second")
+    durable.put_delta(1, seal(b"first"))
+    durable.put_slice(1, seal(b"a slice"))
+    durable.put_delta(2, seal(b"second"))
     durable.put_head(b"a head")
 
 
@@ -101,12 +102,12 @@ def test_what_was_put_is_there_in_the_batch_and_after_it(both):
         return durable.get_head(), durable.get_delta(1), durable.get_slice(1), durable.get_delta(2)
 
     both.run(lambda durable: put(durable))
-    assert both.run(get) == (b"a head", b"first", b"a slice", b"second")
+    assert both.run(get) == (b"a head", seal(b"first"), seal(b"a slice"), seal(b"second"))
 
 
 def test_what_was_replaced_and_removed_is_so_after_the_batch(both):
     def change(durable):
-        durable.put_slice(2, b"another slice")
+        durable.put_slice(2, seal(b"another slice"))
         durable.remove_delta(1)
         durable.remove_slice(1)
         durable.put_head(b"another head")
@@ -115,8 +116,8 @@ def test_what_was_replaced_and_removed_is_so_after_the_batch(both):
     both.run(change)
     assert both.run(lambda durable: (durable.get_head(), durable.get_delta(2), durable.get_slice(2))) == (
         b"another head",
-        b"second",
-        b"another slice",
+        seal(b"second"),
+        seal(b"another slice"),
     )
     assert sorted(both.memory.deltas) == sorted(both.batches.task()._index.deltas) == [2]
     assert sorted(both.memory.slices) == sorted(both.batches.task()._index.slices) == [2]
@@ -125,12 +126,12 @@ def test_what_was_replaced_and_removed_is_so_after_the_batch(both):
 def test_batch_that_did_not_commit_has_changed_nothing(both):
     def change(durable):
         durable.remove_delta(1)
-        durable.put_delta(3, b"third")
+        durable.put_delta(3, seal(b"third"))
         durable.put_head(b"another head")
 
     both.run(put)
     both.run(change, commit=False)
-    assert both.run(lambda durable: (durable.get_head(), durable.get_delta(1))) == (b"a head", b"first")
+    assert both.run(lambda durable: (durable.get_head(), durable.get_delta(1))) == (b"a head", seal(b"first"))
     assert sorted(both.memory.deltas) == sorted(both.batches.task()._index.deltas) == [1, 2]
 
 
@@ -153,7 +154,7 @@ def test_written_state_says_where_heads_lie_and_what_is_no_longer_needed(batches
     written = batches.run(change)
     (new,) = written.objects
     assert written.heads == {"0-0": Location(new, 0, written.objects[new].size)}
-    assert written.freed == {old: len(b"first") + head.length}
+    assert written.freed == {old: len(seal(b"first")) + head.length}
     assert batches.state.objects[old].live == before.objects[old].live - written.freed[old]
 
 

@@ -14,7 +14,7 @@ from headrace._runtime.spark.clock import system_clock
 from headrace._runtime.spark.frames import ALARM, BATCH, METRICS, STATE, TO_SINK, Frame
 from headrace._runtime.spark.plan import Plan
 from headrace._runtime.spark.state_directory import state_log
-from headrace._runtime.spark.topic_home import TopicHome
+from headrace._runtime.spark.topic_home import SinkTask, TopicHome
 from headrace._state.log.entries import BatchPlan, Commit
 from headrace._state.log.objects import delete, expired
 from headrace._state.log.state_log import View
@@ -38,15 +38,15 @@ class BatchPart:
     record_us: float = 0.0
 
 
-def write_part(plan: Plan, home: TopicHome, frames: Iterable[Frame], task: int, step: int | None) -> BatchPart:
-    """Writes the output that a sink task was sent; `step` is Spark's micro-batch, `None` if it runs outside of one."""
+def write_part(plan: Plan, home: TopicHome, frames: Iterable[Frame], task: SinkTask) -> BatchPart:
+    """Writes the output that a sink task was sent, and takes in what else it was told."""
     received: defaultdict[int, list[Frame]] = defaultdict(list)
     for frame in frames:
         received[frame.stage].append(frame)
     metrics = Metrics()
     part = BatchPart()
     if received[TO_SINK]:
-        part.runs, part.sessions = home.write(plan, received[TO_SINK], metrics, task, step)
+        part.runs, part.sessions = home.write(plan, received[TO_SINK], metrics, task)
     part.counts = total([*_decoded(received[METRICS], Counts), metrics.drain()])
     part.due_ms = [due for due in _decoded(received[ALARM], int | None) if due is not None]
     for written in _decoded(received[STATE], WrittenState):

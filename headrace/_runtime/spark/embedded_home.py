@@ -19,6 +19,7 @@ from headrace._runtime.spark import frames
 from headrace._runtime.spark.admission import admitted, by_timestamps
 from headrace._runtime.spark.frames import Frame
 from headrace._runtime.spark.plan import Plan
+from headrace._runtime.spark.topic_home import SinkTask
 from headrace._state.log.entries import State
 from headrace._state.log.state_log import View
 from headrace.errors import StateError
@@ -82,8 +83,7 @@ class EmbeddedHome:
         plan: Plan,
         outputs: list[Frame],
         metrics: Metrics,  # noqa: ARG002
-        task: int,  # noqa: ARG002
-        step: int | None,  # noqa: ARG002
+        task: SinkTask,  # noqa: ARG002
     ) -> tuple[list[Run], dict[str, str]]:
         return self._write_runs(plan, outputs), {}
 
@@ -98,6 +98,7 @@ class EmbeddedHome:
         self._log.commit(runs, producer=plan.instance, batch=state.batch, create=create)
 
     def refuse_other_age(self, plan: Plan, view: View) -> None:
+        self._log.refresh()
         published, committed = self._log.last_batch(plan.instance), view.state.batch
         published = -1 if published is None else published
         if committed - 1 <= published <= committed:

@@ -19,7 +19,7 @@ from headrace._runtime.spark.ingest import ingest, tick_frames
 from headrace._runtime.spark.plan import Plan
 from headrace._runtime.spark.stage import TaskRunner
 from headrace._runtime.spark.state_directory import current_view, state_log
-from headrace._runtime.spark.topic_home import TopicHome
+from headrace._runtime.spark.topic_home import SinkTask, TopicHome
 from headrace._state.log.entries import BatchPlan
 from headrace._state.log.state_log import View
 
@@ -76,7 +76,7 @@ class FusedRound:
                     waiting[frame.stage].append(frame)
             runner.tidy()
             made = [frame for frames in waiting.values() for frame in frames]
-            part = write_part(plan, self._home, [*made, runner.finish()], 0, None)
+            part = write_part(plan, self._home, [*made, runner.finish()], SinkTask(0, batch=batch.batch))
         records = sum(last - first for _, first, last in plan.ranges(starts, batch.ends))
         part.record_us = measured_us(view.state, records, time.monotonic() - began_s)
         return commit(plan, self._home, view, batch, [part])

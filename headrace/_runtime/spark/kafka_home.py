@@ -14,6 +14,7 @@ from headrace._runtime.spark.frames import Frame
 from headrace._runtime.spark.kafka_output import TaskOutput
 from headrace._runtime.spark.plan import Plan, offset_key
 from headrace._runtime.spark.state_directory import current_view, state_log
+from headrace._runtime.spark.topic_home import SinkTask
 from headrace._state.log.entries import State
 from headrace._state.log.state_log import View
 from headrace.errors import NewPartitionsError, StateError, TopicError
@@ -140,29 +141,29 @@ class KafkaHome:
                 self._tail.rest()
 
     def write(
-        self, plan: Plan, outputs: list[Frame], metrics: Metrics, task: int, step: int | None
+        self, plan: Plan, outputs: list[Frame], metrics: Metrics, task: SinkTask
     ) -> tuple[list[Run], dict[str, str]]:
         letters = plan.error_handlers.dead_letter_topic
         topics = {plan.topics[frame.channel] for frame in outputs} | ({letters} if letters else set())
         rules = self._cluster.rules(topics, at_most_old_s=_RULES_ARE_KNOWN_FOR_S)
         output = TaskOutput(plan, self._cluster, outputs, rules)
         with stopping():
-            sessions = self._write(plan, output, task, step)
+            sessions = self._write(plan, output, task)
         metrics.merge(output.metrics)
         return [], sessions
 
-    def _write(self, plan: Plan, output: TaskOutput, task: int, step: int | None) -> dict[str, str]:
+    def _write(self, plan: Plan, output: TaskOutput, task: SinkTask) -> dict[str, str]:
         rules = output.rules.values()
         if not plan.exactly_once:
             write_at_least_once(self._cluster, output.records(), rules)
             return {}
         view = current_view(plan)
         batch = view.unfinished
-        if batch is None or step not in (None, batch.step):
+        if batch is None or not task.works_on(batch):
             raise state_log(plan).superseded(plan.epoch, plan.instance)
-        name = str(task)
+        name = str(task.number)
         written, session = self._commits(plan).write(
-            task, batch.batch, output.records, rules, last_session=view.state.sessions.get(name)
+            task.number, batch.batch, output.records, rules, last_session=view.state.sessions.get(name)
         )
         if not written:
             for _ in output.records():

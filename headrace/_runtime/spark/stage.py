@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
@@ -21,7 +22,7 @@ from headrace._runtime.spark.plan import Plan, Stage
 from headrace._runtime.spark.state_directory import state_log
 from headrace._state.changelog import TaskState
 from headrace._state.durable import DurableTask
-from headrace._state.log.objects import ObjectWriter, sparse
+from headrace._state.log.objects import MissingObjectError, ObjectWriter, sparse
 from headrace._state.log.state_log import View
 from headrace._state.log.task import LoggedTask, WrittenState
 from headrace._state.replica import Replica, replicas_of
@@ -39,7 +40,8 @@ class TaskRunner:
     def __init__(self, plan: Plan, view: View, writer: str) -> None:
         self._plan = plan
         self._view = view
-        self._files = state_log(plan).files
+        self._log = state_log(plan)
+        self._files = self._log.files
         self._object = ObjectWriter(self._files, plan.epoch, view.state.batch + 1, writer)
         self._written = WrittenState()
         self._sparse = sparse(view.state)
@@ -70,10 +72,11 @@ class TaskRunner:
         names = sorted(self._view.state.heads) if self._sparse else []
         if names:
             name = names[self._view.state.batch % len(names)]
-            durable = self._durable(name, f"application {self._plan.application_id!r}, task {name}")
-            if name not in self._written.heads and durable.lies_in(self._sparse):
-                durable.put_head(durable.get_head() or b"")
-                self._written.add(durable.written)
+            with self._superseded_if_missing():
+                durable = self._durable(name, f"application {self._plan.application_id!r}, task {name}")
+                if name not in self._written.heads and durable.lies_in(self._sparse):
+                    durable.put_head(durable.get_head() or b"")
+                    self._written.add(durable.written)
 
     def finish(self) -> Frame:
         """Makes what the tasks have written durable, and says where it lies."""
@@ -83,9 +86,21 @@ class TaskRunner:
     def _run(self, stage: Stage, partition: int, received: Iterable[Frame]) -> Iterator[Frame]:
         name = task_name(stage, partition)
         describe = f"application {self._plan.application_id!r}, task {stage.blueprint.sub.number}_{partition}"
-        durable = self._durable(name, describe)
-        yield from run_task(self._plan, stage, partition, received, durable, describe)
+        with self._superseded_if_missing():
+            durable = self._durable(name, describe)
+            yield from run_task(self._plan, stage, partition, received, durable, describe)
         self._written.add(durable.written)
+
+    @contextmanager
+    def _superseded_if_missing(self) -> Iterator[None]:
+        """A process that was stopped for long finds objects deleted that others no longer need."""
+        try:
+            yield
+        except MissingObjectError as error:
+            now = self._log.view()
+            if now is None or now.number != self._view.number:
+                raise self._log.superseded(self._plan.epoch, self._plan.instance) from error
+            raise
 
     def _durable(self, name: str, describe: str) -> LoggedTask:
         head = self._view.state.heads.get(name)

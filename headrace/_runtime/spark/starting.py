@@ -84,7 +84,12 @@ def start(graph: Graph, config: StreamsConfig, run: str, parallelism: Parallelis
     home, log = home_of(config), log_of(config)
     for _ in range(_ATTEMPTS):
         before = committed_view(config, log)
-        plan = _checked(graph, config, run, home, before)
+        try:
+            plan = _checked(graph, config, run, home, before)
+        except StateError:
+            if _number(log.view()) != _number(before):
+                continue  # another start is running: what was read is not of one time
+            raise
         partitions, fuses = parallelism(max(stage.tasks for stage in plan.stages), before)
         plan = replace(plan, spark_partitions=partitions, fuses=fuses)
         try:
@@ -94,6 +99,10 @@ def start(graph: Graph, config: StreamsConfig, run: str, parallelism: Parallelis
         return _prepared(plan, log, view)
     message = f"Application {config.application_id!r} is started again and again by others; this one gives up."
     raise StateError(message)
+
+
+def _number(view: View | None) -> int:
+    return 0 if view is None else view.number
 
 
 def _checked(graph: Graph, config: StreamsConfig, run: str, home: TopicHome, before: View | None) -> Plan:

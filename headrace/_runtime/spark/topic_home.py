@@ -4,18 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
 
 from headrace._core.metrics import Metrics
 from headrace._runtime.spark.frames import Frame
 from headrace._runtime.spark.plan import Plan
-from headrace._state.log.entries import State
+from headrace._state.log.entries import BatchPlan, State
 from headrace._state.log.state_log import View
 from headrace.config import StreamsConfig
 from headrace.topics.kafka_cluster import KafkaCluster, Place
 from headrace.topics.log import Run
+
+
+class SinkTask(NamedTuple):
+    """Who writes a part of a batch: the number of the sink task, and which batch it works on.
+
+    A task of a spread batch knows the `step` of the Spark query, one that runs all of a batch knows the `batch`.
+    """
+
+    number: int
+    batch: int | None = None
+    step: int | None = None
+
+    def works_on(self, plan: BatchPlan | None) -> bool:
+        """Whether a planned batch is its own."""
+        return plan is not None and (plan.step == self.step if self.batch is None else plan.batch == self.batch)
 
 
 class TopicHome(Protocol):
@@ -57,12 +72,11 @@ class TopicHome(Protocol):
         """Returns when there may be records behind these offsets, or after the time."""
 
     def write(
-        self, plan: Plan, outputs: list[Frame], metrics: Metrics, task: int, step: int | None
+        self, plan: Plan, outputs: list[Frame], metrics: Metrics, task: SinkTask
     ) -> tuple[list[Run], dict[str, str]]:
         """On a worker: writes the records that a sink task has of a batch.
 
-        Gives what is still to be published, and the session that has written. `step` is Spark's micro-batch; `None`
-        for one who knows by itself that the planned batch is its own.
+        Gives what is still to be published, and the session that has written.
         """
 
     def output(self, runs: list[Run]) -> Any:

@@ -13,7 +13,7 @@ from headrace._runtime.spark import frames, program
 from headrace._runtime.spark.committing import BatchPart, commit, write_part
 from headrace._runtime.spark.failures import reported
 from headrace._runtime.spark.state_directory import current_view
-from headrace._runtime.spark.topic_home import home_of
+from headrace._runtime.spark.topic_home import SinkTask, home_of
 
 _BATCH_ID = "streaming.sql.batchId"
 
@@ -36,9 +36,9 @@ class TopicsWriter(DataSourceStreamArrowWriter):
             plan, context = program.load(self._packed), TaskContext.get()
             received = [frame for batch in iterator for frame in frames.from_rows(batch)]
             batch_id = context.getLocalProperty(_BATCH_ID) if context else None
-            task = context.partitionId() if context else 0
             step = None if batch_id is None else int(batch_id) + 1
-            return Written(write_part(plan, home_of(plan), received, task, step))
+            task = SinkTask(context.partitionId() if context else 0, step=step)
+            return Written(write_part(plan, home_of(plan), received, task))
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: ARG002, N803
         with reported():

@@ -183,6 +183,8 @@ def decode(data: bytes, describe: str) -> Entry:
         )
         raise StateError(message)
     payload = data[header.end() : -1]
+    if not data.endswith(b"\n"):
+        raise _damaged(describe, "its end is missing")
     if zlib.crc32(payload) != int(header[2], 16):
         raise _damaged(describe, "its checksum is wrong")
     try:

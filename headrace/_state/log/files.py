@@ -15,6 +15,7 @@ from typing import BinaryIO, Protocol
 from headrace.errors import StateError
 
 TEMPORARY = ".new-"
+_ATTEMPTS = 20
 
 
 class NewFile(Protocol):
@@ -58,6 +59,9 @@ class Files(Protocol):
     def make_directory(self, directory: str) -> None:
         """Creates a directory, if it is missing, for good."""
 
+    def settle(self, directory: str) -> None:
+        """Makes the names in a directory durable, also those that a process created which then was killed."""
+
 
 class DiskFiles:
     """Files below a directory of a local or shared file system that has hard links."""
@@ -72,7 +76,17 @@ class DiskFiles:
             return _DiskFile(target, self._sync)
 
     def publish(self, path: str, data: bytes) -> bool:
-        target = self.root / path
+        for _ in range(_ATTEMPTS):
+            try:
+                return self._publish(self.root / path, data)
+            except FileNotFoundError:
+                # A start that sweeps may have taken the temporary file for one that was left.
+                if not (self.root / path).parent.is_dir():
+                    raise
+        message = f"Cannot write {str(self.root / path)!r}: it is deleted each time before it is complete."
+        raise StateError(message)
+
+    def _publish(self, target: Path, data: bytes) -> bool:
         temporary = target.with_name(f"{TEMPORARY}{os.getpid()}-{os.urandom(6).hex()}")
         with _explained("write", target):
             try:
@@ -110,10 +124,13 @@ class DiskFiles:
 
     def make_directory(self, directory: str) -> None:
         target = self.root / directory
-        if not target.is_dir():
-            with _explained("create", target):
-                target.mkdir(parents=True, exist_ok=True)
-                self._sync_directory(target.parent)
+        with _explained("create", target):
+            target.mkdir(parents=True, exist_ok=True)
+            self._sync_directory(target.parent)
+
+    def settle(self, directory: str) -> None:
+        with suppress(FileNotFoundError):
+            self._sync_directory(self.root / directory)
 
     def _sync_directory(self, directory: Path) -> None:
         if self._sync:

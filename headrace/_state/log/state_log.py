@@ -75,11 +75,15 @@ class StateLog:
                 self._view = None
                 return None
             try:
-                self._view = self._read(newest)
+                view = self._read(newest)
             except FileNotFoundError as error:
                 missing = error  # trimmed since it was listed
                 continue
-            return self._view
+            if self._view is None or self._view.digest != view.digest:
+                # Whoever wrote it may have been killed before it was on disk: nobody is to act on what may be lost.
+                self.files.settle(LOG)
+            self._view = view
+            return view
         message = (
             f"{self.describe}: {missing.filename!r} is missing from the state log. Restore the state directory from a "
             "copy, or start anew with `headrace reset`."
@@ -146,11 +150,12 @@ class StateLog:
                 self.files.delete(_path(number))
         except FileNotFoundError as error:
             raise self.superseded(entry.epoch, instance) from error  # a reset has removed the log
-        # A number may also be free because the log was trimmed beyond it while this process was stopped.
-        if before is not None and not self._is_there(before):
-            self.files.delete(_path(number))
-            raise self.superseded(entry.epoch, instance)
         digest = zlib.crc32(data)
+        # A number may also be free because the log was trimmed beyond it while this process was stopped.
+        if not (self._is_first(digest) if before is None else self._is_there(before)):
+            if self._content(number) == data:
+                self.files.delete(_path(number))
+            raise self.superseded(entry.epoch, instance)
         if before is None:
             assert entry.base is not None
             self._view = View(number, digest, entry.epoch, entry.base.start, entry.base.state)
@@ -163,6 +168,13 @@ class StateLog:
         if before is None or not self._is_there(before):
             return False
         return decode(data, self._name(number)).before != before.digest
+
+    def _is_first(self, digest: int) -> bool:
+        """Whether an entry with number 1 is the beginning of all that is there."""
+        if all(number <= 1 for number in self._numbers()):
+            return True
+        second = self._content(2)
+        return second is not None and decode(second, self._name(2)).before == digest
 
     def _is_there(self, view: View) -> bool:
         content = self._content(view.number)

@@ -122,7 +122,10 @@ class LoggedTask:
             message = f"{self._describe}: there is no {what} {number}, though the head names it; the state is damaged."
             raise StateError(message)
         location = locations[number]
-        return read_blob(self._files, location, f"{self._describe}, {what} {number} in {location.object!r}")
+        describe = f"{self._describe}, {what} {number} in {location.object!r}"
+        blob = read_blob(self._files, location, describe)
+        unseal(blob, describe)
+        return blob
 
     def _free(self, location: Location) -> None:
         self.written.freed[location.object] = self.written.freed.get(location.object, 0) + location.length
