@@ -8,7 +8,7 @@ from headrace._state.log.entries import BatchPlan, State
 from headrace._state.log.state_log import View
 
 # A batch that one task needs longer for is spread over all Spark partitions; one that is much shorter no longer is.
-_SPREAD_FROM_S = 0.5
+_SPREAD_FROM_S = 0.3
 _FUSE_BELOW_S = 0.1
 # Before anything was measured: what operators in Python usually need.
 _RECORD_US = 10.0
