@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,10 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import headrace as hr
-from bench.harness import Contender, alternate, caught_up, save, table, warm_batches
+from bench.embedded_headrace import KEYS, keyed, topology
+from bench.harness import Contender, alternate, caught_up, save, table, warm, warm_batches
 from headrace import serdes
 
-KEYS = 100_000
 FILES_PER_BATCH = 4
 
 
@@ -31,13 +30,6 @@ def run(spark: Any, directory: Path, *, quick: bool) -> None:
     save("count", {contender.name: contender.rate for contender in contenders})
 
 
-def data(seed: int, records: int, first: int) -> tuple[list[str], list[int]]:
-    rng = random.Random(seed)
-    return [f"key-{rng.randrange(KEYS)}" for _ in range(records)], [
-        max(0, first + i - rng.randrange(500)) for i in range(records)
-    ]
-
-
 class Headrace:
     """The library, from embedded topic to embedded topic."""
 
@@ -45,15 +37,12 @@ class Headrace:
         self._spark, self._directory, self._records, self._batches = spark, directory, records, batches
         self._topics = hr.LocalTopics(directory / "topics")
         self._topics.create("in", partitions=4)
-        builder = hr.StreamsBuilder()
-        counts = builder.stream("in", value_serde=serdes.Long()).group_by_key().count(store="counts")
-        counts.to_stream().to("out")
-        self._topology = builder.build()
+        self._topology = topology("count")
 
     def __call__(self, number: int) -> list[tuple[int, float]]:
         for batch in range(self._batches + 1):
             index = number * (self._batches + 1) + batch
-            keys, times = data(index, self._records, index * self._records)
+            keys, times = keyed(index, self._records, index * self._records)
             rows = [hr.Record(key, at, at) for key, at in zip(keys, times, strict=True)]
             self._topics.produce("in", rows, value_serde=serdes.Long())
         config = hr.StreamsConfig(
@@ -63,7 +52,7 @@ class Headrace:
             local_dir=self._directory / "local",
             max_records_per_batch=self._records,
         )
-        return warm_batches(caught_up(self._topology, config, self._spark), self._records)
+        return warm(caught_up(self._topology, config, self._spark), self._records)
 
 
 class Native:
@@ -125,7 +114,7 @@ def counting_processor() -> Any:
 def write_files(directory: Path, number: int, records: int, batches: int) -> None:
     for batch in range(batches):
         index = number * batches + batch
-        keys, times = data(index, records, index * records)
+        keys, times = keyed(index, records, index * records)
         part = records // FILES_PER_BATCH
         for file in range(FILES_PER_BATCH):
             rows = slice(file * part, (file + 1) * part)

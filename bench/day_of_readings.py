@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import headrace as hr
-from bench.harness import Contender, alternate, save, table, warm_batches
+from bench.harness import Contender, alternate, batch_seconds, save, table, warm
 from headrace import serdes
 
 MINUTES = 24 * 60
@@ -97,13 +97,12 @@ class Day:
             max_records_per_batch=self._records,
             allow_stream_time_key_tracking=self._tracking,
         )
-        app = hr.Streams(self._topology, config, spark=self._spark)._application
-        _, query = app._started(app.clock, available_now=True)
-        query.awaitTermination()
+        app = hr.Streams(self._topology, config, spark=self._spark)
+        app.process_available()
         metrics = app.metrics()
         self.late = metrics.get("load", {}).get("dropped", {}).get("late", 0)
         self.results = metrics["topic out"]["records_out"]
-        return warm_batches(query, self._records)
+        return warm(batch_seconds(config), self._records)
 
 
 def _folded(_: str, watts: int, load: list[int]) -> list[int]:

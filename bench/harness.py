@@ -10,10 +10,15 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
 
 import headrace as hr
+from bench.processes import Family
+from headrace._runtime.spark.starting import log_of
+from headrace._state.log.entries import decode
+from headrace._state.log.state_log import LOG
 
 RESULTS = Path(__file__).with_name("results.json")
 
@@ -66,18 +71,34 @@ def save(case: str, rates: dict[str, float], details: dict[str, Any] | None = No
     RESULTS.write_text(json.dumps(results, indent=2) + "\n")
 
 
-def caught_up(topology: hr.Topology, config: hr.StreamsConfig, spark: Any) -> Any:
-    """Spark's query, after it has processed all there is."""
-    app = hr.Streams(topology, config, spark=spark)._application
-    _, query = app._started(app.clock, available_now=True)
-    query.awaitTermination()
-    return query
+def caught_up(topology: hr.Topology, config: hr.StreamsConfig, spark: Any) -> list[float]:
+    """Processes all there is; the seconds of each batch, of which the first pays for the start, too."""
+    hr.Streams(topology, config, spark=spark).process_available()
+    return batch_seconds(config)
+
+
+def batch_seconds(config: hr.StreamsConfig) -> list[float]:
+    """How long each batch of the last start took, by the state log: from one commit to the next.
+
+    Spark does not know: it may run many batches as one of its own. The log keeps the last 30 at least.
+    """
+    files = log_of(config).files
+    names = sorted(name for name in files.list(LOG) if name.isdigit())
+    entries = [decode(files.read(f"{LOG}/{name}"), f"entry {name}") for name in names]
+    last = [entry for entry in entries if entry.epoch == entries[-1].epoch]
+    times_ms = [noted.time_ms for entry in last if (noted := entry.commit or entry.start) is not None]
+    return [(after - before) / 1000 for before, after in pairwise(times_ms)]
+
+
+def warm(seconds: list[float], records: int) -> list[tuple[int, float]]:
+    """Records and seconds of each batch but the first."""
+    return [(records, one) for one in seconds[1:]]
 
 
 def warm_batches(query: Any, records: int) -> list[tuple[int, float]]:
-    """Records and seconds of each batch of a finished query, without the first, which pays for planning and warm-up."""
+    """The same of a finished query of Spark's own; its first batch pays for planning and warm-up."""
     progress = [p for p in query.recentProgress if p["numInputRows"]]
-    return [(records, p["durationMs"]["triggerExecution"] / 1000) for p in progress[1:]]
+    return warm([p["durationMs"]["triggerExecution"] / 1000 for p in progress], records)
 
 
 class WorkerMemory:
@@ -97,16 +118,19 @@ class WorkerMemory:
         self._watcher.join()
 
     def _watch(self) -> None:
-        while not self._ended.wait(0.05):
-            self.peak_mb = max(self.peak_mb, *map(_private_mb, Path("/proc").glob("[0-9]*/status")), 0.0)
+        family = Family([os.getpid()])
+        while not self._ended.wait(0.1):
+            workers = [pid for pid in family.pids() if pid != os.getpid()]
+            self.peak_mb = max(self.peak_mb, *map(_private_mb, workers), 0.0)
 
 
-def _private_mb(status: Path) -> float:
-    """Private pages only: those of the replica's file are shared with the page cache and given back on demand."""
+def _private_mb(pid: int) -> float:
+    """Private pages only: those of the replica's file are shared with the page cache and given back on demand.
+
+    None for the JVM.
+    """
     try:
-        if "spark.daemon" not in status.with_name("cmdline").read_text():
-            return 0.0
-        lines = status.read_text().splitlines()
+        fields = dict(line.split(":\t", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
     except OSError:
         return 0.0
-    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("RssAnon")), 0.0)
+    return 0.0 if fields["Name"] == "java" else int(fields.get("RssAnon", "0").split()[0]) / 1024

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 import headrace as hr
 from bench.count import FILES_PER_BATCH
-from bench.harness import Contender, alternate, caught_up, save, table, warm_batches
+from bench.harness import Contender, alternate, caught_up, save, table, warm, warm_batches
 from headrace import serdes
 
 KEYS = 100_000
@@ -80,7 +80,7 @@ class _Headrace:
         rows = [hr.Record(*row) for row in zip(*data(seed, records, first), strict=True)]
         self._topics.produce(topic, rows, value_serde=serdes.Long())
 
-    def _caught_up(self, max_records: int) -> Any:
+    def _caught_up(self, max_records: int) -> list[float]:
         config = hr.StreamsConfig(
             application_id="bench-join",
             topics_dir=self._directory / "topics",
@@ -107,7 +107,7 @@ class StreamStream(_Headrace):
             index = number * (self._batches + 1) + batch
             for side, topic in enumerate(("left", "right")):
                 self._produce(topic, 2 * index + side, self._records, index * self._records)
-        return warm_batches(self._caught_up(2 * self._records), 2 * self._records)
+        return warm(self._caught_up(2 * self._records), 2 * self._records)
 
 
 class StreamTable(_Headrace):
@@ -131,7 +131,7 @@ class StreamTable(_Headrace):
             self._produce("left", 100 + index, records, index * records)
             if self._both:
                 self._produce("right", 200 + index, records, index * records)
-        return warm_batches(self._caught_up(self._records), self._records)
+        return warm(self._caught_up(self._records), self._records)
 
 
 class _Native:

@@ -21,6 +21,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -34,13 +35,14 @@ from bench.kafka_contenders import (
     EVERY_UPDATE,
     Commands,
     Job,
-    Running,
     build,
     headrace,
     kafka_streams,
     quix_streams,
 )
 from bench.kafka_input import PARTITIONS, Input, keyed_records, lines, refuse_wrong
+from bench.processes import ROOT, Running
+from bench.versions import checked_out, versions
 from headrace.topics.kafka_cluster import KafkaCluster
 from tests.support.broker import Broker
 
@@ -49,13 +51,22 @@ _LOOK_EVERY_S = 0.05
 _STILL_S = 4.0
 _WITHIN_S = 900.0
 
+# Name, how it is started, which part of the input it gets through, and whether it writes every update.
+_RIVALS: list[tuple[str, Commands, float, bool]] = [
+    ("quix-streams", quix_streams, 0.08, True),
+    ("kafka-streams", kafka_streams(EVERY_UPDATE), 1.0, True),
+    ("kafka-streams-cached", kafka_streams(DEFAULT_CACHE), 1.0, False),
+]
 
-def run_count(directory: Path, *, quick: bool) -> None:
-    _run("kafka-count", "count", keyed_records, 1_000_000 if quick else 2_000_000, directory, quick=quick)
+
+def run_count(directory: Path, *, quick: bool, against: str | None) -> None:
+    records = 1_000_000 if quick else 2_000_000
+    _run("kafka-count", "count", keyed_records, records, directory, quick=quick, against=against)
 
 
-def run_word_count(directory: Path, *, quick: bool) -> None:
-    _run("kafka-word-count", "words", lines, 400_000 if quick else 800_000, directory, quick=quick)
+def run_word_count(directory: Path, *, quick: bool, against: str | None) -> None:
+    records = 400_000 if quick else 800_000
+    _run("kafka-word-count", "words", lines, records, directory, quick=quick, against=against)
 
 
 def _run(
@@ -66,10 +77,17 @@ def _run(
     directory: Path,
     *,
     quick: bool,
+    against: str | None,
 ) -> None:
     build()
     directory.mkdir()
-    with tempfile.TemporaryDirectory(dir=directory) as data:
+    with ExitStack() as stack:
+        data = stack.enter_context(tempfile.TemporaryDirectory(dir=directory))
+        compared = [("headrace", headrace(ROOT), 1.0, True), *_RIVALS]
+        if against is not None:
+            trees = versions(stack.enter_context(checked_out(against, directory)), against)
+            compared = [(name, headrace(tree), 1.0, True) for name, tree in trees.items()]
+            case = f"{case} against {against}"
         broker = Broker(Path(data), command=("java", "-Xmx1g"))
         broker.start()
         try:
@@ -78,12 +96,7 @@ def _run(
             print(f"{case}: {records:,} records, {len(given.counts):,} keys of results, {PARTITIONS} partitions")
             timed = [
                 Timed(name, commands, workload, given, cluster, directory, part, every_update)
-                for name, commands, part, every_update in (
-                    ("headrace", headrace, 1.0, True),
-                    ("quix-streams", quix_streams, 0.08, True),
-                    ("kafka-streams", kafka_streams(EVERY_UPDATE), 1.0, True),
-                    ("kafka-streams-cached", kafka_streams(DEFAULT_CACHE), 1.0, False),
-                )
+                for name, commands, part, every_update in compared
             ]
             contenders = [Contender(one.name, one) for one in timed]
             alternate(contenders, 1 if quick else 2)

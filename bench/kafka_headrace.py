@@ -1,4 +1,7 @@
-"""The contender Headrace: `python -m bench.kafka_headrace workload servers input output application_id directory`."""
+"""The contender Headrace: `python kafka_headrace.py workload servers input output application_id directory`.
+
+Any version of Headrace can run it: it imports nothing else.
+"""
 
 from __future__ import annotations
 

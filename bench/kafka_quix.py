@@ -1,4 +1,7 @@
-"""The contender Quix Streams: `python kafka_quix.py workload servers input output group state_dir`, in its own venv."""
+"""The contender Quix Streams: in its own venv.
+
+`python kafka_quix.py workload servers input output group state_dir [commit_interval [poll_timeout]]`.
+"""
 
 from __future__ import annotations
 
@@ -14,17 +17,27 @@ def counted(_: Any, state: Any) -> int:
     return count
 
 
-def main(workload: str, servers: str, source: str, output: str, group: str, state_dir: str) -> None:
+def main(
+    workload: str,
+    servers: str,
+    source: str,
+    output: str,
+    group: str,
+    state_dir: str,
+    commit_interval: str = "1.0",
+    poll_timeout: str = "1.0",
+) -> None:
     app = Application(
         servers,
         consumer_group=group,
         auto_offset_reset="earliest",
         processing_guarantee="exactly-once",
-        commit_interval=1.0,
+        commit_interval=float(commit_interval),
+        consumer_poll_timeout=float(poll_timeout),
         state_dir=state_dir,
         loglevel="WARNING",
     )
-    if workload == "count":
+    if workload in ("count", "one"):
         stream = app.dataframe(app.topic(source, key_deserializer="bytes", value_deserializer="bytes"))
         keys = "bytes"
     else:
@@ -32,7 +45,8 @@ def main(workload: str, servers: str, source: str, output: str, group: str, stat
         text: Any = dict.fromkeys(
             ("value_deserializer", "key_deserializer", "value_serializer", "key_serializer"), "str"
         )
-        stream = lines.apply(str.split, expand=True).group_by(lambda word: word, name="word", **text)
+        words = lines.apply(str.split, expand=True) if workload == "words" else lines
+        stream = words.group_by(lambda word: word, name="word", **text)
         keys = "str"
     stream.apply(counted, stateful=True).to_topic(app.topic(output, key_serializer=keys, value_serializer="int"))
     app.run()

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 import headrace as hr
 from bench.count import FILES_PER_BATCH
-from bench.harness import Contender, alternate, caught_up, save, table, warm_batches
+from bench.harness import Contender, alternate, caught_up, save, table, warm, warm_batches
 from headrace import serdes
 
 ROWS = 100_000
@@ -83,7 +83,7 @@ class Headrace:
             local_dir=self._directory / "local",
             max_records_per_batch=self._records,
         )
-        return warm_batches(caught_up(self._topology, config, self._spark), self._records)
+        return warm(caught_up(self._topology, config, self._spark), self._records)
 
 
 class Row:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import headrace as hr
-from bench.harness import Contender, WorkerMemory, alternate, caught_up, save, table, warm_batches
+from bench.harness import Contender, WorkerMemory, alternate, caught_up, save, table, warm
 from headrace import serdes
 
 TOUCHED = 100_000
@@ -85,9 +85,9 @@ class Keys:
             for _ in range(self._batches + 1):
                 self._at_ms += MINUTE_MS
                 self._produce(self._rng.randrange(self._keys) for _ in range(TOUCHED))
-            query = self._run(TOUCHED)
+            seconds = self._run(TOUCHED)
         self.memory_mb = max(self.memory_mb, memory.peak_mb)
-        return warm_batches(query, TOUCHED)
+        return warm(seconds, TOUCHED)
 
     def _process(self, numbers: Iterable[int], limit: int) -> None:
         self._produce(numbers)
@@ -97,7 +97,7 @@ class Keys:
         records = (hr.Record(f"key-{number:016}", 1, self._at_ms) for number in numbers)
         self._topics.produce("in", records, value_serde=serdes.Long())
 
-    def _run(self, limit: int) -> Any:
+    def _run(self, limit: int) -> list[float]:
         config = hr.StreamsConfig(
             application_id="bench-keys",
             topics_dir=self._directory / "topics",

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -16,12 +15,9 @@ import pyarrow.parquet as pq
 
 import headrace as hr
 from bench.count import FILES_PER_BATCH
-from bench.harness import Contender, alternate, caught_up, save, table, warm_batches
+from bench.embedded_headrace import GRACE_MS, KEYS, WINDOW_MS, keyed_in_minutes
+from bench.harness import Contender, alternate, caught_up, save, table, warm, warm_batches
 from headrace import serdes
-
-KEYS = 100_000
-RECORDS_PER_SECOND = 20_000  # in event time: a batch of 200,000 spans ten seconds
-WINDOW_MS, DISORDER_MS, GRACE_MS = 60_000, 10_000, 30_000
 
 
 def run_updates(spark: Any, directory: Path, *, quick: bool) -> None:
@@ -46,15 +42,6 @@ def _run(spark: Any, directory: Path, case: str, *, quick: bool, final: bool) ->
     save(case, {contender.name: contender.rate for contender in contenders})
 
 
-def data(seed: int, records: int, first: int) -> tuple[list[str], list[int]]:
-    rng = random.Random(seed)
-    times = [(first + i) * 1000 // RECORDS_PER_SECOND for i in range(records)]
-    return (
-        [f"key-{rng.randrange(KEYS)}" for _ in range(records)],
-        [max(0, time_ms - rng.randrange(DISORDER_MS)) for time_ms in times],
-    )
-
-
 class Headrace:
     """The library, from embedded topic to embedded topic."""
 
@@ -73,7 +60,7 @@ class Headrace:
     def __call__(self, number: int) -> list[tuple[int, float]]:
         for batch in range(self._batches + 1):
             index = number * (self._batches + 1) + batch
-            keys, times = data(index, self._records, index * self._records)
+            keys, times = keyed_in_minutes(index, self._records, index * self._records)
             rows = [hr.Record(key, at, at) for key, at in zip(keys, times, strict=True)]
             self._topics.produce("in", rows, value_serde=serdes.Long())
         config = hr.StreamsConfig(
@@ -83,7 +70,7 @@ class Headrace:
             local_dir=self._directory / "local",
             max_records_per_batch=self._records,
         )
-        return warm_batches(caught_up(self._topology, config, self._spark), self._records)
+        return warm(caught_up(self._topology, config, self._spark), self._records)
 
 
 class Native:
@@ -99,7 +86,7 @@ class Native:
     def __call__(self, number: int) -> list[tuple[int, float]]:
         for batch in range(self._batches + 1):
             index = number * (self._batches + 1) + batch
-            keys, times = data(index, self._records, index * self._records)
+            keys, times = keyed_in_minutes(index, self._records, index * self._records)
             part = self._records // FILES_PER_BATCH
             for file in range(FILES_PER_BATCH):
                 rows = slice(file * part, (file + 1) * part)

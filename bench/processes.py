@@ -1,0 +1,114 @@
+"""Programs that run until the end of a block, and the processor time that they and all that they start use."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple, Self
+
+ROOT = Path(__file__).resolve().parents[1]
+_LOOK_EVERY_S = 0.25
+_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+
+
+class Running:
+    """Programs that run until the end of a block, with all that they start."""
+
+    def __init__(self, commands: Sequence[Sequence[str]], directory: Path) -> None:
+        directory.mkdir(parents=True)
+        self._log = directory / "log"
+        with self._log.open("wb") as out:
+            self._processes = [subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=out) for command in commands]
+        self._family = Family(process.pid for process in self._processes)
+        self._ended = threading.Event()
+        self._watcher = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._watcher.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._ended.set()
+        self._watcher.join()
+        for pid in self._family.pids():
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        for process in self._processes:
+            process.wait()
+
+    def check(self) -> None:
+        """Raises an error if one has ended."""
+        for process in self._processes:
+            if process.poll() is not None:
+                message = f"{process.args!r} ended: {self._log.read_text()[-4000:]}"
+                raise RuntimeError(message)
+
+    def cpu_s(self) -> float:
+        """The processor time that they have used, with that of all they have started."""
+        return self._family.cpu_s()
+
+    def _watch(self) -> None:
+        while not self._ended.wait(_LOOK_EVERY_S):
+            self._family.cpu_s()
+
+
+class Process(NamedTuple):
+    """A process, its own processor time, and that of children which it has waited for."""
+
+    name: tuple[int, int]
+    parent: int
+    own_s: float
+    waited_s: float
+
+
+class Family:
+    """Processes and their descendants.
+
+    A process that waits for a child takes over its time. Some do not, such as Spark's Python daemons: what was last
+    seen of their children is kept here.
+    """
+
+    def __init__(self, roots: Iterable[int]) -> None:
+        self._roots = set(roots)
+        self._members: dict[tuple[int, int], Process] = {}
+        self._lost_s = 0.0
+        self._mutex = threading.Lock()
+
+    def pids(self) -> list[int]:
+        with self._mutex:
+            self._look()
+            return [pid for pid, _ in self._members]
+
+    def cpu_s(self) -> float:
+        with self._mutex:
+            self._look()
+            return self._lost_s + sum(one.own_s + one.waited_s for one in self._members.values())
+
+    def _look(self) -> None:
+        running = [one for one in map(_process, Path("/proc").glob("[0-9]*/stat")) if one is not None]
+        found = {one.name: one for one in running if one.name in self._members or one.name[0] in self._roots}
+        parents = list(found.values())
+        for parent in parents:
+            children = [one for one in running if one.parent == parent.name[0] and one.name not in found]
+            found |= {one.name: one for one in children}
+            parents += children
+        before, self._members = self._members, found
+        ended_s = sum(one.own_s + one.waited_s for name, one in before.items() if name not in found)
+        taken_over_s = sum(one.waited_s - before[name].waited_s for name, one in found.items() if name in before)
+        self._lost_s += max(0.0, ended_s - taken_over_s)
+
+
+def _process(stat: Path) -> Process | None:
+    try:
+        fields = stat.read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+    user, system, waited_user, waited_system = (int(ticks) / _TICKS_PER_S for ticks in fields[11:15])
+    # Numbers of processes come again, not with the same time of birth.
+    name = int(stat.parent.name), int(fields[19])
+    return Process(name, int(fields[1]), user + system, waited_user + waited_system)

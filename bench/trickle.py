@@ -1,0 +1,203 @@
+"""One record at a time: how long until its result is visible, and what that costs, also while nothing comes.
+
+A record has a word for key and value, of twenty in turns, and one result, whose key is the word or its group. Results
+of a word come in its order, so the third one belongs to the third record of the word.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, Self
+
+from bench.processes import Running
+
+# The same in every program that takes part: count by key; rekey, count; rekey, count, count the rows of each group.
+SHAPES = {"one": "one sub-topology", "two": "two sub-topologies", "three": "three sub-topologies"}
+WORDS = 20
+_EVERY_S, _JITTER_S = 0.5, 0.05
+_SETTLE_S = 2.0
+_WITHIN_S = 120.0
+_CHECK_EVERY_S = 0.5
+
+
+class Dose(NamedTuple):
+    """Records that are timed in a round, records before them, seconds without any, and rounds."""
+
+    records: int
+    warm: int
+    idle_s: float
+    rounds: int
+
+
+QUICK, FULL = Dose(30, 20, 10.0, 1), Dose(100, 40, 20.0, 2)
+
+
+class Seen(NamedTuple):
+    """A result: when it was visible, its key, and its count."""
+
+    at_s: float
+    key: str
+    count: int
+
+
+class Port(Protocol):
+    """Topics to write to and to read from."""
+
+    def send(self, word: str) -> None: ...
+
+    def results(self) -> Iterable[Seen]:
+        """What has become visible since the last call; waits a moment if there is nothing."""
+        ...
+
+
+@dataclass
+class Measured:
+    """One round of a contender."""
+
+    first_s: float
+    latencies_s: list[float]
+    cores_trickling: float
+    cores_idle: float
+
+
+def measure(shape: str, port: Port, commands: Sequence[Sequence[str]], directory: Path, dose: Dose) -> Measured:
+    """Starts programs on a topic that has one record, sends more, and watches."""
+    with Trickle(port, counts_rows=shape == "three") as trickle:
+        trickle.send()
+        launched_s = time.perf_counter()
+        with Running(commands, directory) as running:
+            trickle.await_all(running.check)
+            first_s = trickle.latencies_s(0)[0] + trickle.sent_s[0] - launched_s
+            for _ in range(dose.warm):
+                trickle.send()
+                trickle.await_all(running.check)
+            timed = len(trickle.sent_s)
+            trickling = Cores(running)
+            trickle.send_in_time(dose.records)
+            trickle.await_all(running.check)
+            cores_trickling = trickling.used()
+            trickle.ended.wait(_SETTLE_S)
+            idle = Cores(running)
+            trickle.ended.wait(dose.idle_s)
+            running.check()
+            return Measured(first_s, trickle.latencies_s(timed), cores_trickling, idle.used())
+
+
+class Cores:
+    """Processor seconds for each second that has passed since this was made."""
+
+    def __init__(self, running: Running) -> None:
+        self._running = running
+        self._began_s, self._cpu_s = time.perf_counter(), running.cpu_s()
+
+    def used(self) -> float:
+        return (self._running.cpu_s() - self._cpu_s) / (time.perf_counter() - self._began_s)
+
+
+class Trickle:
+    """Sends records, and takes in results in a thread of its own."""
+
+    def __init__(self, port: Port, *, counts_rows: bool) -> None:
+        self._port = port
+        self._counts_rows = counts_rows
+        self._rng = random.Random(7)
+        self.sent_s: list[float] = []
+        self._seen: defaultdict[int, list[float]] = defaultdict(list)
+        self._results = 0
+        self._problem: BaseException | None = None
+        self._changed = threading.Condition()
+        self.ended = threading.Event()
+        self._receiver = threading.Thread(target=self._receive, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._receiver.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.ended.set()
+        self._receiver.join()
+
+    def send(self) -> None:
+        word = f"word-{len(self.sent_s) % WORDS:02}"
+        self.sent_s.append(time.perf_counter())
+        self._port.send(word)
+
+    def send_in_time(self, records: int) -> None:
+        """Sends so many, one every half second or a little later, whether results have come or not."""
+        began_s = time.perf_counter()
+        for number in range(records):
+            due_s = began_s + number * _EVERY_S + self._rng.uniform(0, _JITTER_S)
+            self.ended.wait(max(0.0, due_s - time.perf_counter()))
+            self.send()
+
+    def await_all(self, check: Callable[[], None]) -> None:
+        """Until all that was sent has its result; `check` raises an error when there will be none."""
+        until_s = time.monotonic() + _WITHIN_S
+        with self._changed:
+            while self._results < len(self.sent_s) and self._problem is None:
+                if not self._changed.wait(_CHECK_EVERY_S):
+                    check()
+                if time.monotonic() > until_s:
+                    message = f"{self._results} results of {len(self.sent_s)} records after {_WITHIN_S:.0f} s"
+                    raise RuntimeError(message)
+        if self._problem is not None:
+            raise self._problem
+
+    def latencies_s(self, first: int) -> list[float]:
+        """From sending to seeing, of all records from a number on."""
+        numbers = range(first, len(self.sent_s))
+        return [self._seen[number % WORDS][number // WORDS] - self.sent_s[number] for number in numbers]
+
+    def _receive(self) -> None:
+        try:
+            while not self.ended.is_set():
+                for seen in self._port.results():
+                    self._take_in(seen)
+        except BaseException as problem:  # told to the one who waits
+            with self._changed:
+                self._problem = problem
+                self._changed.notify_all()
+
+    def _take_in(self, seen: Seen) -> None:
+        with self._changed:
+            times = self._seen[int(seen.key.rpartition("-")[2])]
+            times.append(seen.at_s)
+            self._results += 1
+            right = 1 if self._counts_rows else len(times)
+            if seen.count != right or self._results > len(self.sent_s):
+                message = f"{seen.key} has a count of {seen.count}, its result {len(times)} should have {right}"
+                raise RuntimeError(message)
+            self._changed.notify_all()
+
+
+def summary(rounds: Sequence[Measured]) -> dict[str, Any]:
+    latencies_ms = [latency_s * 1000 for one in rounds for latency_s in one.latencies_s]
+    percentiles = statistics.quantiles(latencies_ms, n=100, method="inclusive")
+    return {
+        **{f"p{percent}_ms": round(percentiles[percent - 1]) for percent in (50, 90, 99)},
+        "first_result_s": round(statistics.median(one.first_s for one in rounds), 1),
+        "cores_trickling": round(statistics.mean(one.cores_trickling for one in rounds), 3),
+        "cores_idle": round(statistics.mean(one.cores_idle for one in rounds), 3),
+    }
+
+
+def show(title: str, found: dict[str, dict[str, Any] | str]) -> None:
+    """Prints the figures of all contenders, or why there are none."""
+    print(f"\n{title}")
+    print(f"  {'contender':24} {'p50 / p90 / p99 ms':>22} {'first result':>13} {'cores':>7} {'idle':>7}")
+    for name, figures in found.items():
+        if isinstance(figures, str):
+            print(f"  {name:24} {figures}")
+            continue
+        percentiles = " / ".join(f"{figures[f'p{percent}_ms']:,}" for percent in (50, 90, 99))
+        first = f"{figures['first_result_s']:.1f} s"
+        cores = f"{figures['cores_trickling']:7.3f} {figures['cores_idle']:7.3f}"
+        print(f"  {name:24} {percentiles:>22} {first:>13} {cores}")
+    print(flush=True)

@@ -1,0 +1,48 @@
+"""Headrace for `latency`: `python trickle_headrace.py shape place input output application_id directory`.
+
+`place` is a directory of embedded topics, or the servers of Kafka. Settings are the default ones but for where files
+lie. Any version of Headrace can run it: it imports nothing else.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import headrace as hr
+from headrace import serdes
+
+
+def topology(shape: str, source: str, output: str) -> hr.Topology:
+    builder = hr.StreamsBuilder()
+    text, number = serdes.String(), serdes.Long()
+    stream = builder.stream(source, value_serde=text)
+    if shape == "one":
+        counts = stream.group_by_key().count(store="counts")
+    else:
+        counts = stream.group_by(lambda _, word: word, value_serde=text).count(store="counts")
+    if shape == "three":
+        groups = counts.group_by(
+            lambda word, count: (word.replace("word", "group"), count), key_serde=text, value_serde=number
+        )
+        counts = groups.count(store="rows")
+    counts.to_stream().to(output)
+    return builder.build()
+
+
+def main(shape: str, place: str, source: str, output: str, application_id: str, directory: str) -> None:
+    topics: dict[str, Any] = {"topics_dir": place} if Path(place).is_dir() else {"bootstrap_servers": place}
+    config = hr.StreamsConfig(
+        application_id=application_id,
+        state_dir=Path(directory) / "state",
+        local_dir=Path(directory) / "local",
+        **topics,
+    )
+    app = hr.Streams(topology(shape, source, output), config)
+    app.start()
+    app.await_termination()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
