@@ -58,13 +58,16 @@ class Tail:
         """Takes in what arrives within a time; returns with the first of it. False: there is too much to hold."""
         until_s = time.monotonic() + within_s
         while True:
-            arrived = self._consumer.consume(_AT_A_TIME, max(0.0, until_s - time.monotonic()))
+            # Asked for several, the client waits for as many; asked for one, it answers with the first.
+            arrived = self._consumer.consume(1, max(0.0, until_s - time.monotonic()))
+            if arrived:
+                arrived += self._consumer.consume(_AT_A_TIME, 0.0)
             for message in arrived:
                 if self._take(message):
                     until_s = 0.0
             if sum(map(len, self._held.values())) > _MOST:
                 return False
-            if not arrived or (len(arrived) < _AT_A_TIME and until_s == 0.0):
+            if not arrived or (until_s == 0.0 and len(arrived) <= _AT_A_TIME):
                 return True
 
     def ends(self, places: Sequence[Place]) -> list[int]:
