@@ -55,11 +55,11 @@ class Streams:
         Raises:
             StreamsError: when it fails; nothing of the failed micro-batch remains, and a later call goes on there.
         """
-        self._application.process_available()
+        self._on_spark().process_available()
 
     def start(self) -> None:
         """Begins to process records as they arrive, and returns."""
-        self._application.start()
+        self._on_spark().start()
 
     def await_termination(self, timeout: timedelta | None = None) -> bool:
         """Waits until the application stops or fails, or the time is over; says whether it ended.
@@ -103,6 +103,14 @@ class Streams:
     def metrics(self) -> dict[str, dict[str, Any]]:
         """Counters by operator over the life of the application; dropped records under `dropped`, by reason."""
         return self._application.metrics()
+
+    def _on_spark(self) -> Application:
+        """The application, about to use Spark: a JVM of its own starts while the rest is imported."""
+        if self._spark is None and self._running is None:
+            from headrace._runtime.spark.session import begin_launch
+
+            begin_launch(self._config)
+        return self._application
 
     @property
     def _application(self) -> Application:

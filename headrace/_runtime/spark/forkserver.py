@@ -175,7 +175,6 @@ def run(asked: dict[str, object]) -> None:
 
 
 def main(address: str) -> None:
-    parent = os.getppid()
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(address)
         listener.listen(64)
@@ -195,7 +194,7 @@ def main(address: str) -> None:
         # Whoever reads the output of the application to its end is not to wait for this.
         with open(os.devnull, "wb") as nowhere:  # noqa: PTH123
             os.dup2(nowhere.fileno(), 2)
-        class_archive.keep_written(parent)
+        class_archive.write_if_missing()
 
 
 if __name__ == "__main__":

@@ -5,15 +5,19 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from threading import Thread
+from typing import TYPE_CHECKING, Any
 
 from headrace._runtime.spark import class_archive, java, quiet
 from headrace._runtime.spark.forkserver import launcher
-from headrace._state.log.state_log import View
 from headrace.config import StreamsConfig
 from headrace.errors import ConfigError
+
+if TYPE_CHECKING:
+    from headrace._state.log.state_log import View
 
 _STREAMING = "org.apache.spark.sql.execution.streaming"
 
@@ -25,6 +29,9 @@ _QUERY_SETTINGS = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
     # It would merge partitions that seem small: frames are few and large.
     "spark.sql.adaptive.enabled": "false",
+    # Spark handles a few large frames: compiling code for them takes longer than interpreting expressions.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     # The carrier of stages on a cluster, which keeps nothing in it.
     "spark.sql.streaming.stateStore.providerClass": f"{_STREAMING}.state.RocksDBStateStoreProvider",
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
@@ -40,13 +47,14 @@ _SESSION_SETTINGS = {
     "spark.python.unix.domain.socket.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
 }
+# Records are processed in Python. The JVM hands frames about, for which its quick compiler does: the other one, and a
+# collector with threads of its own, take more processor time than they save.
+LOCAL_JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _LOCAL_SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
-    # Records are processed in Python. The JVM hands frames about, for which its quick compiler does: the other one, and
-    # a collector with threads of its own, take more processor time than they save.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.driver.extraJavaOptions": LOCAL_JAVA_OPTIONS,
 }
 
 
@@ -61,14 +69,37 @@ def own_session(config: StreamsConfig) -> Any:
     remote = config.spark.get("spark.remote") or os.environ.get("SPARK_REMOTE")
     if remote:
         return SparkSession.builder.remote(remote).getOrCreate()
-    require_java()
-    settings = {**_SESSION_SETTINGS, **_QUERY_SETTINGS, **config.spark}
     if "PYSPARK_GATEWAY_PORT" in os.environ:
+        require_java()
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        settings = {**settings, **_submitted(), **config.spark}
+        settings = {**_SESSION_SETTINGS, **_QUERY_SETTINGS, **_submitted(), **config.spark}
     else:
-        _launch(settings, config)
+        settings = (_launching.pop() if _launching else _launch_in_background(config)).result()
     return SparkSession.builder.config(map=settings).getOrCreate()
+
+
+_launching: list[Future[dict[str, str]]] = []
+
+
+def begin_launch(config: StreamsConfig) -> None:
+    """Starts Spark's JVM in the background, if `own_session` will need one; it then waits for that JVM."""
+    elsewhere = {"PYSPARK_GATEWAY_PORT", "SPARK_REMOTE"} & os.environ.keys() or "spark.remote" in config.spark
+    if not elsewhere and not _launching:
+        _launching.append(_launch_in_background(config))
+
+
+def _launch_in_background(config: StreamsConfig) -> Future[dict[str, str]]:
+    """Starts the JVM; the result is the settings of the session."""
+    launched: Future[dict[str, str]] = Future()
+
+    def launch() -> None:
+        try:
+            launched.set_result(_launch(config))
+        except BaseException as error:
+            launched.set_exception(error)
+
+    Thread(target=launch, name="headrace-spark-launch", daemon=True).start()
+    return launched
 
 
 def _submitted() -> dict[str, str]:
@@ -79,10 +110,12 @@ def _submitted() -> dict[str, str]:
     return dict(SparkConf().getAll())
 
 
-def _launch(settings: dict[str, str], config: StreamsConfig) -> None:
-    """Starts Spark's JVM, and completes the settings with those that depend on where Spark runs."""
+def _launch(config: StreamsConfig) -> dict[str, str]:
+    """Starts Spark's JVM, and returns the settings of the session."""
     from headrace._runtime.spark.home import lean_spark_home
 
+    require_java()
+    settings = {**_SESSION_SETTINGS, **_QUERY_SETTINGS, **config.spark}
     settings.setdefault("spark.master", "local[*]")
     settings.setdefault("spark.app.name", config.application_id)
     if is_local(settings["spark.master"]):
@@ -97,6 +130,7 @@ def _launch(settings: dict[str, str], config: StreamsConfig) -> None:
             options += class_archive.java_options(home)
         settings["spark.driver.extraJavaOptions"] = " ".join(options).strip()
         quiet.launch(settings)
+    return settings
 
 
 def is_local(master: str) -> bool:
