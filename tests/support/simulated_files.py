@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 from typing import Self
 
 from headrace._state.log import files as product
@@ -184,8 +185,11 @@ class SimulatedDisk:
             raise _error(errno.ENOENT, path)
         return self.descriptor(found, path)
 
+    def opened(self, descriptor: int) -> tuple[_File | _Directory, str]:
+        return self._descriptors[descriptor]
+
     def sync(self, descriptor: int) -> None:
-        node, path = self._descriptors[descriptor]
+        node, path = self.opened(descriptor)
         self.step("sync", path)
         if isinstance(node, _Directory):
             node.sync()
@@ -316,6 +320,7 @@ class _SimulatedOs:
 
     O_RDONLY = os.O_RDONLY
     O_DIRECTORY = os.O_DIRECTORY
+    O_WRONLY, O_CREAT, O_EXCL = os.O_WRONLY, os.O_CREAT, os.O_EXCL
     getpid = staticmethod(os.getpid)
     urandom = staticmethod(os.urandom)
 
@@ -324,14 +329,33 @@ class _SimulatedOs:
         self.fsync = disk.sync
         self.close = disk.close
 
-    def link(self, path: SimulatedPath, new: SimulatedPath) -> None:
-        self._disk.link(str(path), str(new))
+    def link(self, name: str, new: str, *, src_dir_fd: int, dst_dir_fd: int) -> None:
+        self._disk.link(self._path(name, src_dir_fd), self._path(new, dst_dir_fd))
 
-    def listdir(self, path: SimulatedPath) -> list[str]:
-        return self._disk.list(str(path))
+    def unlink(self, name: str, *, dir_fd: int) -> None:
+        self._disk.unlink(self._path(name, dir_fd))
 
-    def open(self, path: SimulatedPath, flags: int) -> int:
-        return self._disk.open(str(path))
+    def listdir(self, descriptor: int) -> list[str]:
+        return self._disk.list(self._disk.opened(descriptor)[1])
+
+    def open(self, path: SimulatedPath | str, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        if dir_fd is None:
+            return self._disk.open(str(path))
+        path = self._path(str(path), dir_fd)
+        return self._disk.descriptor(self._disk.create(path), path)
+
+    def write(self, descriptor: int, data: bytes) -> int:
+        file, path = self._disk.opened(descriptor)
+        assert isinstance(file, _File)
+        self._disk.write(file, path, data)
+        return len(data)
+
+    def fstat(self, descriptor: int) -> SimpleNamespace:
+        """The product asks whether a directory was deleted, which never happens here."""
+        return SimpleNamespace(st_nlink=1)
+
+    def _path(self, name: str, directory: int) -> str:
+        return f"{self._disk.opened(directory)[1]}/{name}"
 
 
 class Process:

@@ -217,15 +217,25 @@ def test_entry_of_a_process_that_was_killed_is_there_or_not(log, make, tmp_path,
     assert committed(make(), view, 1).state.batch == batch + 1
 
 
-def test_entry_that_an_earlier_instance_left_as_it_was_killed_is_not_taken_for_ones_own(log, make, tmp_path):
-    stopped = committed(make(Lost(tmp_path)), log.start(None, START), 2)
-    shutil.rmtree(tmp_path / "log")
+@pytest.mark.parametrize("deletes", [True, False])
+@pytest.mark.parametrize("looks_again", [True, False])
+def test_start_of_before_a_reset_leaves_nothing_in_the_new_log_even_if_it_is_killed(
+    log, make, tmp_path, deletes, looks_again
+):
+    committed(log, log.start(None, START), 2)
+    zombie = make(Lost(tmp_path, fails_before=["delete"]))
+    stopped = zombie.view()
+    (tmp_path / "log").rename(tmp_path / "log.discarded")
+    if deletes:
+        shutil.rmtree(tmp_path / "log.discarded")
     other = make()
-    now = committed(other, other.start(None, Start("app", "another instance", 0, 2)), 2)
-    with pytest.raises(KeyboardInterrupt):
-        committed(make(Lost(tmp_path, fails_before=["delete"])), stopped, 1)
-    assert make().view() == now
-    assert committed(make(), now, 1).state.batch == 2
+    now = committed(other, other.start(None, Start("app", "another instance", 0, 2)), 1)
+    before = numbers(tmp_path)
+    if looks_again:
+        assert zombie.view() == now
+    with pytest.raises(TakenOverError, match="was reset"):
+        committed(zombie, stopped, 1)
+    assert (numbers(tmp_path), make().view()) == (before, now)
 
 
 def test_file_system_that_does_not_know_whether_it_has_published_is_asked_again(log, make, tmp_path):

@@ -41,7 +41,10 @@ class Files(Protocol):
         """
 
     def publish(self, path: str, data: bytes) -> bool:
-        """Creates a file with its whole content in one step; false, and nothing done, if the name is taken."""
+        """Creates a file with its whole content in one step; false, and nothing done, if the name is taken.
+
+        The file appears in the directory that was listed last under this path, which may have been moved since.
+        """
 
     def read(self, path: str, offset: int = 0, length: int | None = None) -> bytes:
         """A file's content, or a part of it, which may be shorter than asked.
@@ -64,11 +67,16 @@ class Files(Protocol):
 
 
 class DiskFiles:
-    """Files below a directory of a local or shared file system that has hard links."""
+    """Files below a directory of a local or shared file system that has hard links.
+
+    A directory stays open after it was listed, and files are published in that one: if it was moved away and replaced
+    meanwhile, what is published by one who has not noticed does not appear in the new one.
+    """
 
     def __init__(self, root: str | Path, *, sync: bool = True) -> None:
         self.root = Path(root)
         self._sync = sync
+        self._held: dict[str, _Directory] = {}
 
     def create(self, path: str) -> NewFile:
         target = self.root / path
@@ -76,34 +84,30 @@ class DiskFiles:
             return _DiskFile(target, self._sync)
 
     def publish(self, path: str, data: bytes) -> bool:
-        for _ in range(_ATTEMPTS):
-            try:
-                return self._publish(self.root / path, data)
-            except FileNotFoundError:
-                # A start that sweeps may have taken the temporary file for one that was left.
-                if not (self.root / path).parent.is_dir():
-                    raise
+        parent, _, name = path.rpartition("/")
+        with _explained("write", self.root / path):
+            directory = self._held.get(parent) or _Directory(self.root / parent)
+            for _ in range(_ATTEMPTS):
+                try:
+                    return self._publish(directory, name, data)
+                except FileNotFoundError:
+                    # A start that sweeps may have taken the temporary file for one that was left.
+                    if directory.is_deleted:
+                        raise
         message = f"Cannot write {str(self.root / path)!r}: it is deleted each time before it is complete."
         raise StateError(message)
 
-    def _publish(self, target: Path, data: bytes) -> bool:
-        temporary = target.with_name(f"{TEMPORARY}{os.getpid()}-{os.urandom(6).hex()}")
-        with _explained("write", target):
-            try:
-                file = _DiskFile(temporary, self._sync, named=False)
-                try:
-                    file.write(data)
-                finally:
-                    file.close()
-                try:
-                    os.link(temporary, target)
-                except FileExistsError:
-                    return False
-                self._sync_directory(target.parent)
-                return True
-            finally:
-                with suppress(FileNotFoundError):
-                    temporary.unlink()
+    def _publish(self, directory: _Directory, name: str, data: bytes) -> bool:
+        temporary = f"{TEMPORARY}{os.getpid()}-{os.urandom(6).hex()}"
+        try:
+            directory.create(temporary, data, sync=self._sync)
+            if not directory.link(temporary, name):
+                return False
+            if self._sync:
+                directory.sync()
+            return True
+        finally:
+            directory.unlink(temporary)
 
     def read(self, path: str, offset: int = 0, length: int | None = None) -> bytes:
         target = self.root / path
@@ -113,10 +117,12 @@ class DiskFiles:
             return file.read() if length is None else file.read(length)
 
     def list(self, directory: str) -> list[str]:
+        self._held.pop(directory, None)
         try:
-            return os.listdir(self.root / directory)  # noqa: PTH208  names, at once
+            self._held[directory] = held = _Directory(self.root / directory)
         except FileNotFoundError:
             return []
+        return held.names()
 
     def delete(self, path: str) -> None:
         with suppress(FileNotFoundError), _explained("delete", self.root / path):
@@ -125,8 +131,12 @@ class DiskFiles:
     def make_directory(self, directory: str) -> None:
         target = self.root / directory
         with _explained("create", target):
+            created = [target]
+            while not created[-1].parent.is_dir():
+                created.append(created[-1].parent)
             target.mkdir(parents=True, exist_ok=True)
-            self._sync_directory(target.parent)
+            for path in reversed(created):
+                self._sync_directory(path.parent)
 
     def settle(self, directory: str) -> None:
         with suppress(FileNotFoundError):
@@ -138,10 +148,9 @@ class DiskFiles:
 
 
 class _DiskFile:
-    def __init__(self, path: Path, sync: bool, *, named: bool = True) -> None:
+    def __init__(self, path: Path, sync: bool) -> None:
         self._path = path
         self._sync = sync
-        self._named = named
         self._file: BinaryIO = path.open("xb")
 
     def write(self, data: bytes) -> None:
@@ -154,7 +163,7 @@ class _DiskFile:
             if self._sync:
                 os.fsync(self._file.fileno())
             self._file.close()
-            if self._sync and self._named:
+            if self._sync:
                 sync_directory(self._path.parent)
 
     def discard(self) -> None:
@@ -165,13 +174,53 @@ class _DiskFile:
                 self._path.unlink()
 
 
+class _Directory:
+    """An open directory: it stays the same one when it is renamed, or deleted and another is created in its place."""
+
+    def __init__(self, path: Path) -> None:
+        self._descriptor = -1
+        self._descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+
+    def __del__(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+
+    @property
+    def is_deleted(self) -> bool:
+        return not os.fstat(self._descriptor).st_nlink
+
+    def names(self) -> list[str]:
+        return os.listdir(self._descriptor)  # noqa: PTH208  names, at once
+
+    def create(self, name: str, data: bytes, *, sync: bool) -> None:
+        descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666, dir_fd=self._descriptor)
+        try:
+            while data:
+                data = data[os.write(descriptor, data) :]
+            if sync:
+                os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def link(self, name: str, new: str) -> bool:
+        """Gives a file a second name; false if that name is taken."""
+        try:
+            os.link(name, new, src_dir_fd=self._descriptor, dst_dir_fd=self._descriptor)
+        except FileExistsError:
+            return False
+        return True
+
+    def unlink(self, name: str) -> None:
+        with suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=self._descriptor)
+
+    def sync(self) -> None:
+        os.fsync(self._descriptor)
+
+
 def sync_directory(path: Path) -> None:
     """Makes the names in a directory survive a power loss, as `fsync` does for a file's content."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    _Directory(path).sync()
 
 
 @contextmanager

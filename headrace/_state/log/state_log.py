@@ -138,16 +138,14 @@ class StateLog:
                 self.files.delete(f"{LOG}/{name}")
 
     def _append(self, before: View | None, entry: Entry, instance: str) -> View:
+        if before is not None and self._has_seen_others_since(before):
+            raise self.superseded(entry.epoch, instance)
         number = 1 if before is None else before.number + 1
         data = encode(entry)
         try:
-            while not self.files.publish(_path(number), data):
-                taken = self._content(number)
-                if taken == data:
-                    break  # it was created, though the answer was lost
-                if taken is not None and not self._is_stray(taken, number, before):
-                    raise self.superseded(entry.epoch, instance)
-                self.files.delete(_path(number))
+            # An equal entry was created by this call, though the answer was lost.
+            if not self.files.publish(_path(number), data) and self._content(number) != data:
+                raise self.superseded(entry.epoch, instance)
         except FileNotFoundError as error:
             raise self.superseded(entry.epoch, instance) from error  # a reset has removed the log
         digest = zlib.crc32(data)
@@ -163,11 +161,11 @@ class StateLog:
             self._view = before.after(number, entry, digest)
         return self._view
 
-    def _is_stray(self, data: bytes, number: int, before: View | None) -> bool:
-        """Whether an entry does not continue the log: a process of earlier times was killed before it took it back."""
-        if before is None or not self._is_there(before):
+    def _has_seen_others_since(self, before: View) -> bool:
+        seen = self._view
+        if seen is None or seen.digest == before.digest:
             return False
-        return decode(data, self._name(number)).before != before.digest
+        return seen.number >= before.number or seen.start.instance != before.start.instance
 
     def _is_first(self, digest: int) -> bool:
         """Whether an entry with number 1 is the beginning of all that is there."""
