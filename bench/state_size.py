@@ -1,4 +1,9 @@
-"""Case `state-size`: what a batch of 10,000 touched keys costs with 10,000 and with 1,000,000 keys in the store."""
+"""Case `state-size`: what a batch of 10,000 touched keys costs with 10,000, 1,000,000 and 10,000,000 keys in the store.
+
+A round has every application process some batches of as many records, each with another key. Then the replica is
+deleted: the state is restored from the state directory alone. Its size there is compared with that of the live entries,
+keys and values as they are stored, before compression.
+"""
 
 from __future__ import annotations
 
@@ -11,36 +16,37 @@ from bench.harness import Contender, WorkerMemory, alternate, caught_up, save, t
 from headrace import serdes
 
 TOUCHED = 10_000
+SIZES = (10_000, 1_000_000, 10_000_000)
+_PRELOADED_AT_ONCE = 1_000_000
+_ENTRY_BYTES = len(f"key-{0:016}") + 16  # a key, a timestamp and a count
 
 
 def run(spark: Any, directory: Path, *, quick: bool) -> None:
-    rounds, batches = (2, 3) if quick else (3, 8)
-    small, large = (Sized(spark, directory / str(keys), keys, batches) for keys in (TOUCHED, 1_000_000))
-    contenders = [Contender("10,000 keys in store", small), Contender("1,000,000 keys in store", large)]
-    print("state-size: batches of 10,000 records")
+    rounds, batches = (2, 5) if quick else (3, 8)
+    sized = [Sized(spark, directory / str(keys), keys, batches) for keys in (SIZES[:2] if quick else SIZES)]
+    contenders = [Contender(f"{one.keys:,} keys in store", one) for one in sized]
+    print(f"state-size: batches of {TOUCHED:,} records")
     alternate(contenders, rounds)
-    table("batches of 10,000 touched keys", contenders)
-    slowdown = contenders[0].rate / contenders[1].rate
-    restore = large.restored_in()
-    print(f"  batch time with 1,000,000 keys is {slowdown:.2f}x, restoring them takes {restore:.1f} s")
-    print(f"  private memory of the largest worker: {small.memory_mb:,.0f} MB and {large.memory_mb:,.0f} MB")
-    save(
-        "state-size",
-        {"headrace-10k-keys": contenders[0].rate, "headrace-1m-keys": contenders[1].rate},
-        {
-            "batch_time_ratio": round(slowdown, 2),
-            "restore_s": round(restore, 1),
-            "worker_mb_10k_keys": round(small.memory_mb),
-            "worker_mb_1m_keys": round(large.memory_mb),
-        },
-    )
+    table(f"batches of {TOUCHED:,} touched keys", contenders)
+    details: dict[str, dict[str, float]] = {}
+    for one, contender in zip(sized, contenders, strict=True):
+        restored_s = one.restored_in()
+        details[f"{one.keys:,} keys"] = figures = {
+            "batch_ms": round(TOUCHED / contender.rate * 1000),
+            "restore_entries_per_s": round(one.keys / restored_s) if restored_s else 0,
+            "disk_to_live": round(one.disk_bytes / (one.keys * _ENTRY_BYTES), 2),
+            "worker_mb": round(one.memory_mb),
+        }
+        print(f"  {contender.name}: {figures}", flush=True)
+    save("state-size", {contender.name: contender.rate for contender in contenders}, details)
 
 
 class Sized:
     """An application whose store holds so many keys before the first round."""
 
     def __init__(self, spark: Any, directory: Path, keys: int, batches: int) -> None:
-        self._spark, self._directory, self._keys, self._batches = spark, directory, keys, batches
+        self._spark, self._directory, self._batches = spark, directory, batches
+        self.keys = keys
         self._rng = random.Random(keys)
         self._topics = hr.LocalTopics(directory / "topics")
         self._topics.create("in", partitions=1)
@@ -49,14 +55,19 @@ class Sized:
         self._topology = builder.build()
         self._at = 0
         self.memory_mb = 0.0
-        self._process(range(keys), 250_000)
+        for first in range(0, keys, _PRELOADED_AT_ONCE):
+            self._process(range(first, min(first + _PRELOADED_AT_ONCE, keys)), 250_000)
 
     def __call__(self, number: int) -> list[tuple[int, float]]:  # noqa: ARG002
-        touched = [self._rng.randrange(self._keys) for _ in range(TOUCHED * (self._batches + 1))]
+        touched = [key for _ in range(self._batches + 1) for key in self._rng.sample(range(self.keys), TOUCHED)]
         with WorkerMemory() as memory:
             seconds = self._process(touched, TOUCHED)
         self.memory_mb = max(self.memory_mb, memory.peak_mb)
         return warm(seconds, TOUCHED)
+
+    @property
+    def disk_bytes(self) -> int:
+        return sum(file.stat().st_size for file in (self._directory / "state" / "state").iterdir())
 
     def restored_in(self) -> float:
         """Seconds from a start to its first commit longer on a machine without a replica than on one that has it."""
