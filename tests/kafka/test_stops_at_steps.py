@@ -56,7 +56,7 @@ def test_kill_at_a_step_loses_and_doubles_nothing(tmp_path, broker, filled, undi
 def test_paused_start_writes_nothing_when_it_goes_on_after_another(
     tmp_path, broker, filled, undisturbed, step, partitions
 ):
-    paused = Stopped(tmp_path, step, 1, broker=broker, partitions=partitions)
+    paused = Stopped(tmp_path, step, int(step != "started"), broker=broker, partitions=partitions)
     pid = paused.wait()
     finish(tmp_path, broker, 3 - partitions)
     said = paused.resume(pid)

@@ -56,7 +56,7 @@ def test_kill_at_a_step_loses_and_doubles_nothing(tmp_path, undisturbed, step, v
 )
 def test_paused_start_writes_nothing_when_it_goes_on_after_another(tmp_path, undisturbed, step):
     topics = fill(tmp_path, lines(1, LINES))
-    paused = Stopped(tmp_path, step, 1, partitions=2)
+    paused = Stopped(tmp_path, step, int(step != "started"), partitions=2)
     pid = paused.wait()
     finish(tmp_path, 1)
     said = paused.resume(pid)
