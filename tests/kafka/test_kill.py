@@ -60,7 +60,7 @@ def test_killed_application_writes_to_kafka_what_an_undisturbed_one_writes(topic
     print(f"seed {seed}")
     topics.create("lines", partitions=4)
     topics.produce(
-        "lines", [r.with_timestamp(r.timestamp_ms + 1) for r in lines(1, 40 * kills + 80)], value_serde=serdes.String()
+        "lines", [r.with_timestamp(r.timestamp_ms + 1) for r in lines(1, 40 * kills + 10)], value_serde=serdes.String()
     )
     rng = random.Random(seed)
     halves = 0
