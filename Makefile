@@ -16,7 +16,7 @@ $(STAMP): pyproject.toml
 	@touch $(STAMP)
 
 java:
-	@$(PYTHON) headrace/_runtime/spark/java.py
+	@$(PYTHON) headrace/_runtime/spark/session/java.py
 
 demo: java setup
 	@$(BIN)/headrace demo

@@ -21,7 +21,7 @@ from bench import (
     versions,
 )
 from headrace import StreamsConfig
-from headrace._runtime.spark.session import own_session, query_settings
+from headrace._runtime.spark.session.session import own_session, query_settings
 
 # In one Spark session that all contenders share.
 CASES = {

@@ -1,13 +1,21 @@
 """Headrace: the Kafka Streams programming model for Python, executed by Apache Spark."""
 
 from headrace import serdes
-from headrace.branched import BranchedKStream
-from headrace.builder import StreamsBuilder
-from headrace.change import Change
-from headrace.cogrouped import CogroupedKStream, SessionWindowedCogroupedKStream, TimeWindowedCogroupedKStream
 from headrace.config import StreamsConfig
-from headrace.emit import EmitStrategy
-from headrace.error_handlers import ErrorHandlerContext
+from headrace.dsl.branches import BranchedKStream
+from headrace.dsl.builder import StreamsBuilder
+from headrace.dsl.cogrouped_stream import (
+    CogroupedKStream,
+    SessionWindowedCogroupedKStream,
+    TimeWindowedCogroupedKStream,
+)
+from headrace.dsl.global_table import GlobalKTable
+from headrace.dsl.grouped_stream import KGroupedStream
+from headrace.dsl.grouped_table import KGroupedTable
+from headrace.dsl.kstream import KStream
+from headrace.dsl.ktable import KTable
+from headrace.dsl.topology import Topology
+from headrace.dsl.windowed_stream import SessionWindowedKStream, TimeWindowedKStream
 from headrace.errors import (
     ConfigError,
     ProcessingError,
@@ -18,13 +26,10 @@ from headrace.errors import (
     TopicError,
     TopologyError,
 )
-from headrace.global_table import GlobalKTable
-from headrace.grouped import KGroupedStream
-from headrace.grouped_table import KGroupedTable
-from headrace.kstream import KStream
-from headrace.ktable import KTable
-from headrace.pending import Pending, PendingTask
-from headrace.processor import (
+from headrace.model.emission import BufferConfig, EmitStrategy, Suppressed
+from headrace.model.error_handlers import ErrorHandlerContext
+from headrace.model.pending import Pending, PendingTask
+from headrace.model.processor import (
     Cancellable,
     FixedKeyProcessor,
     Processor,
@@ -33,22 +38,26 @@ from headrace.processor import (
     RecordMetadata,
     To,
 )
-from headrace.record import Record
-from headrace.state import Stores
-from headrace.streams import Streams
-from headrace.suppressed import BufferConfig, Suppressed
-from headrace.timestamps import (
+from headrace.model.record import Change, Record
+from headrace.model.stores import Stores
+from headrace.model.timestamps import (
     ConsumerRecord,
     fail_on_invalid_timestamp,
     log_and_skip_on_invalid_timestamp,
     use_partition_time_on_invalid_timestamp,
 )
+from headrace.model.windows import (
+    JoinWindows,
+    SessionWindows,
+    SlidingWindows,
+    TimeWindows,
+    UnlimitedWindows,
+    Window,
+    Windowed,
+)
+from headrace.streams import Streams
 from headrace.topics.kafka import KafkaTopics
 from headrace.topics.local import LocalTopics
-from headrace.topology import Topology
-from headrace.windowed import SessionWindowedKStream, TimeWindowedKStream
-from headrace.windowing import JoinWindows, SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
-from headrace.windows import Window, Windowed
 
 __version__ = "0.1.0"
 

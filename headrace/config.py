@@ -8,10 +8,10 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from headrace.error_handlers import ANSWERS, ErrorHandler
 from headrace.errors import ConfigError, known_names, nearest
+from headrace.model.error_handlers import ANSWERS, ErrorHandler
+from headrace.model.timestamps import Extractor, fail_on_invalid_timestamp
 from headrace.serdes import Serde
-from headrace.timestamps import Extractor, fail_on_invalid_timestamp
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _APPLICATION_ID = re.compile(r"[A-Za-z0-9._-]{1,200}")

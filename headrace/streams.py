@@ -7,9 +7,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from headrace.config import StreamsConfig
+from headrace.dsl.topology import Topology
 from headrace.errors import ConfigError, TopologyError
-from headrace.pending import Pending
-from headrace.topology import Topology
+from headrace.model.pending import Pending
 
 if TYPE_CHECKING:
     from headrace._runtime.spark.application import Application
@@ -107,7 +107,7 @@ class Streams:
     def _on_spark(self) -> Application:
         """The application, about to use Spark: a JVM of its own starts while the rest is imported."""
         if self._spark is None and self._running is None:
-            from headrace._runtime.spark.session import begin_launch
+            from headrace._runtime.spark.session.session import begin_launch
 
             begin_launch(self._config)
         return self._application

@@ -20,7 +20,7 @@ settings.load_profile("headrace")
 def spark():
     """One local Spark session for all tests, made as `Streams` makes it."""
     import headrace as hr
-    from headrace._runtime.spark.session import own_session
+    from headrace._runtime.spark.session.session import own_session
 
     session = own_session(hr.StreamsConfig(application_id="tests", spark=FAST_START))
     yield session

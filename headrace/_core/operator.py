@@ -6,11 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from headrace._core.context import TaskContext
-from headrace._core.idle_keys import IdleKeys
+from headrace._core.task.context import TaskContext
+from headrace._core.time.idle_keys import IdleKeys
 from headrace.errors import StateError
-from headrace.pending import PendingTask
-from headrace.record import Record
+from headrace.model.pending import PendingTask
+from headrace.model.record import Record
 
 AnyRecord = Record[Any, Any]
 

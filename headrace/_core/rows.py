@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from headrace._state.session_store import SessionStore
-from headrace._state.suppress_buffer import SuppressBuffer
-from headrace._state.window_store import TimestampedWindowStore
-from headrace.record import Record
-from headrace.windows import Windowed
+from headrace._state.stores.session import SessionStore
+from headrace._state.stores.suppress_buffer import SuppressBuffer
+from headrace._state.stores.window import TimestampedWindowStore
+from headrace.model.record import Record
+from headrace.model.windows import Windowed
 
 Row = tuple[Any, int]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from headrace.errors import TopologyError
-from headrace.processor import FixedKeyProcessor, Processor
+from headrace.model.processor import FixedKeyProcessor, Processor
 
 
 def checked_callable(function: object, operation: str, signature: str) -> None:

@@ -11,8 +11,8 @@ from headrace._graph.nodes import Node, Sink, Source, StreamJoin, Suppress, Wind
 from headrace._graph.stores import KeyValue, Session, Store, SuppressBuffer, TimestampedWindow, Unjoined, Window
 from headrace.config import StreamsConfig
 from headrace.errors import ConfigError
+from headrace.model.windows import TimeWindows
 from headrace.serdes import Long, Serde, SessionWindowed, Windowed
-from headrace.windowing import TimeWindows
 
 _FORGETTING = Window | TimestampedWindow | Session | SuppressBuffer | Unjoined
 

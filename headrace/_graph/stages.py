@@ -13,12 +13,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from headrace._graph.global_tables import replicated
+from headrace._graph.describing.levels import levels
 from headrace._graph.graph import Graph, SubTopology
-from headrace._graph.levels import levels
 from headrace._graph.nodes import HandOver, Node, Sink, Source, TableCopy, TableJoinMerge, TakeOver
-from headrace._graph.rows import worked_out_from
 from headrace._graph.stores import Session, Store, TimestampedKeyValue, TimestampedWindow
+from headrace._graph.tables.global_tables import replicated
+from headrace._graph.tables.rows import worked_out_from
 from headrace.serdes import Serde
 
 _Place = tuple[int, int]  # number of the sub-topology, level

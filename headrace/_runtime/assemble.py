@@ -9,17 +9,17 @@ from typing import Any
 
 from headrace._core import operators as ops
 from headrace._core.columnar.compile import columnar_forms
-from headrace._core.columnar.join_forms import join_forms
+from headrace._core.columnar.joins.forms import join_forms
 from headrace._core.columnar.layout import Kept
-from headrace._core.context import Collector, TaskContext
-from headrace._core.decoding import Decoder
-from headrace._core.error_policy import ErrorPolicy
-from headrace._core.global_tables import GlobalTables
+from headrace._core.errors.policy import ErrorPolicy
 from headrace._core.metrics import Metrics
 from headrace._core.operator import Operator
-from headrace._core.operators.source import Source
-from headrace._core.processors import Processors, Revive
-from headrace._core.task import Task
+from headrace._core.operators.processors.lifecycle import Processors, Revive
+from headrace._core.operators.topics.source import Source
+from headrace._core.task.context import Collector, TaskContext
+from headrace._core.task.decoding import Decoder
+from headrace._core.task.global_tables import GlobalTables
+from headrace._core.task.task import Task
 from headrace._graph import nodes
 from headrace._graph.graph import Graph, SubTopology
 from headrace._graph.stages import stages
@@ -28,9 +28,9 @@ from headrace._runtime.defaults import Defaults
 from headrace._runtime.operators import operator_for
 from headrace._runtime.rows import rows_of
 from headrace._runtime.stores import make_global_rows, make_store
-from headrace._state.api import ByteStore
+from headrace._state.bytes.api import ByteStore
 from headrace.config import StreamsConfig
-from headrace.timestamps import Extractor, fail_on_invalid_timestamp
+from headrace.model.timestamps import Extractor, fail_on_invalid_timestamp
 
 PARTITION_TIMES = "$partition-times"
 TASK = "$task"

@@ -8,15 +8,15 @@ from datetime import timedelta
 from typing import Any
 
 from headrace._core import operators as ops
-from headrace._core.handlers import ErrorHandlers
+from headrace._core.errors.handlers import ErrorHandlers
 from headrace._graph import nodes
 from headrace._graph.graph import Graph
 from headrace._graph.stores import Store
 from headrace._runtime.stores import known_store, make_view
-from headrace._state.api import ByteReader
+from headrace._state.bytes.api import ByteReader
 from headrace.config import StreamsConfig
+from headrace.model.timestamps import Extractor
 from headrace.serdes import Json, Serde, String
-from headrace.timestamps import Extractor
 
 
 @dataclass(frozen=True)

@@ -8,20 +8,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from headrace._core.chunk import Chunk, Columns
 from headrace._core.columnar.batch import Batch
 from headrace._core.metrics import Counts, Metrics, total
-from headrace._core.order import Order
-from headrace._core.task import Task
+from headrace._core.task.chunk import Chunk, Columns
+from headrace._core.task.order import Order
+from headrace._core.task.task import Task
 from headrace._graph.graph import Graph
 from headrace._graph.nodes import Node
 from headrace._runtime.assemble import TaskBlueprint, blueprints
 from headrace._runtime.pending import holding, pending, pending_in_task
-from headrace._state.memory import MemoryStore
-from headrace._state.overlay import OverlayStore
+from headrace._state.bytes.memory import MemoryStore
+from headrace._state.bytes.overlay import OverlayStore
 from headrace.config import StreamsConfig
-from headrace.pending import Pending, PendingTask
-from headrace.record import Headers
+from headrace.model.pending import Pending, PendingTask
+from headrace.model.record import Headers
 
 
 class Message(NamedTuple):

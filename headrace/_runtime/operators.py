@@ -6,14 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace._core import operators as ops
-from headrace._core.idle_keys import IdleSettings
-from headrace._core.join_clock import ClockSettings
 from headrace._core.operator import Operator
+from headrace._core.time.idle_keys import IdleSettings
+from headrace._core.time.join_clock import ClockSettings
 from headrace._graph import nodes
 from headrace._graph.stores import Versioned
 from headrace._runtime.defaults import Defaults
 from headrace.errors import TopologyError
-from headrace.windowing import SessionWindows, SlidingWindows
+from headrace.model.windows import SessionWindows, SlidingWindows
 
 
 def operator_for(node: nodes.Node, defaults: Defaults) -> Operator:

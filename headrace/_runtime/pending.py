@@ -8,9 +8,9 @@ from typing import cast
 from headrace._graph.graph import Graph
 from headrace._graph.nodes import Node, StreamJoin, StreamTableJoin, Suppress, WindowedAggregate
 from headrace._runtime.assemble import TaskBlueprint
-from headrace._state.api import ByteReader, ByteStore
+from headrace._state.bytes.api import ByteReader, ByteStore
 from headrace.errors import StateError, known_names, nearest
-from headrace.pending import Pending, PendingTask
+from headrace.model.pending import Pending, PendingTask
 
 
 def holding(graph: Graph, name: str | None) -> tuple[Node, ...]:

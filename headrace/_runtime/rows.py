@@ -8,8 +8,8 @@ from typing import Any
 from headrace._core import rows
 from headrace._graph import nodes
 from headrace._graph.graph import SubTopology
-from headrace._state.session_store import SessionStore
-from headrace._state.window_store import TimestampedWindowStore
+from headrace._state.stores.session import SessionStore
+from headrace._state.stores.window import TimestampedWindowStore
 
 
 def rows_of(sub: SubTopology, table: str, stores: Mapping[str, Any]) -> Any:

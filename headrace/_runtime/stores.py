@@ -7,24 +7,24 @@ from typing import Any, NamedTuple, cast
 
 from headrace._graph import stores
 from headrace._graph.graph import Graph
-from headrace._state.api import ByteReader, ByteStore
-from headrace._state.clocks import KeyClock, RetentionClock, StoreClock, ToldClock
-from headrace._state.combined import CombinedReader
-from headrace._state.global_rows import GlobalRows
-from headrace._state.readonly import ReadOnlyKeyValueStore, ReadOnlyTimestampedStore
-from headrace._state.readonly_records import ReadOnlyRecordBuffer
-from headrace._state.readonly_session import ReadOnlySessionStore
-from headrace._state.readonly_suppress import ReadOnlySuppressBuffer
-from headrace._state.readonly_unjoined import ReadOnlyUnjoinedStore
-from headrace._state.readonly_versioned import ReadOnlyVersionedStore
-from headrace._state.readonly_window import ReadOnlyWindowStore
-from headrace._state.record_buffer import RecordBuffer
-from headrace._state.session_store import SessionStore
-from headrace._state.stores import KeyValueStore, TimestampedKeyValueStore
-from headrace._state.suppress_buffer import SuppressBuffer
-from headrace._state.unjoined_store import UnjoinedStore
-from headrace._state.versioned_store import VersionedStore
-from headrace._state.window_store import TimestampedWindowStore, WindowStore
+from headrace._state.bytes.api import ByteReader, ByteStore
+from headrace._state.bytes.combined import CombinedReader
+from headrace._state.layouts.clocks import KeyClock, RetentionClock, StoreClock, ToldClock
+from headrace._state.stores.global_rows import GlobalRows
+from headrace._state.stores.key_value import KeyValueStore, TimestampedKeyValueStore
+from headrace._state.stores.record_buffer import RecordBuffer
+from headrace._state.stores.session import SessionStore
+from headrace._state.stores.suppress_buffer import SuppressBuffer
+from headrace._state.stores.unjoined import UnjoinedStore
+from headrace._state.stores.versioned import VersionedStore
+from headrace._state.stores.window import TimestampedWindowStore, WindowStore
+from headrace._state.views.key_value import ReadOnlyKeyValueStore, ReadOnlyTimestampedStore
+from headrace._state.views.records import ReadOnlyRecordBuffer
+from headrace._state.views.session import ReadOnlySessionStore
+from headrace._state.views.suppress import ReadOnlySuppressBuffer
+from headrace._state.views.unjoined import ReadOnlyUnjoinedStore
+from headrace._state.views.versioned import ReadOnlyVersionedStore
+from headrace._state.views.window import ReadOnlyWindowStore
 from headrace.errors import StateError, known_names, nearest
 from headrace.serdes import Serde
 

@@ -12,11 +12,11 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any
 
-from headrace.builder import StreamsBuilder
 from headrace.cli.errors import CommandError
 from headrace.config import StreamsConfig
+from headrace.dsl.builder import StreamsBuilder
+from headrace.dsl.topology import Topology
 from headrace.errors import known_names
-from headrace.topology import Topology
 
 _ABOUT_KAFKA = ("bootstrap_servers", "kafka", "auto_offset_reset")
 _PACKAGE = str(Path(__file__).resolve().parents[1])

@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 import headrace
-from headrace.cli.failing import Commands
-from headrace.cli.topics import KafkaSettings, Servers, topics
-from headrace.cli.values import pairs
+from headrace.cli.commands.topics import KafkaSettings, Servers, topics
+from headrace.cli.demos.failing import Commands
+from headrace.cli.output.values import pairs
 
 
 class Format(StrEnum):
@@ -88,7 +88,7 @@ def demo(
     keep: Annotated[bool, typer.Option("--keep", help="Keep the temporary directory too.")] = False,
 ) -> None:
     """Runs a small application on local Spark and shows what happens, step by step. Takes a minute; needs Java."""
-    from headrace.cli import guide, sensors_tour, tour
+    from headrace.cli.demos import guide, sensors_tour, tour
 
     guide.give(sensors_tour.GUIDE if name is Demo.SENSORS else tour.GUIDE, directory, keep=keep)
 
@@ -120,7 +120,7 @@ def run(
     It goes on where its last run stopped. Options here override the file's config.
     """
     from headrace.cli import loading
-    from headrace.cli import run as running
+    from headrace.cli.commands import run as running
 
     loaded = loading.load(app)
     config = loaded.configured(
@@ -149,7 +149,7 @@ def describe(
 ) -> None:
     """Shows the topology of an application: sources, processors, stores, sinks. Nothing is run."""
     from headrace.cli import loading
-    from headrace.cli.page import html_page
+    from headrace.cli.drawing.page import html_page
 
     loaded = loading.load(app)
     if form is Format.HTML:
@@ -186,7 +186,7 @@ def store(
 ) -> None:
     """Shows what is in a state store, as the last committed batch left it. The application need not run."""
     from headrace.cli import loading
-    from headrace.cli.store import show_pending, show_store
+    from headrace.cli.commands.store import show_pending, show_store
 
     loaded = loading.load(app)
     config = loaded.configured(
@@ -222,7 +222,7 @@ def reset(
     Topics stay as they are, so its next run appends all of its output once more. It must not be running.
     """
     from headrace.cli import loading
-    from headrace.cli import reset as resetting
+    from headrace.cli.commands import reset as resetting
 
     loaded = loading.load(app)
     config = loaded.configured(

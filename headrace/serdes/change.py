@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from headrace.change import Change as RowChange
+from headrace.model.record import Change as RowChange
 from headrace.serdes.wrapping import Wrapping
 
 _ONLY_OLD, _ONLY_NEW, _BOTH = 0, 1, 2

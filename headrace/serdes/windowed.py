@@ -7,10 +7,10 @@ from datetime import timedelta
 from typing import Any
 
 from headrace.errors import SerdeError
+from headrace.model.windows import Window
+from headrace.model.windows import Windowed as WindowedKey
 from headrace.serdes.base import Serde
 from headrace.serdes.wrapping import Wrapping
-from headrace.windows import Window
-from headrace.windows import Windowed as WindowedKey
 
 _TIME = struct.Struct(">q")
 _END_START = struct.Struct(">qq")

@@ -12,15 +12,15 @@ from headrace._graph.configured import configured
 from headrace._graph.nodes import Sink, Source
 from headrace._runtime.defaults import Defaults
 from headrace._runtime.local import LocalRuntime, Message
-from headrace.builder import StreamsBuilder
 from headrace.config import StreamsConfig
+from headrace.dsl.builder import StreamsBuilder
+from headrace.dsl.kstream import KStream
+from headrace.dsl.ktable import KTable
+from headrace.dsl.topology import Topology
 from headrace.errors import StreamsError, TopicError, known_names, nearest
-from headrace.kstream import KStream
-from headrace.ktable import KTable
-from headrace.pending import Pending
-from headrace.record import Headers, Record
+from headrace.model.pending import Pending
+from headrace.model.record import Headers, Record
 from headrace.serdes import Bytes, Serde
-from headrace.topology import Topology
 
 
 class TopologyTestDriver:

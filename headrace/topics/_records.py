@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from headrace._core.partitioning import partitions_for
 from headrace.errors import SerdeError, TopicError
-from headrace.record import Headers, Record
+from headrace.model.record import Headers, Record
 from headrace.serdes import Serde
 from headrace.topics._catalog import check_partition
 from headrace.topics._segments import RECORD_SCHEMA

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from headrace.errors import TopicError
-from headrace.record import Record
+from headrace.model.record import Record
 from headrace.serdes import Json, Serde, String
 from headrace.topics._catalog import check_topic
 from headrace.topics._records import RecordEncoder, decode

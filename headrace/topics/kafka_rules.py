@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headrace.errors import TopicError
-from headrace.record import Headers
+from headrace.model.record import Headers
 from headrace.serdes.base import shortened
 
 NO_LIMIT_MS = (1 << 63) - 1

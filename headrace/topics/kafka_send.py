@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from headrace.errors import TopicError
-from headrace.record import Headers
+from headrace.model.record import Headers
 from headrace.serdes.base import shortened
 from headrace.topics._segments import RECORD_SCHEMA
 from headrace.topics.kafka_client import client

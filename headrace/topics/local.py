@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from headrace.record import Record
+from headrace.model.record import Record
 from headrace.serdes import Json, Serde, String
 from headrace.topics._records import RecordEncoder, decode
 from headrace.topics.log import TopicLog

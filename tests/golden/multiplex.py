@@ -13,8 +13,8 @@ from functools import partial
 import headrace as hr
 from headrace._graph.graph import Graph
 from headrace._graph.nodes import Process, Sink, Source, StreamJoin, TableJoinMerge
-from headrace.processor import RecordMetadata
-from headrace.topology import Topology
+from headrace.dsl.topology import Topology
+from headrace.model.processor import RecordMetadata
 from tests.golden.goldens import as_recorded
 
 

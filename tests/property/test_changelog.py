@@ -16,12 +16,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from headrace._state import changelog
-from headrace._state.changelog import TaskState
-from headrace._state.compaction import CompactionPolicy
-from headrace._state.durable import MemoryDurable
-from headrace._state.head import Head
-from headrace._state.replica import Replica
+from headrace._state.changes import task_state as changelog
+from headrace._state.changes.compaction import CompactionPolicy
+from headrace._state.changes.durable import MemoryDurable
+from headrace._state.changes.head import Head
+from headrace._state.changes.task_state import TaskState
+from headrace._state.replica.replica import Replica
 from tests.support.dose import examples
 
 STORES = ("a", "ab", "b\u00e9")
@@ -179,10 +179,10 @@ def test_base_shrinks_after_most_entries_are_deleted(tmp_path):
 _PROCESS = """
 import random, sys
 from pathlib import Path
-from headrace._state.changelog import TaskState
-from headrace._state.compaction import CompactionPolicy
-from headrace._state.durable import MemoryDurable
-from headrace._state.replica import Replica
+from headrace._state.changes.task_state import TaskState
+from headrace._state.changes.compaction import CompactionPolicy
+from headrace._state.changes.durable import MemoryDurable
+from headrace._state.replica.replica import Replica
 rng, durable, model = random.Random(sys.argv[2]), MemoryDurable(), {}
 policy = CompactionPolicy(min_log_bytes=2000, max_deltas=10, min_step_bytes=2000, max_step_bytes=8000)
 for number in range(60):

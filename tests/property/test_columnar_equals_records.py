@@ -11,17 +11,19 @@ from hypothesis import strategies as st
 
 import headrace as hr
 from headrace import serdes
-from headrace._core.chunk import Chunk
-from headrace._core.columnar import join_rows, kept_records, stream_join
+from headrace._core.columnar.joins import kept_records
+from headrace._core.columnar.joins import rows as join_rows
+from headrace._core.columnar.joins import stream_stream as stream_join
 from headrace._core.metrics import Metrics
-from headrace._core.order import Order
+from headrace._core.task.chunk import Chunk
+from headrace._core.task.order import Order
 from headrace._graph.stores import Window
 from headrace._runtime.assemble import blueprints
-from headrace._runtime.spark import frames
-from headrace._runtime.spark.collector import FrameCollector
-from headrace._runtime.spark.plan import make_plan
-from headrace._state.memory import MemoryStore
-from headrace._state.overlay import OverlayStore
+from headrace._runtime.spark.planning.plan import make_plan
+from headrace._runtime.spark.stages import frames
+from headrace._runtime.spark.stages.collector import FrameCollector
+from headrace._state.bytes.memory import MemoryStore
+from headrace._state.bytes.overlay import OverlayStore
 from tests.support.columnar import KEYS, records, run
 from tests.support.dose import examples
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import headrace as hr
 from headrace import serdes
-from headrace._core.columnar import functions
-from headrace._runtime.spark.collector import FrameCollector
+from headrace._core.columnar.stateless import functions
+from headrace._runtime.spark.stages.collector import FrameCollector
 from tests.support.columnar import KEYS, records, run
 from tests.support.dose import examples
 

@@ -24,30 +24,34 @@ from typing import NamedTuple
 import msgspec
 import pytest
 
-from headrace._runtime.spark import batch_planner, committing, fused, stage, starting, state_directory
-from headrace._runtime.spark.batch_planner import BatchPlanner
-from headrace._runtime.spark.committing import commit, write_part
-from headrace._runtime.spark.embedded_home import EmbeddedHome
-from headrace._runtime.spark.frames import TO_SINK, Frame
-from headrace._runtime.spark.fused import FusedRound
-from headrace._runtime.spark.kafka_home import KafkaHome
-from headrace._runtime.spark.plan import Plan, Stage
-from headrace._runtime.spark.session import parallelism
-from headrace._runtime.spark.stage import TaskRunner, task_name
-from headrace._runtime.spark.state_directory import current_view, state_log
-from headrace._runtime.spark.topic_home import SinkTask
-from headrace._state import changelog, compaction, restore
-from headrace._state.changelog import TaskState
-from headrace._state.compaction import CompactionPolicy
-from headrace._state.delta import Columns, Encoded
-from headrace._state.envelope import seal, unseal
+from headrace._runtime.spark import starting
+from headrace._runtime.spark.planning import batch_planner
+from headrace._runtime.spark.planning.batch_planner import BatchPlanner
+from headrace._runtime.spark.planning.plan import Plan, Stage
+from headrace._runtime.spark.session.session import parallelism
+from headrace._runtime.spark.stages import committing, fused, stage
+from headrace._runtime.spark.stages.committing import commit, write_part
+from headrace._runtime.spark.stages.frames import TO_SINK, Frame
+from headrace._runtime.spark.stages.fused import FusedRound
+from headrace._runtime.spark.stages.stage import TaskRunner, task_name
+from headrace._runtime.spark.state_directory import log as state_directory
+from headrace._runtime.spark.state_directory.log import current_view, state_log
+from headrace._runtime.spark.topics.backend import SinkTask
+from headrace._runtime.spark.topics.embedded import EmbeddedHome
+from headrace._runtime.spark.topics.kafka import KafkaHome
+from headrace._state.bytes.envelope import seal, unseal
+from headrace._state.bytes.memory import MemoryStore
+from headrace._state.changes import compaction, restore
+from headrace._state.changes import task_state as changelog
+from headrace._state.changes.compaction import CompactionPolicy
+from headrace._state.changes.delta import Columns, Encoded
+from headrace._state.changes.task_state import TaskState
 from headrace._state.log import entries, objects, reading
 from headrace._state.log import state_log as state_logs
 from headrace._state.log.reading import CommittedTasks
 from headrace._state.log.state_log import StateLog, TakenOverError
 from headrace._state.log.task import LoggedTask
-from headrace._state.memory import MemoryStore
-from headrace._state.position import ORIGIN
+from headrace._state.replica.position import ORIGIN
 from headrace.errors import StateError, TopicError
 from headrace.topics import kafka_commits
 from headrace.topics.kafka_client import client, lost

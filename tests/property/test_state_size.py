@@ -10,11 +10,11 @@ import pytest
 import headrace as hr
 from headrace import serdes
 from headrace._graph.configured import configured
-from headrace._runtime.spark.batch_planner import BatchPlanner
-from headrace._runtime.spark.fused import FusedRound
+from headrace._runtime.spark.planning.batch_planner import BatchPlanner
+from headrace._runtime.spark.stages.fused import FusedRound
 from headrace._runtime.spark.starting import start
-from headrace._runtime.spark.state_directory import current_view
-from headrace._runtime.spark.topic_home import home_of
+from headrace._runtime.spark.state_directory.log import current_view
+from headrace._runtime.spark.topics.backend import home_of
 from headrace._state.log.objects import OBJECTS
 from headrace._state.log.state_log import LOG
 

@@ -13,7 +13,7 @@ import pytest
 
 import headrace as hr
 from headrace import JoinWindows, PendingTask, Record, StreamsBuilder, TopologyError, serdes
-from headrace._joins.options import Join
+from headrace.dsl.joins.options import Join
 from headrace.testing import TopologyTestDriver
 from tests.support.runtimes import SparkRuntime
 

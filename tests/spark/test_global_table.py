@@ -7,8 +7,8 @@ import pytest
 import headrace as hr
 from headrace import Record, StreamsBuilder
 from headrace._graph.configured import configured
-from headrace._runtime.spark.layout import layout_of, refuse_incompatible
-from headrace._runtime.spark.plan import make_plan
+from headrace._runtime.spark.planning.layout import layout_of, refuse_incompatible
+from headrace._runtime.spark.planning.plan import make_plan
 from tests.spark.waiting import wait_until_caught_up
 from tests.support.runtimes import SparkRuntime
 

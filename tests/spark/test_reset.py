@@ -9,9 +9,9 @@ from typer.testing import CliRunner
 
 import headrace as hr
 from headrace import serdes
+from headrace.cli.commands.run import prepared
 from headrace.cli.loading import load
 from headrace.cli.program import program
-from headrace.cli.run import prepared
 
 pytestmark = pytest.mark.spark
 

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from headrace._runtime.spark.routing import routes, spark_hash
+from headrace._runtime.spark.planning.routing import routes, spark_hash
 
 pytestmark = pytest.mark.spark
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import headrace as hr
-from headrace._runtime.spark import frames
-from headrace._runtime.spark.stage import TaskRunner
+from headrace._runtime.spark.stages import frames
+from headrace._runtime.spark.stages.stage import TaskRunner
 from tests.support.plan_runner import PlanRunner
 from tests.support.runtimes import SparkRuntime
 

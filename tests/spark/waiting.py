@@ -6,7 +6,7 @@ import time
 from datetime import timedelta
 
 from headrace._runtime.spark.starting import committed_view
-from headrace.cli.progress import Meter
+from headrace.cli.output.progress import Meter
 
 _PAUSE = timedelta(milliseconds=20)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from headrace._state.composite import ENTRY, time_at, unescaped
-from headrace._state.memory import MemoryStore
-from headrace._state.overlay import OverlayStore
+from headrace._state.bytes.composite import ENTRY, time_at, unescaped
+from headrace._state.bytes.memory import MemoryStore
+from headrace._state.bytes.overlay import OverlayStore
 
 TRICKY_KEYS = [b"", b"\x00", b"\x00\x00", b"\x00\xff", b"\x01", b"a", b"a\x00", b"a\x00b", b"ab", b"b", b"\xff"]
 

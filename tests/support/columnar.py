@@ -7,16 +7,16 @@ from hypothesis import strategies as st
 
 import headrace as hr
 from headrace import serdes
-from headrace._core.chunk import Chunk
 from headrace._core.metrics import Metrics
-from headrace._core.order import Order
+from headrace._core.task.chunk import Chunk
+from headrace._core.task.order import Order
 from headrace._graph.configured import configured
 from headrace._runtime.assemble import blueprints
-from headrace._runtime.spark import frames
-from headrace._runtime.spark.collector import FrameCollector
-from headrace._runtime.spark.plan import make_plan
-from headrace._state.memory import MemoryStore
-from headrace._state.overlay import OverlayStore
+from headrace._runtime.spark.planning.plan import make_plan
+from headrace._runtime.spark.stages import frames
+from headrace._runtime.spark.stages.collector import FrameCollector
+from headrace._state.bytes.memory import MemoryStore
+from headrace._state.bytes.overlay import OverlayStore
 
 KEYS = {
     "string": (serdes.String(), st.sampled_from(["a", "b", "ü", ""])),

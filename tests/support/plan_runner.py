@@ -13,15 +13,15 @@ from functools import partial
 import headrace as hr
 from headrace._core.metrics import readable
 from headrace._graph.configured import configured
-from headrace._runtime.spark import committing
-from headrace._runtime.spark.batch_planner import BatchPlanner
-from headrace._runtime.spark.frames import Tick
-from headrace._runtime.spark.fused import FusedRound
-from headrace._runtime.spark.ingest import batch_frame, ingest, tick_frames
-from headrace._runtime.spark.stage import TaskRunner
+from headrace._runtime.spark.planning.batch_planner import BatchPlanner
+from headrace._runtime.spark.stages import committing
+from headrace._runtime.spark.stages.frames import Tick
+from headrace._runtime.spark.stages.fused import FusedRound
+from headrace._runtime.spark.stages.ingest import batch_frame, ingest, tick_frames
+from headrace._runtime.spark.stages.stage import TaskRunner
 from headrace._runtime.spark.starting import start
-from headrace._runtime.spark.state_directory import current_view, state_log
-from headrace._runtime.spark.topic_home import SinkTask, home_of
+from headrace._runtime.spark.state_directory.log import current_view, state_log
+from headrace._runtime.spark.topics.backend import SinkTask, home_of
 from headrace._state.log.entries import BatchPlan
 from headrace.topics.log import TopicLog
 

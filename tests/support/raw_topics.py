@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from headrace._runtime.spark import frames
+from headrace._runtime.spark.stages import frames
 from headrace.topics.log import TopicLog
 
 

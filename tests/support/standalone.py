@@ -13,7 +13,7 @@ from pathlib import Path
 import pyspark
 
 import headrace
-from headrace._runtime.spark.home import spark_home
+from headrace._runtime.spark.session.spark_home import spark_home
 from tests.spark.test_kill import descendants
 from tests.support.broker import answers, free_port
 

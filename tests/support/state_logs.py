@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headrace._runtime.spark.state_directory import open_log
+from headrace._runtime.spark.state_directory.log import open_log
 
 
 def committed(state_dir):

@@ -11,8 +11,8 @@ import signal
 from functools import wraps
 from pathlib import Path
 
-from headrace._runtime.spark.embedded_home import EmbeddedHome
-from headrace._runtime.spark.kafka_home import KafkaHome
+from headrace._runtime.spark.topics.embedded import EmbeddedHome
+from headrace._runtime.spark.topics.kafka import KafkaHome
 from headrace._state.log.objects import ObjectWriter
 from headrace._state.log.state_log import StateLog
 

@@ -7,7 +7,7 @@ from itertools import accumulate
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace._runtime.spark.admission import admitted, by_time_index
+from headrace._runtime.spark.planning.admission import admitted, by_time_index
 
 QUEUES = st.lists(st.lists(st.integers(1, 60), max_size=12), min_size=1, max_size=4)
 

@@ -9,9 +9,9 @@ import pytest
 
 import headrace as hr
 from headrace._graph.configured import configured
-from headrace._runtime.spark.batch_planner import BatchPlanner, measured_us, spread
-from headrace._runtime.spark.plan import make_plan
-from headrace._runtime.spark.session import parallelism
+from headrace._runtime.spark.planning.batch_planner import BatchPlanner, measured_us, spread
+from headrace._runtime.spark.planning.plan import make_plan
+from headrace._runtime.spark.session.session import parallelism
 from headrace._state.log.entries import BatchPlan, Start, State
 from headrace._state.log.state_log import View
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from headrace._runtime.spark import class_archive
+from headrace._runtime.spark.session import class_archive
 
 HOME = Path("/spark")
 

@@ -11,11 +11,11 @@ from typer.testing import CliRunner
 
 import headrace as hr
 from headrace import Pending, PendingTask, Window, Windowed
-from headrace._runtime.spark.state_directory import open_log
+from headrace._runtime.spark.state_directory.log import open_log
 from headrace._state.log.entries import BatchPlan, Commit, Start
 from headrace.cli.loading import load
+from headrace.cli.output.progress import Meter, Rate, Snapshot
 from headrace.cli.program import program
-from headrace.cli.progress import Meter, Rate, Snapshot
 from headrace.errors import known_names
 
 APP = """\
@@ -239,7 +239,9 @@ def test_store_says_what_waits_and_what_lets_it_go(monkeypatch):
         PendingTask("1_1", 1, Windowed("rum", Window(5000, 10_000)), 10_000, 10_000, "rum", 6000),
         PendingTask("1_2", 0, stream_time_ms=7000),
     )
-    monkeypatch.setattr("headrace.cli.store.read_pending", lambda *given: [Pending("count-words", "counts", tasks)])
+    monkeypatch.setattr(
+        "headrace.cli.commands.store.read_pending", lambda *given: [Pending("count-words", "counts", tasks)]
+    )
     open_log("headrace-state/app", "app").start(None, Start("app", "instance", 0, 5))
     stdout, stderr, code = headrace("store", app(FINAL), "counts", "--pending")
     sentence, *rows = stdout.splitlines()

@@ -7,8 +7,8 @@ import pytest
 from headrace import Change, Record, Stores, Window, Windowed, serdes
 from headrace._graph.stores import SuppressBuffer, Unjoined
 from headrace._runtime.stores import make_store, make_view
-from headrace._state.memory import MemoryStore
-from headrace.cli.entries import listing
+from headrace._state.bytes.memory import MemoryStore
+from headrace.cli.output.entries import listing
 from headrace.serdes.sides import Sides
 
 SECOND = timedelta(seconds=1)

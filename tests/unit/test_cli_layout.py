@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import headrace as hr
-from headrace.cli.layout import layered, spread
-from headrace.cli.picture import svg
+from headrace.cli.drawing.layout import layered, spread
+from headrace.cli.drawing.picture import svg
 
 
 @st.composite

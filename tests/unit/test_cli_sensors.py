@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from headrace.cli import sensors
-from headrace.cli.sensors_input import DEVICES, MIDNIGHT_MS, MINUTE_MS, MINUTES, of_device, readings
-from headrace.cli.sensors_tour import Climate, Outcome, arrival_rows, arrivals, figures, window_rows
+from headrace.cli.demos import sensors
+from headrace.cli.demos.sensors_input import DEVICES, MIDNIGHT_MS, MINUTE_MS, MINUTES, of_device, readings
+from headrace.cli.demos.sensors_tour import Climate, Outcome, arrival_rows, arrivals, figures, window_rows
 from headrace.config import StreamsConfig
-from headrace.record import Record
+from headrace.model.record import Record
 from headrace.testing import TopologyTestDriver
 
 NOON_MS = MIDNIGHT_MS + 12 * 60 * MINUTE_MS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import headrace as hr
-from headrace._runtime.spark.failures import WorkerError, recovered, reported
+from headrace._runtime.spark.workers.failures import WorkerError, recovered, reported
 from headrace._state.log.objects import MissingObjectError
 from headrace._state.log.state_log import TakenOverError
 

@@ -10,13 +10,14 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable
 import headrace as hr
 from headrace import Record, serdes
 from headrace._graph.configured import configured
-from headrace._runtime.spark import fused, program
-from headrace._runtime.spark.finish import FinishFile
-from headrace._runtime.spark.fused import FusedRound
+from headrace._runtime.spark.stages import fused
+from headrace._runtime.spark.stages.fused import FusedRound
 from headrace._runtime.spark.starting import log_of, start
-from headrace._runtime.spark.state_directory import current_view
-from headrace._runtime.spark.topic_home import home_of
-from headrace._runtime.spark.topics_reader import TopicsReader
+from headrace._runtime.spark.state_directory.finish import FinishFile
+from headrace._runtime.spark.state_directory.log import current_view
+from headrace._runtime.spark.topics.backend import home_of
+from headrace._runtime.spark.topics.reader import TopicsReader
+from headrace._runtime.spark.workers import program
 from headrace._state.log.state_log import TakenOverError
 
 COUNTS = [("a", 1, 10), ("b", 1, 11), ("a", 2, 12)]
@@ -79,7 +80,7 @@ def test_next_start_goes_on_behind_the_last_committed_batch():
 
 
 def test_round_ends_before_a_batch_that_should_be_spread(monkeypatch):
-    monkeypatch.setattr("headrace._runtime.spark.batch_planner._RECORD_US", 1e6)
+    monkeypatch.setattr("headrace._runtime.spark.planning.batch_planner._RECORD_US", 1e6)
     produce("a", "b", "a")
     plan = begin(spark_partitions=2)
     FusedRound(plan, home_of(plan), {"in-0": 3}).run()
@@ -185,7 +186,7 @@ def test_run_that_is_to_finish_has_no_further_micro_batch():
 
 
 def test_backlog_is_cut_into_as_many_slices_as_there_are_spark_partitions(monkeypatch):
-    monkeypatch.setattr("headrace._runtime.spark.batch_planner._RECORD_US", 1e6)
+    monkeypatch.setattr("headrace._runtime.spark.planning.batch_planner._RECORD_US", 1e6)
     topics().create("wide", partitions=3)
     topics().produce("wide", [Record(f"k{n}", 0, n, partition=n % 3) for n in range(9)])
     builder = hr.StreamsBuilder()

@@ -10,8 +10,8 @@ import pytest
 import headrace as hr
 from headrace import StreamsBuilder, serdes
 from headrace._graph.configured import configured
-from headrace._runtime.spark.layout import layout_of, refuse_incompatible, saved_layout, saved_partitions
-from headrace._runtime.spark.plan import make_plan
+from headrace._runtime.spark.planning.layout import layout_of, refuse_incompatible, saved_layout, saved_partitions
+from headrace._runtime.spark.planning.plan import make_plan
 
 CONFIG = hr.StreamsConfig(application_id="app", topics_dir="topics", state_dir="state")
 

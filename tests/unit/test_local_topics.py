@@ -5,7 +5,7 @@ import pytest
 from headrace import serdes
 from headrace._core.partitioning import partition_for
 from headrace.errors import SerdeError, TopicError
-from headrace.record import Record
+from headrace.model.record import Record
 from headrace.topics import local
 from headrace.topics.local import LocalTopics, TopicDescription
 

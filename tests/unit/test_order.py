@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace._core.order import Order, concatenated, sorted_rows
+from headrace._core.task.order import Order, concatenated, sorted_rows
 
 QUEUES = st.lists(st.lists(st.integers(0, 12), max_size=8), min_size=1, max_size=4)
 

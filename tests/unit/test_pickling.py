@@ -10,7 +10,7 @@ import sys
 import pytest
 from pyspark import cloudpickle
 
-from headrace._runtime.spark.modules import send_with_program
+from headrace._runtime.spark.workers.modules import send_with_program
 
 SCRIPT = """
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from datetime import datetime
 import msgspec, pydantic
 from headrace import serdes
-from headrace._runtime.spark import pickling
+from headrace._runtime.spark.workers import pickling
 
 @dataclass
 class Line:

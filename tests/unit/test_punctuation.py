@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace._core.punctuation import NEVER, UNKNOWN, Agenda, Grid, after, at_or_after
-from headrace._state.memory import MemoryStore
-from headrace.processor import PunctuationType
+from headrace._core.time.punctuation import NEVER, UNKNOWN, Agenda, Grid, after, at_or_after
+from headrace._state.bytes.memory import MemoryStore
+from headrace.model.processor import PunctuationType
 
 STREAM, WALL = PunctuationType
 

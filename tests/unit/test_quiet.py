@@ -7,8 +7,8 @@ import queue
 
 import pytest
 
-from headrace._runtime.spark import quiet
-from headrace._runtime.spark.quiet import NoiseFilter
+from headrace._runtime.spark.session import quiet
+from headrace._runtime.spark.session.quiet import NoiseFilter
 
 STARTUP = b"""\
 WARNING: Using incubator modules: jdk.incubator.vector

@@ -16,14 +16,14 @@ import pytest
 
 import headrace as hr
 from headrace._graph.configured import configured
-from headrace._runtime.spark.presence import Presence, nobody_runs
 from headrace._runtime.spark.reset import find
 from headrace._runtime.spark.starting import start
-from headrace._runtime.spark.state_directory import current_view, state_log
+from headrace._runtime.spark.state_directory.log import current_view, state_log
+from headrace._runtime.spark.state_directory.presence import Presence, nobody_runs
 from headrace._state.log.entries import Commit
 from headrace._state.log.objects import ObjectWriter
 from headrace._state.log.state_log import TakenOverError
-from headrace._state.replica import replicas_of
+from headrace._state.replica.replica import replicas_of
 from headrace.cli.loading import load
 from tests.unit.test_cli import app, headrace
 
@@ -172,7 +172,7 @@ def test_running_application_is_refused_until_it_leaves_or_is_killed():
 
     code = f"""
 from pathlib import Path
-from headrace._runtime.spark.presence import Presence
+from headrace._runtime.spark.state_directory.presence import Presence
 Presence(Path({str(STATE)!r})).enter()
 print(flush=True)
 input()

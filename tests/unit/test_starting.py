@@ -11,8 +11,8 @@ import pytest
 import headrace as hr
 from headrace._graph.configured import configured
 from headrace._runtime.spark.starting import committed_view, log_of, start
-from headrace._runtime.spark.state_directory import current_view
-from headrace._runtime.spark.topic_home import home_of
+from headrace._runtime.spark.state_directory.log import current_view
+from headrace._runtime.spark.topics.backend import home_of
 from headrace._state.log.entries import BatchPlan, Commit, Start, State
 from headrace._state.log.state_log import StateLog, TakenOverError
 from headrace.topics.log import TopicLog

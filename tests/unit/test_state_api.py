@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headrace._state.api import after, prefix_end
-from headrace._state.delta import in_order
-from headrace._state.memory import MemoryStore
-from headrace._state.overlay import OverlayStore
-from headrace._state.position import ORIGIN
-from headrace._state.replica import Replica
+from headrace._state.bytes.api import after, prefix_end
+from headrace._state.bytes.memory import MemoryStore
+from headrace._state.bytes.overlay import OverlayStore
+from headrace._state.changes.delta import in_order
+from headrace._state.replica.position import ORIGIN
+from headrace._state.replica.replica import Replica
 from tests.support.dose import examples
 
 LONG = b"L" * 511

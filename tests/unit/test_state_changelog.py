@@ -1,13 +1,13 @@
 import lmdb
 import pytest
 
-from headrace._state import changelog
-from headrace._state.changelog import TaskState
-from headrace._state.compaction import CompactionPolicy
-from headrace._state.delta import encode_columns, in_order
-from headrace._state.durable import MemoryDurable
-from headrace._state.head import Head
-from headrace._state.replica import Replica
+from headrace._state.changes import task_state as changelog
+from headrace._state.changes.compaction import CompactionPolicy
+from headrace._state.changes.delta import encode_columns, in_order
+from headrace._state.changes.durable import MemoryDurable
+from headrace._state.changes.head import Head
+from headrace._state.changes.task_state import TaskState
+from headrace._state.replica.replica import Replica
 from headrace.errors import ProcessingError, StateError
 
 DESCRIBE = "application 'clicks', stage 1, task 3"

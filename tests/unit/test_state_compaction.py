@@ -1,12 +1,12 @@
 import pytest
 
-from headrace._state.compaction import CompactionPolicy, advance, read_from
-from headrace._state.delta import Columns, decode, in_order
-from headrace._state.durable import MemoryDurable
-from headrace._state.head import Head, LogEntry, Region
-from headrace._state.keyspace import END, START, place
-from headrace._state.position import ORIGIN, Position
-from headrace._state.replica import Replica
+from headrace._state.changes.compaction import CompactionPolicy, advance, read_from
+from headrace._state.changes.delta import Columns, decode, in_order
+from headrace._state.changes.durable import MemoryDurable
+from headrace._state.changes.head import Head, LogEntry, Region
+from headrace._state.changes.keyspace import END, START, place
+from headrace._state.replica.position import ORIGIN, Position
+from headrace._state.replica.replica import Replica
 
 SEVEN = Position(7, b"7" * 8)
 

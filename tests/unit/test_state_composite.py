@@ -2,7 +2,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace._state.composite import MAX_TIME, ascending, beyond, descending, escaped, time_at, time_bytes, unescaped
+from headrace._state.bytes.composite import (
+    MAX_TIME,
+    ascending,
+    beyond,
+    descending,
+    escaped,
+    time_at,
+    time_bytes,
+    unescaped,
+)
 from headrace.errors import StateError
 
 KEYS = st.lists(st.sampled_from([b"\x00", b"\x01", b"a", b"\xfe", b"\xff"]), max_size=4).map(b"".join)

@@ -2,8 +2,8 @@ import random
 
 import pytest
 
-from headrace._state.delta import Columns, decode, encode_columns, in_order
-from headrace._state.envelope import seal
+from headrace._state.bytes.envelope import seal
+from headrace._state.changes.delta import Columns, decode, encode_columns, in_order
 from headrace.errors import StateError
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from headrace._state.envelope import seal, unseal
+from headrace._state.bytes.envelope import seal, unseal
 from headrace.errors import StateError
 
 

@@ -4,8 +4,8 @@ import sys
 import lmdb
 import pytest
 
-from headrace._state import environment as environments
-from headrace._state.environment import Environment, acquire, discard, release, replace
+from headrace._state.replica import environment as environments
+from headrace._state.replica.environment import Environment, acquire, discard, release, replace
 
 SIZE = 1 << 22
 

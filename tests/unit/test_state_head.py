@@ -1,9 +1,9 @@
 import pytest
 
-from headrace._state.delta import encode_columns, in_order
-from headrace._state.head import Head, LogEntry, Region, cover
-from headrace._state.keyspace import END
-from headrace._state.position import ORIGIN, Position
+from headrace._state.changes.delta import encode_columns, in_order
+from headrace._state.changes.head import Head, LogEntry, Region, cover
+from headrace._state.changes.keyspace import END
+from headrace._state.replica.position import ORIGIN, Position
 from headrace.errors import StateError
 
 LOG = tuple(LogEntry(version, bytes([version]) * 8, 10 * version) for version in (5, 6, 7))

@@ -1,7 +1,7 @@
 import pytest
 
-from headrace._state.delta import Columns
-from headrace._state.keyspace import END, START, clip, key_bounds, place
+from headrace._state.changes.delta import Columns
+from headrace._state.changes.keyspace import END, START, clip, key_bounds, place
 
 
 def test_places_order_by_store_then_key():

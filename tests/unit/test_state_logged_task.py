@@ -7,16 +7,16 @@ import random
 import msgspec
 import pytest
 
-from headrace._state.changelog import TaskState
-from headrace._state.compaction import CompactionPolicy
-from headrace._state.durable import MemoryDurable
-from headrace._state.envelope import seal
+from headrace._state.bytes.envelope import seal
+from headrace._state.changes.compaction import CompactionPolicy
+from headrace._state.changes.durable import MemoryDurable
+from headrace._state.changes.task_state import TaskState
 from headrace._state.log.entries import Commit, Location, ObjectUse, Start
 from headrace._state.log.files import DiskFiles
 from headrace._state.log.objects import ObjectWriter
 from headrace._state.log.state_log import StateLog
 from headrace._state.log.task import LoggedTask, WrittenState
-from headrace._state.replica import Replica
+from headrace._state.replica.replica import Replica
 from headrace.errors import StateError
 
 DESCRIBE = "application 'app', task 0_0"

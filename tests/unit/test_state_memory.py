@@ -1,4 +1,4 @@
-from headrace._state.memory import MemoryStore
+from headrace._state.bytes.memory import MemoryStore
 
 
 def test_keys_put_again_after_a_delete_appear_once():

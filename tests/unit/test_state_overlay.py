@@ -1,5 +1,5 @@
-from headrace._state.memory import MemoryStore
-from headrace._state.overlay import OverlayStore
+from headrace._state.bytes.memory import MemoryStore
+from headrace._state.bytes.overlay import OverlayStore
 
 
 def test_changes_hold_the_last_write_per_key_and_the_base_stays():

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from headrace._state.changelog import TaskState
-from headrace._state.delta import in_order
+from headrace._state.changes.delta import in_order
+from headrace._state.changes.task_state import TaskState
 from headrace._state.log.files import DiskFiles
 from headrace._state.log.objects import MissingObjectError, delete
 from headrace._state.log.reading import CommittedTasks
 from headrace._state.log.state_log import StateLog
-from headrace._state.position import ORIGIN
-from headrace._state.replica import Replica
+from headrace._state.replica.position import ORIGIN
+from headrace._state.replica.replica import Replica
 from headrace.errors import StateError
 from tests.unit.test_state_logged_task import Batches
 

@@ -1,9 +1,9 @@
 import pytest
 
 from headrace import serdes
-from headrace._state.memory import MemoryStore
-from headrace._state.readonly import ReadOnlyKeyValueStore, ReadOnlyTimestampedStore, ValueAndTimestamp
-from headrace._state.stores import KeyValueStore, TimestampedKeyValueStore
+from headrace._state.bytes.memory import MemoryStore
+from headrace._state.stores.key_value import KeyValueStore, TimestampedKeyValueStore
+from headrace._state.views.key_value import ReadOnlyKeyValueStore, ReadOnlyTimestampedStore, ValueAndTimestamp
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
-from headrace._state.delta import in_order
-from headrace._state.position import ORIGIN
-from headrace._state.replica import Replica
+from headrace._state.changes.delta import in_order
+from headrace._state.replica.position import ORIGIN
+from headrace._state.replica.replica import Replica
 from headrace.errors import StateError
 
 SIZE = 1 << 24
@@ -144,9 +144,9 @@ def test_two_handles_in_one_process_see_the_same(replica):
 _OTHER_PROCESS = """
 import os, signal, sys
 from pathlib import Path
-from headrace._state.delta import in_order
-from headrace._state.position import Position
-from headrace._state.replica import Replica, _write
+from headrace._state.changes.delta import in_order
+from headrace._state.replica.position import Position
+from headrace._state.replica.replica import Replica, _write
 replica = Replica(Path(sys.argv[1]), map_size=1 << 24)
 before, after = (Position.from_bytes(bytes.fromhex(raw)) for raw in sys.argv[3:])
 changes = in_order({"s": {b"other": b"process"}, "new": {b"k": b"v"}})
@@ -188,9 +188,9 @@ def test_process_killed_in_the_middle_of_a_write_leaves_nothing(replica):
 _FORK = """
 import os, sys
 from pathlib import Path
-from headrace._state.delta import in_order
-from headrace._state.position import ORIGIN
-from headrace._state.replica import Replica
+from headrace._state.changes.delta import in_order
+from headrace._state.replica.position import ORIGIN
+from headrace._state.replica.replica import Replica
 def look():
     with replica.snapshot() as snapshot:
         return snapshot.position, snapshot.reader("s").get(b"k")

@@ -3,9 +3,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace import Window, Windowed, serdes
-from headrace._state.clocks import KeyClock, StoreClock
-from headrace._state.memory import MemoryStore
-from headrace._state.session_store import SessionStore
+from headrace._state.bytes.memory import MemoryStore
+from headrace._state.layouts.clocks import KeyClock, StoreClock
+from headrace._state.stores.session import SessionStore
 from headrace.errors import StateError
 from tests.support.bytestores import TRICKY_KEYS, Batches, InMemory, timed_entries_in
 from tests.support.dose import examples

@@ -1,6 +1,6 @@
 import random
 
-from headrace._state.sortedkeys import SortedKeys
+from headrace._state.bytes.sortedkeys import SortedKeys
 
 
 def walk(keys: SortedKeys) -> list[bytes]:

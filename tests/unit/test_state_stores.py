@@ -3,8 +3,8 @@ import logging
 import pytest
 
 from headrace import serdes
-from headrace._state.memory import MemoryStore
-from headrace._state.stores import KeyValueStore, TimestampedKeyValueStore, timestamp_of, with_timestamp
+from headrace._state.bytes.memory import MemoryStore
+from headrace._state.stores.key_value import KeyValueStore, TimestampedKeyValueStore, timestamp_of, with_timestamp
 from headrace.errors import SerdeError, StateError
 
 

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from headrace import Change, Record, Window, Windowed, serdes
 from headrace._graph.stores import SuppressBuffer as Spec
 from headrace._runtime.stores import make_store, make_view
-from headrace._state.memory import MemoryStore
-from headrace._state.suppress_buffer import Buffered, SuppressBuffer, Usage
-from headrace._state.time_queue import TimeQueue
+from headrace._state.bytes.memory import MemoryStore
+from headrace._state.layouts.time_queue import TimeQueue
+from headrace._state.stores.suppress_buffer import Buffered, SuppressBuffer, Usage
 from headrace.errors import StateError
-from headrace.state import WaitingRow
+from headrace.model.stores import WaitingRow
 from tests.support.bytestores import Batches, InMemory, Watched
 
 WINDOWED = serdes.Windowed(serdes.String(), 10)

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from headrace import serdes
 from headrace._graph.stores import Unjoined as Spec
 from headrace._runtime.stores import make_store, make_view
-from headrace._state.memory import MemoryStore
-from headrace._state.unjoined_store import Unjoined, UnjoinedStore, Waits
+from headrace._state.bytes.memory import MemoryStore
+from headrace._state.stores.unjoined import Unjoined, UnjoinedStore, Waits
 from headrace.serdes.sides import LEFT, RIGHT, Sides, SideValue
 from tests.support.bytestores import Batches, InMemory, Watched
 from tests.support.dose import examples

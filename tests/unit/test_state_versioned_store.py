@@ -3,9 +3,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace import serdes
-from headrace._state.composite import EXPIRY, HISTORY, LATEST, descending
-from headrace._state.memory import MemoryStore
-from headrace._state.versioned_store import NEWEST, NOT_PUT, VersionedRecord, VersionedStore
+from headrace._state.bytes.composite import EXPIRY, HISTORY, LATEST, descending
+from headrace._state.bytes.memory import MemoryStore
+from headrace._state.stores.versioned import NEWEST, NOT_PUT, VersionedRecord, VersionedStore
 from headrace.errors import StateError
 from tests.support.bytestores import TRICKY_KEYS, Batches, InMemory, Watched
 from tests.support.dose import examples

@@ -7,7 +7,7 @@ import pytest
 from headrace import Stores, Window, Windowed, serdes
 from headrace._graph.stores import TimestampedWindow
 from headrace._runtime.stores import make_store, make_view
-from headrace._state.memory import MemoryStore
+from headrace._state.bytes.memory import MemoryStore
 from headrace.errors import TopologyError
 
 SERDES = (serdes.String(), serdes.Json())

@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace import Window, Windowed, serdes
-from headrace._state.clocks import KeyClock, StoreClock
-from headrace._state.composite import ENTRY, leading_key
-from headrace._state.memory import MemoryStore
-from headrace._state.window_store import TimestampedWindowStore, WindowStore
+from headrace._state.bytes.composite import ENTRY, leading_key
+from headrace._state.bytes.memory import MemoryStore
+from headrace._state.layouts.clocks import KeyClock, StoreClock
+from headrace._state.stores.window import TimestampedWindowStore, WindowStore
 from headrace.errors import StateError
 from tests.support.bytestores import TRICKY_KEYS, Batches, InMemory, Watched, timed_entries_in
 from tests.support.dose import examples

@@ -7,22 +7,22 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from headrace._core import operators as ops
+from headrace._core.columnar.aggregations.count import CountForm
+from headrace._core.columnar.aggregations.tables import TableGroupByForm
 from headrace._core.columnar.batch import Batch
-from headrace._core.columnar.chains import Chains
-from headrace._core.columnar.count import CountForm
-from headrace._core.columnar.functions import FunctionsForm
+from headrace._core.columnar.joins.stream_table import StreamTableJoinForm
 from headrace._core.columnar.layout import Form, Kept, Layout, Reached, kept_as_they_came
-from headrace._core.columnar.stream_table_join import StreamTableJoinForm
-from headrace._core.columnar.table_group_by import TableGroupByForm
-from headrace._core.columnar.table_store import TableStoreForm
-from headrace._core.columnar.window_close import WindowCloseForm
-from headrace._core.columnar.window_count import WindowCountForm
+from headrace._core.columnar.stateless.chains import Chains
+from headrace._core.columnar.stateless.functions import FunctionsForm
+from headrace._core.columnar.tables.store import TableStoreForm
+from headrace._core.columnar.windows.count import WindowCountForm
+from headrace._core.columnar.windows.suppress import WindowCloseForm
 from headrace._core.operator import Operator
-from headrace._core.operators.aggregation import Aggregation
-from headrace._core.operators.function_operator import FunctionOperator
-from headrace._state.stores import TimestampedKeyValueStore
+from headrace._core.operators.aggregations.streams import Aggregation
+from headrace._core.operators.functions import FunctionOperator
+from headrace._state.stores.key_value import TimestampedKeyValueStore
+from headrace.model.windows import TimeWindows
 from headrace.serdes import Long, Windowed
-from headrace.windowing import TimeWindows
 
 
 class SourceForm(NamedTuple):

@@ -1,4 +1,4 @@
-"""What is known of the batches that reach an operator, and of the task around it."""
+"""What is known of the batches that reach an operator, of the task around it, and of where functions fail in one."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from headrace._core.columnar.batch import Batch
+from headrace.model.windows import TimeWindows
 from headrace.serdes import Json, Serde
-from headrace.windowing import TimeWindows
 
 Form = Callable[[Batch], None]
 
@@ -59,3 +59,26 @@ class Layout(NamedTuple):
 def kept_as_they_came(serde: Serde[Any]) -> bool:
     """Whether values may be stored by the bytes they came in: read again they are as if they had been written anew."""
     return serde.canonical or (type(serde) is Json and serde.repeatable)
+
+
+class Cursor:
+    """The row of the batch that the current record was made of, and the timestamp that it has come to have."""
+
+    __slots__ = ("row", "timestamp_ms")
+
+    def __init__(self) -> None:
+        self.row = 0
+        self.timestamp_ms = 0
+
+
+class UndecodableError(Exception):
+    """Records of a batch cannot be decoded; nothing has been done with any of them."""
+
+
+class RowError(Exception):
+    """A user function raised `cause`, on the record at a position of the task's input."""
+
+    def __init__(self, cause: Exception, position: int) -> None:
+        super().__init__(position)
+        self.cause = cause
+        self.position = position

@@ -1,44 +1,39 @@
 """All operators, one file each: the record path that defines what is right."""
 
-from headrace._core.operators.foreign_key_answer import ForeignKeyAnswer, ForeignKeyChange, ForeignKeyReceive
-from headrace._core.operators.foreign_key_resolve import ForeignKeyResolve
-from headrace._core.operators.foreign_key_subscribe import ForeignKeySubscribe
-from headrace._core.operators.null_key_filter import NullKeyFilter
-from headrace._core.operators.pass_through import PassThrough
-from headrace._core.operators.processor import UserProcessor
-from headrace._core.operators.relay import HandOver, TakeOver
-from headrace._core.operators.session_window_aggregate import SessionWindowAggregate
-from headrace._core.operators.sink import Sink
-from headrace._core.operators.sliding_window_aggregate import SlidingWindowAggregate
-from headrace._core.operators.source import Source, TimestampGuard
-from headrace._core.operators.stream_action import StreamForEach, StreamPeek, StreamPrint
-from headrace._core.operators.stream_aggregate import StreamAggregate
-from headrace._core.operators.stream_branch import StreamBranch
-from headrace._core.operators.stream_count import StreamCount
-from headrace._core.operators.stream_filter import StreamFilter
-from headrace._core.operators.stream_flat_map import StreamFlatMap, StreamFlatMapValues
-from headrace._core.operators.stream_foreign_key_join import StreamForeignKeyJoin, StreamForeignKeySelect
-from headrace._core.operators.stream_global_join import StreamGlobalJoin
-from headrace._core.operators.stream_join import JoinSettings, StreamJoin
-from headrace._core.operators.stream_join_window import StreamJoinWindow
-from headrace._core.operators.stream_map import StreamMap, StreamMapValues, StreamMapValuesWithKey, StreamSelectKey
-from headrace._core.operators.stream_outer_join import StreamOuterJoin
-from headrace._core.operators.stream_reduce import StreamReduce
-from headrace._core.operators.stream_table_grace_join import StreamTableGraceJoin
-from headrace._core.operators.stream_table_join import StreamTableJoin
-from headrace._core.operators.table_aggregate import TableAggregate
-from headrace._core.operators.table_copy import TableCopy
-from headrace._core.operators.table_filter import TableFilter
-from headrace._core.operators.table_group_by import TableGroupBy
-from headrace._core.operators.table_join import JoinSide, TableJoin, TableJoinMerge
-from headrace._core.operators.table_map_values import TableMapValues
-from headrace._core.operators.table_reduce import TableReduce
-from headrace._core.operators.table_source import TableSource
-from headrace._core.operators.table_suppress import SuppressSettings, TableSuppress
-from headrace._core.operators.table_to_stream import TableToStream
-from headrace._core.operators.time_window_aggregate import TimeWindowAggregate, TimeWindowCount
-from headrace._core.operators.versioned_table_source import VersionedTableSource
-from headrace._core.operators.windowed_operator import WindowSettings
+from headrace._core.operators.aggregations.streams import StreamAggregate, StreamCount, StreamReduce
+from headrace._core.operators.aggregations.tables import TableAggregate, TableGroupBy, TableReduce
+from headrace._core.operators.foreign_keys.streams import StreamForeignKeyJoin, StreamForeignKeySelect
+from headrace._core.operators.foreign_keys.tables import (
+    ForeignKeyAnswer,
+    ForeignKeyChange,
+    ForeignKeyReceive,
+    ForeignKeyResolve,
+    ForeignKeySubscribe,
+)
+from headrace._core.operators.joins.stream_stream import JoinSettings, StreamJoin, StreamJoinWindow
+from headrace._core.operators.joins.stream_stream_outer import StreamOuterJoin
+from headrace._core.operators.joins.stream_table import StreamGlobalJoin, StreamTableGraceJoin, StreamTableJoin
+from headrace._core.operators.joins.table_table import JoinSide, TableJoin, TableJoinMerge
+from headrace._core.operators.processors.processor import UserProcessor
+from headrace._core.operators.stateless.actions import StreamForEach, StreamPeek, StreamPrint
+from headrace._core.operators.stateless.filtering import NullKeyFilter, PassThrough, StreamBranch, StreamFilter
+from headrace._core.operators.stateless.mapping import (
+    StreamFlatMap,
+    StreamFlatMapValues,
+    StreamMap,
+    StreamMapValues,
+    StreamMapValuesWithKey,
+    StreamSelectKey,
+)
+from headrace._core.operators.tables.functions import TableFilter, TableMapValues, TableToStream
+from headrace._core.operators.tables.sources import TableCopy, TableSource, VersionedTableSource
+from headrace._core.operators.topics.sink import HandOver, Sink, TakeOver
+from headrace._core.operators.topics.source import Source, TimestampGuard
+from headrace._core.operators.windows.session_windows import SessionWindowAggregate
+from headrace._core.operators.windows.sliding_windows import SlidingWindowAggregate
+from headrace._core.operators.windows.suppress import SuppressSettings, TableSuppress
+from headrace._core.operators.windows.time_windows import TimeWindowAggregate, TimeWindowCount
+from headrace._core.operators.windows.windowed_operator import WindowSettings
 
 __all__ = [
     "ForeignKeyAnswer",

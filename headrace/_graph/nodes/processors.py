@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from headrace._graph.nodes.base import Node
-from headrace.processor import ProcessorFactory
+from headrace.model.processor import ProcessorFactory
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,8 +8,8 @@ from typing import Any
 
 from headrace._graph.nodes.base import STREAM_TIMES, Node, idle_keys
 from headrace._graph.stores import Store
+from headrace.model.emission import BufferConfig
 from headrace.serdes import Serde
-from headrace.suppressed import BufferConfig
 
 
 @dataclass(frozen=True, kw_only=True)

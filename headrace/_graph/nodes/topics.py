@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace._graph.nodes.base import Node
+from headrace.model.timestamps import Extractor
 from headrace.serdes import Serde
-from headrace.timestamps import Extractor
 
 
 @dataclass(frozen=True, kw_only=True)

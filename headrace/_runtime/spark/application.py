@@ -15,18 +15,18 @@ from headrace._graph.configured import configured
 from headrace._graph.graph import Graph
 from headrace._runtime.pending import holding
 from headrace._runtime.spark import query as queries
-from headrace._runtime.spark.clock import Clock, system_clock
-from headrace._runtime.spark.finish import FinishFile
-from headrace._runtime.spark.interactive import StoreReader
-from headrace._runtime.spark.plan import Plan
-from headrace._runtime.spark.presence import Presence
-from headrace._runtime.spark.session import own_session, parallelism
+from headrace._runtime.spark.planning.clock import Clock, system_clock
+from headrace._runtime.spark.planning.plan import Plan
+from headrace._runtime.spark.session.session import own_session, parallelism
 from headrace._runtime.spark.starting import committed_view, start
-from headrace._runtime.spark.topic_home import home_of
+from headrace._runtime.spark.state_directory.finish import FinishFile
+from headrace._runtime.spark.state_directory.interactive import StoreReader
+from headrace._runtime.spark.state_directory.presence import Presence
+from headrace._runtime.spark.topics.backend import home_of
 from headrace._state.log.state_log import View
 from headrace.config import StreamsConfig
 from headrace.errors import NewPartitionsError, StreamsError
-from headrace.pending import Pending
+from headrace.model.pending import Pending
 from headrace.topics.kafka_cluster import Place
 
 _logger = logging.getLogger(__name__)

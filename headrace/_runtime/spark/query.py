@@ -10,12 +10,12 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
-from headrace._runtime.spark import program
-from headrace._runtime.spark.carriers import with_stage
-from headrace._runtime.spark.data_source import data_source
-from headrace._runtime.spark.failures import recovered
-from headrace._runtime.spark.plan import Plan
-from headrace._runtime.spark.session import is_local, query_settings
+from headrace._runtime.spark.planning.plan import Plan
+from headrace._runtime.spark.session.session import is_local, query_settings
+from headrace._runtime.spark.stages.carriers import with_stage
+from headrace._runtime.spark.topics.data_source import data_source
+from headrace._runtime.spark.workers import program
+from headrace._runtime.spark.workers.failures import recovered
 from headrace.config import StreamsConfig
 
 SCRATCH = "spark"

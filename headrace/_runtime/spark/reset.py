@@ -8,13 +8,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from headrace._runtime.spark.presence import LOCK_FILE, nobody_runs
 from headrace._runtime.spark.query import SCRATCH
 from headrace._runtime.spark.starting import committed_view
-from headrace._runtime.spark.topic_home import TopicHome, home_of
+from headrace._runtime.spark.state_directory.presence import LOCK_FILE, nobody_runs
+from headrace._runtime.spark.topics.backend import TopicHome, home_of
 from headrace._state.log.objects import OBJECTS
 from headrace._state.log.state_log import DISCARDED_LOG, LOG
-from headrace._state.replica import replicas_of
+from headrace._state.replica.replica import replicas_of
 from headrace.config import StreamsConfig
 
 # What a run writes into its state directory; whatever else lies there is somebody's own.

@@ -10,12 +10,12 @@ from pathlib import Path
 import msgspec
 
 from headrace._graph.graph import Graph
-from headrace._runtime.spark.clock import system_clock
-from headrace._runtime.spark.layout import layout_of, refuse_incompatible, saved_layout, saved_partitions
-from headrace._runtime.spark.plan import Plan, make_plan
-from headrace._runtime.spark.presence import LOCK_FILE
-from headrace._runtime.spark.state_directory import open_log
-from headrace._runtime.spark.topic_home import TopicHome, home_of
+from headrace._runtime.spark.planning.clock import system_clock
+from headrace._runtime.spark.planning.layout import layout_of, refuse_incompatible, saved_layout, saved_partitions
+from headrace._runtime.spark.planning.plan import Plan, make_plan
+from headrace._runtime.spark.state_directory.log import open_log
+from headrace._runtime.spark.state_directory.presence import LOCK_FILE
+from headrace._runtime.spark.topics.backend import TopicHome, home_of
 from headrace._state.log import objects
 from headrace._state.log.entries import Start
 from headrace._state.log.files import TEMPORARY

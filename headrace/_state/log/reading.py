@@ -8,16 +8,16 @@ from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 
-from headrace._state.delta import decode
-from headrace._state.head import Head
+from headrace._state.changes.delta import decode
+from headrace._state.changes.head import Head
+from headrace._state.changes.restore import restore
 from headrace._state.log.entries import Location
 from headrace._state.log.files import Files
 from headrace._state.log.objects import MissingObjectError
 from headrace._state.log.state_log import StateLog, View
 from headrace._state.log.task import LoggedTask
-from headrace._state.replica import Replica
-from headrace._state.restore import restore
-from headrace._state.snapshot import Snapshot
+from headrace._state.replica.replica import Replica
+from headrace._state.replica.snapshot import Snapshot
 from headrace.errors import StateError
 
 _ATTEMPTS = 20

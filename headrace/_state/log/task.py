@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 import msgspec
 
-from headrace._state.envelope import seal, unseal
+from headrace._state.bytes.envelope import seal, unseal
 from headrace._state.log.entries import Location, ObjectUse
 from headrace._state.log.files import Files
 from headrace._state.log.objects import ObjectWriter, read_blob

@@ -1,0 +1,1 @@
+"""Aggregations over whole batches."""

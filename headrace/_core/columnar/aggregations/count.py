@@ -1,0 +1,52 @@
+"""count on a grouped stream, for a whole batch: every update, as the record path gives them."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow.compute as pc
+
+from headrace._core.columnar.batch import Batch, longs
+from headrace._core.columnar.groups import Groups, Ints
+from headrace._core.operator import Operator
+from headrace._state.bytes.api import ByteStore
+
+_ABSENT = struct.pack(">qq", -1, 0)  # timestamp and count of a key that was never counted
+
+
+class CountForm:
+    """Counts by the bytes of the keys; `forward` gets every update as a batch of `serdes.Long()` values."""
+
+    def __init__(self, operator: Operator, store: ByteStore, forward: Callable[[Batch], None]) -> None:
+        self._operator = operator
+        self._store = store
+        self._forward = forward
+
+    def __call__(self, batch: Batch) -> None:
+        batch = self._countable(batch)
+        if not len(batch.keys):
+            return
+        encoded = batch.keys.dictionary_encode()
+        keys: list[bytes] = encoded.dictionary.to_pylist()
+        rows = Groups(encoded.indices.to_numpy(), len(keys))
+        stored = b"".join(raw or _ABSENT for raw in self._store.get_many(keys))
+        times, counts = np.frombuffer(stored, ">i8").reshape(-1, 2).T.astype(np.int64)
+        counted = rows.running_count(counts)
+        latest = rows.running_max(batch.timestamps, times)
+        self._put(keys, rows.last(latest), rows.last(counted))
+        self._forward(batch._replace(values=longs(counted), timestamps=latest))
+
+    def _countable(self, batch: Batch) -> Batch:
+        keyed, valued = pc.is_valid(batch.keys), pc.is_valid(batch.values)
+        if not batch.keys.null_count and not batch.values.null_count:
+            return batch
+        context, name = self._operator.context, self._operator.name
+        context.drop(name, "null key", batch.keys.null_count)
+        context.drop(name, "null value", pc.sum(pc.and_(keyed, pc.invert(valued))).as_py())
+        return batch.where(pc.and_(keyed, valued))
+
+    def _put(self, keys: list[bytes], times: Ints, counts: Ints) -> None:
+        raw = np.column_stack((times, counts)).astype(">i8").tobytes()
+        self._store.put_many(zip(keys, (raw[at : at + 16] for at in range(0, len(raw), 16)), strict=True))

@@ -1,0 +1,1 @@
+"""Joins over whole batches."""

@@ -1,0 +1,40 @@
+"""Which joins of streams have a batch form: those of two sources that do nothing but join."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from headrace._core import operators as ops
+from headrace._core.columnar.joins.rows import JoinSide
+from headrace._core.columnar.joins.stream_stream import StreamJoinForm
+from headrace._core.columnar.layout import kept_as_they_came
+from headrace._state.layouts.listed import ListsBySpan
+
+
+def join_forms(sources: Mapping[str, ops.Source], stores: Mapping[str, Any]) -> dict[str, StreamJoinForm]:
+    """The form of each join, for all topics of both its sides."""
+    found: dict[str, dict[bool, tuple[ops.Source, JoinSide]]] = {}
+    for source in dict.fromkeys(sources.values()):
+        match source.children:
+            case (ops.StreamJoinWindow(children=(ops.StreamJoin() as join,)),):
+                side = _side(source, join, stores)
+                if side is not None:
+                    found.setdefault(join.settings.clock.join, {})[join.settings.is_left] = (source, side)
+    forms: dict[str, StreamJoinForm] = {}
+    for sides in found.values():
+        if len(sides) == 2:
+            (left_source, left), (right_source, right) = sides[True], sides[False]
+            both = {left_source: True, right_source: False}
+            topics = {topic: both[source] for topic, source in sources.items() if source in both}
+            forms |= dict.fromkeys(topics, StreamJoinForm(left, right, left_source.key_serde, topics))
+    return forms
+
+
+def _side(source: ops.Source, join: ops.StreamJoin, stores: Mapping[str, Any]) -> JoinSide | None:
+    store = stores[join.settings.window]
+    if (source.key_serde, source.value_serde) != (store.key_serde, store.value_serde):
+        return None
+    if not source.key_serde.canonical or not kept_as_they_came(source.value_serde):
+        return None
+    return JoinSide(join, store.listed, source.value_serde) if isinstance(store.listed, ListsBySpan) else None

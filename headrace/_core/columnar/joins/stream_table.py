@@ -1,0 +1,84 @@
+"""A stream joined with the rows of a store, for a whole batch: rows are read at once, the joiner runs one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from headrace._core import operators as ops
+from headrace._core.columnar.batch import Batch
+from headrace._core.columnar.layout import RowError
+from headrace._state.stores.key_value import TIMESTAMP_SIZE, TimestampedKeyValueStore
+from headrace.serdes import Serde
+
+_IMMUTABLE = (str, int, float, bytes, type(None))
+
+
+class StreamTableJoinForm:
+    """From the bytes of records to those of results, as the sink behind writes them.
+
+    A row is read anew for each record if the joiner could change it, as the record path does.
+    """
+
+    def __init__(
+        self,
+        operator: ops.StreamTableJoin,
+        store: TimestampedKeyValueStore[Any, Any],
+        value_serde: Serde[Any],
+        sink: ops.Sink,
+        forward: Callable[[Batch], None],
+    ) -> None:
+        self._operator = operator
+        self._store = store
+        self._value_serde = value_serde
+        self._sink = sink
+        self._forward = forward
+
+    def __call__(self, batch: Batch) -> None:
+        operator, read = self._operator, self._store.value_serde.deserialize
+        encoded = batch.keys.dictionary_encode()
+        raw_rows = self._store.contents.get_many(encoded.dictionary.to_pylist())
+        # Past the last distinct key is the row of records without a key: none.
+        raws = [*(None if raw is None else raw[TIMESTAMP_SIZE:] for raw in raw_rows), None]
+        rows = [read(raw) for raw in raws]
+        numbers = encoded.indices.fill_null(len(raw_rows)).to_pylist()
+        values = self._value_serde.deserialize_many(batch.values.to_pylist())
+        joined, to_bytes, left = operator.joined, self._sink.value_bytes, operator.left
+        results: list[bytes | None] = []
+        chosen: list[int] = []
+        at = 0
+        try:
+            for at, (number, value) in enumerate(zip(numbers, values, strict=True)):
+                row = rows[number]
+                if value is None or (row is None and not left):
+                    continue
+                if not isinstance(row, _IMMUTABLE):
+                    row = read(raws[number])
+                results.append(to_bytes(joined(value, row)))
+                chosen.append(at)
+        except Exception as error:
+            raise RowError(error, int(batch.positions[at])) from error
+        self._count_dropped(batch)
+        if chosen:
+            self._send(batch, np.array(chosen, np.intp), results)
+
+    def _send(self, batch: Batch, chosen: Any, results: list[bytes | None]) -> None:
+        taken = pa.array(chosen)
+        self._forward(
+            Batch(
+                batch.keys.take(taken),
+                pa.array(results, pa.binary()),
+                batch.timestamps[chosen],
+                None if batch.headers is None else batch.headers.take(taken),
+                batch.positions[chosen],
+            )
+        )
+
+    def _count_dropped(self, batch: Batch) -> None:
+        operator = self._operator
+        operator.context.drop(operator.name, "null value", batch.values.null_count)
+        if not operator.left:
+            operator.context.drop(operator.name, "null key", batch.keys.filter(batch.values.is_valid()).null_count)

@@ -1,0 +1,1 @@
+"""Functions of keys and values over whole batches."""

@@ -1,0 +1,1 @@
+"""Tables over whole batches."""

@@ -1,0 +1,26 @@
+"""The rows of a table that are only kept, for a whole batch: of each key the last is written, all at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace._core import operators as ops
+from headrace._core.columnar.batch import Batch
+from headrace._state.stores.key_value import TimestampedKeyValueStore, with_timestamp
+
+
+class TableStoreForm:
+    """From the bytes of records to the bytes of rows, which are the same."""
+
+    def __init__(self, table: ops.TableSource, store: TimestampedKeyValueStore[Any, Any]) -> None:
+        self._table = table
+        self._store = store
+
+    def __call__(self, batch: Batch) -> None:
+        rows: dict[bytes | None, bytes | None] = {}
+        for key, value, timestamp_ms in zip(
+            batch.keys.to_pylist(), batch.values.to_pylist(), batch.timestamps.tolist(), strict=True
+        ):
+            rows[key] = None if value is None else with_timestamp(value, timestamp_ms)
+        self._table.context.drop(self._table.name, "null key", batch.keys.null_count)
+        self._store.contents.put_many((key, row) for key, row in rows.items() if key is not None)

@@ -1,0 +1,85 @@
+"""count in tumbling windows, for a whole batch: every update, as the record path gives them."""
+
+from __future__ import annotations
+
+import logging
+import struct
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headrace._core import operators as ops
+from headrace._core.columnar.batch import Batch, longs
+from headrace._core.columnar.groups import Groups, Ints
+from headrace._state.stores.window import TimestampedWindowStore
+from headrace.model.windows import TimeWindows
+
+_ABSENT = struct.pack(">qq", -1, 0)  # timestamp and count of a window that was never counted
+_START = 8
+_log = logging.getLogger(__name__)
+
+
+class WindowCountForm:
+    """Counts by the bytes of key and window start, which are those of the windowed serde in a topic."""
+
+    def __init__(
+        self,
+        operator: ops.TimeWindowCount,
+        windows: TimeWindows,
+        store: TimestampedWindowStore[bytes, int],
+        forward: Callable[[Batch], None],
+    ) -> None:
+        self._operator = operator
+        self._windows = windows
+        self._store = store
+        self._forward = forward
+
+    def __call__(self, batch: Batch) -> None:
+        batch = self._keyed(batch)
+        if not len(batch.keys):
+            return
+        times, moves = self._operator.time.advance_many(batch.keys, batch.timestamps)
+        batch, starts = self._in_time(batch, times)
+        if len(starts):
+            self._count(batch, starts)
+        if len(moves.keys):
+            self._operator.forget_many(moves)
+
+    def _count(self, batch: Batch, starts: Ints) -> None:
+        windowed = pc.binary_join_element_wise(batch.keys, longs(starts), b"")
+        encoded = windowed.dictionary_encode()
+        distinct: list[bytes] = encoded.dictionary.to_pylist()
+        rows = Groups(encoded.indices.to_numpy(), len(distinct))
+        keys, first_ms = [key[:-_START] for key in distinct], rows.last(starts).tolist()
+        places = self._store.entries.places(keys, first_ms)
+        stored = self._store.contents.get_many(places)
+        before = b"".join(raw or _ABSENT for raw in stored)
+        timestamps, counts = np.frombuffer(before, ">i8").reshape(-1, 2).T.astype(np.int64)
+        counted = rows.running_count(counts)
+        latest = rows.running_max(batch.timestamps, timestamps)
+        after = np.column_stack((rows.last(latest), rows.last(counted))).astype(">i8").tobytes()
+        raws = [after[at : at + 16] for at in range(0, len(after), 16)]
+        self._store.entries.put_many(first_ms, places, raws)
+        self._forward(batch._replace(keys=windowed, values=longs(counted), timestamps=latest))
+
+    def _keyed(self, batch: Batch) -> Batch:
+        nulls = batch.keys.null_count
+        if not nulls:
+            return batch
+        self._operator.context.drop(self._operator.name, "null key", nulls)
+        return batch.where(pc.is_valid(batch.keys))
+
+    def _in_time(self, batch: Batch, times: Ints) -> tuple[Batch, Ints]:
+        """The records whose window is open, and the starts of their windows."""
+        size_ms = self._windows.size_ms
+        starts: Ints = batch.timestamps - batch.timestamps % size_ms
+        late = starts + size_ms <= times - self._windows.grace_ms
+        number = int(np.count_nonzero(late))
+        if not number:
+            return batch, starts
+        name = self._operator.name
+        self._operator.context.drop(name, "late", number)
+        _log.info("%s: %d records are late; stream time is %d.", name, number, times[-1])
+        return batch.where(pa.array(~late)), starts[~late]

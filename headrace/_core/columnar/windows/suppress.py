@@ -1,0 +1,145 @@
+"""suppress until windows close, for a whole batch of counts: what the record path holds back and lets go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headrace._core.columnar.batch import Batch, headers_column, headers_of, longs
+from headrace._core.columnar.groups import Groups, Ints
+from headrace._core.operators.windows.suppress import TableSuppress
+from headrace._core.time.stream_time import KeyTime
+from headrace._state.stores.suppress_buffer import HeldRow, SuppressBuffer, row_size
+from headrace.model.record import Headers
+
+_START = 8
+_FIRST: bytes = longs(np.array([1]))[0].as_py()
+
+_CloseRows = Callable[[list[bytes], Ints], npt.NDArray[np.intp]]
+
+
+class _Final(NamedTuple):
+    """A result that leaves; they sort by the row that closes their window, then as the buffer orders."""
+
+    row: int
+    end_ms: int
+    key: bytes
+    value: bytes
+    timestamp_ms: int
+    headers: Headers
+
+
+class WindowCloseForm:
+    """Takes every update of tumbling counts, whose windows take no more records once this has let them go."""
+
+    def __init__(
+        self,
+        operator: TableSuppress,
+        buffer: SuppressBuffer[Any, int],
+        size_ms: int,
+        forward: Callable[[Batch], None],
+    ) -> None:
+        self._operator = operator
+        self._buffer = buffer
+        self._size_ms = size_ms
+        self._forward = forward
+
+    def __call__(self, batch: Batch) -> None:
+        if not len(batch.keys):
+            return
+        close_rows, due = self._clock(batch)
+        encoded = batch.keys.dictionary_encode()
+        keys: list[bytes] = encoded.dictionary.to_pylist()
+        last = Groups(encoded.indices.to_numpy(), len(keys)).last(np.arange(len(batch.keys)))
+        present = self._buffer.rows_of(keys)
+        updated = self._updated(batch, keys, last, present)
+        closing = close_rows(keys, _ends(updated)).tolist()
+        states = list(zip(keys, updated, present, closing, strict=True))
+        beyond = len(batch.keys)
+        finals = [_final(key, row, at) for key, row, _, at in states if at < beyond]
+        finals += self._closed_without_update(due, set(keys), close_rows)
+        self._buffer.release_many((key, before) for key, _, before, at in states if at < beyond and before is not None)
+        self._buffer.hold_many((key, row, before) for key, row, before, at in states if at == beyond)
+        if finals:
+            self._forward(_as_batch(sorted(finals), batch))
+
+    def _updated(self, batch: Batch, keys: list[bytes], last: Ints, present: list[HeldRow | None]) -> list[HeldRow]:
+        """The row of each window after its last update in the batch."""
+        topic = self._operator.context.topic
+        values = batch.values.take(pa.array(last)).to_pylist()
+        starts = np.frombuffer(b"".join(key[-_START:] for key in keys), ">i8").astype(np.int64)
+        ends, timestamps = (starts + self._size_ms).tolist(), batch.timestamps[last].tolist()
+        rows = []
+        columns = zip(keys, ends, values, timestamps, headers_of(batch, last), present, strict=True)
+        for key, end_ms, value, timestamp_ms, headers, before in columns:
+            prior = None if before is None else before.prior
+            replaced = None if value == _FIRST else value  # as long as the count before it
+            size = row_size(key, prior, replaced, value, topic, headers)
+            rows.append(HeldRow(end_ms, size, timestamp_ms, prior, value, headers))
+        return rows
+
+    def _closed_without_update(self, due: list[bytes], updated: set[bytes], close_rows: _CloseRows) -> list[_Final]:
+        keys = [key for key in due if key not in updated]
+        rows = [row for row in self._buffer.rows_of(keys) if row is not None]
+        closing = close_rows(keys, _ends(rows)).tolist()
+        self._buffer.release_many(zip(keys, rows, strict=True))
+        return [_final(key, row, at) for key, row, at in zip(keys, rows, closing, strict=True)]
+
+    def _clock(self, batch: Batch) -> tuple[_CloseRows, list[bytes]]:
+        """Which row closes windows that end at given times, and the keys of waiting rows that the batch closes."""
+        time, wait_ms = self._operator.time, self._operator.settings.wait_ms
+        inner = pc.binary_slice(batch.keys, 0, -_START)
+        if isinstance(time, KeyTime):
+            return self._clock_of_each_key(time, inner, batch.timestamps, wait_ms)
+        times, _ = time.advance_many(inner, batch.timestamps)
+        due = self._buffer.due(int(times[-1]) - wait_ms)
+        return lambda _, ends: np.searchsorted(times, ends + wait_ms), due
+
+    def _clock_of_each_key(
+        self, time: KeyTime, inner: pa.Array, timestamps: Ints, wait_ms: int
+    ) -> tuple[_CloseRows, list[bytes]]:
+        encoded = inner.dictionary_encode()
+        distinct: list[bytes] = encoded.dictionary.to_pylist()
+        numbers = {key: number for number, key in enumerate(distinct)}
+        rows = Groups(encoded.indices.to_numpy(), len(distinct))
+        before = time.reached_many(distinct)
+        times, _ = time.advance_many(inner, timestamps)
+        reached = rows.last(times)
+
+        def close_rows(keys: list[bytes], ends: Ints) -> npt.NDArray[np.intp]:
+            owners = np.fromiter((numbers[key[:-_START]] for key in keys), np.int32, len(keys))
+            return rows.first_reaching(times, owners, ends + wait_ms)
+
+        # Only where time passed the end of a window can one be waiting that is due.
+        passed = (before >= 0) & ((reached - wait_ms) // self._size_ms > (before - wait_ms) // self._size_ms)
+        due = [
+            key
+            for number in np.flatnonzero(passed).tolist()
+            for key in self._buffer.due(int(reached[number]) - wait_ms, distinct[number])
+        ]
+        return close_rows, due
+
+
+def _ends(rows: list[HeldRow]) -> Ints:
+    return np.array([row.buffer_time_ms for row in rows], np.int64)
+
+
+def _final(key: bytes, row: HeldRow, at: int) -> _Final:
+    assert row.new is not None
+    return _Final(at, row.buffer_time_ms, key, row.new, row.timestamp_ms, row.headers)
+
+
+def _as_batch(finals: list[_Final], batch: Batch) -> Batch:
+    rows, _, keys, values, timestamps, headers = zip(*finals, strict=True)
+    return Batch(
+        pa.array(keys, pa.binary()),
+        pa.array(values, pa.binary()),
+        np.array(timestamps, np.int64),
+        headers_column(headers),
+        batch.positions[np.array(rows, np.intp)],
+    )

@@ -1,0 +1,1 @@
+"""Errors of user code and of records: what a handler decides, and dead letters."""

@@ -1,0 +1,84 @@
+"""A failure told so that a user can act on it: operator, input record, the user's own line."""
+
+from __future__ import annotations
+
+import linecache
+import site
+import sysconfig
+import traceback
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from headrace._core.operator import Operator
+from headrace.errors import ProcessingError, StreamsError
+from headrace.model.processor import RecordMetadata
+from headrace.serdes.base import shortened
+
+_PACKAGE = str(Path(__file__).resolve().parents[1])
+_LIBRARIES = (_PACKAGE, sysconfig.get_paths()["stdlib"], *site.getsitepackages())
+
+
+def processing_error(
+    error: BaseException,
+    task_id: str,
+    metadata: RecordMetadata,
+    *,
+    key: Any = None,
+    timestamp_ms: int | None = None,
+    operator: str | None = None,
+) -> ProcessingError:
+    """The error to raise `from` the given one."""
+    if operator is None:
+        operator = _innermost_operator(error.__traceback__)
+    place = f"{metadata.topic}-{metadata.partition}@{metadata.offset}" if metadata.topic else "of a punctuation"
+    at = "" if timestamp_ms is None else f", timestamp {timestamp_ms}"
+    return _told(f"{operator} failed on record {place} (key {shortened(key)}{at}), task {task_id}", error)
+
+
+def punctuation_error(error: BaseException, task_id: str, node: str, clock: str) -> ProcessingError:
+    """For a failing callback, or what follows from a record it forwards."""
+    innermost = _innermost_operator(error.__traceback__, node)
+    where = "" if innermost == node else f", in {innermost}"
+    return _told(f"{node} failed while punctuating at {clock}{where}, task {task_id}", error)
+
+
+def idle_error(error: BaseException, task_id: str, node: str, clock_ms: int) -> ProcessingError:
+    """For what follows from a result that is written as its key is idle."""
+    innermost = _innermost_operator(error.__traceback__, node)
+    return _told(f"{innermost} failed on what {node} writes of idle keys at {clock_ms}, task {task_id}", error)
+
+
+def init_error(error: BaseException, task_id: str, node: str) -> ProcessingError:
+    """For a processor that cannot be made or initialised."""
+    return _told(f"{node} failed while its processor was made and initialised, task {task_id}", error)
+
+
+def handler_error(error: BaseException, setting: str, asked: ProcessingError) -> ProcessingError:
+    """For an error handler that raises instead of answering."""
+    return ProcessingError(f"{_told(f'{setting} failed', error)}\nIt was asked about: {asked}")
+
+
+def _told(what: str, error: BaseException) -> ProcessingError:
+    problem = str(error) if isinstance(error, StreamsError) else f"{type(error).__name__}: {error}"
+    line = _users_line(error.__traceback__)
+    message = f"{what}: {problem}"
+    return ProcessingError(f"{message}\n  at {line}" if line else message)
+
+
+def _innermost_operator(trace: TracebackType | None, name: str = "A task") -> str:
+    for frame, _ in traceback.walk_tb(trace):
+        owner = frame.f_locals.get("self")
+        if isinstance(owner, Operator):
+            name = owner.name
+    return name
+
+
+def _users_line(trace: TracebackType | None) -> str | None:
+    found = None
+    for frame, number in traceback.walk_tb(trace):
+        path = frame.f_code.co_filename
+        if not path.startswith(_LIBRARIES) and not path.startswith("<frozen"):
+            source = linecache.getline(path, number).strip()
+            found = f"{path}:{number} in {frame.f_code.co_name}" + (f": {source}" if source else "")
+    return found

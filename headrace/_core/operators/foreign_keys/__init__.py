@@ -1,0 +1,1 @@
+"""Joins by a foreign key."""

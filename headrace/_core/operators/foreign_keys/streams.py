@@ -1,0 +1,81 @@
+"""join and left_join of a stream with a table by foreign key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from headrace._core.operator import AnyRecord, Operator
+from headrace._core.operators.foreign_keys.messages import Keyed
+from headrace._core.rows import row_for
+from headrace._core.task.context import TaskContext
+from headrace.model.record import Record
+from headrace.serdes import Serde
+
+
+class StreamForeignKeySelect(Operator):
+    """Sends each record, with its own key inside, to the row of its foreign key.
+
+    In an inner join, a record without a foreign key has no row to go to.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        foreign_key: Callable[[Any, Any], Any],
+        key_serde: Serde[Any],
+        value_serde: Serde[Any],
+        *,
+        left: bool,
+    ) -> None:
+        super().__init__(name)
+        self._foreign_key = foreign_key
+        self._key_to_bytes = key_serde.serialize
+        self._value_to_bytes = value_serde.serialize
+        self._left = left
+
+    def process(self, record: AnyRecord) -> None:
+        value = self._value_to_bytes(record.value)
+        if value is None:
+            self.context.drop(self.name, "null value")
+            return
+        foreign = self._foreign_key(record.key, record.value)
+        if foreign is None and not self._left:
+            self.context.drop(self.name, "null foreign key")
+            return
+        keyed = Keyed(self._key_to_bytes(record.key), value)
+        self.forward(Record(foreign, keyed, record.timestamp_ms, record.headers))
+
+
+class StreamForeignKeyJoin(Operator):
+    """Joins each record with the row of its foreign key; results have the record's own key and timestamp."""
+
+    def __init__(
+        self,
+        name: str,
+        table: str,
+        joiner: Callable[[Any, Any], Any],
+        key_serde: Serde[Any],
+        value_serde: Serde[Any],
+        *,
+        left: bool,
+        versioned: bool,
+    ) -> None:
+        super().__init__(name)
+        self._table_name = table
+        self._joiner = joiner
+        self._read_key = key_serde.deserialize
+        self._read_value = value_serde.deserialize
+        self._left = left
+        self._versioned = versioned
+
+    def init(self, context: TaskContext) -> None:
+        super().init(context)
+        self._rows = context.tables[self._table_name]
+
+    def process(self, record: AnyRecord) -> None:
+        row = row_for(self._rows, record, versioned=self._versioned)
+        if row is not None or self._left:
+            keyed: Keyed = record.value
+            value = self._joiner(self._read_value(keyed.value), None if row is None else row[0])
+            self.forward(Record(self._read_key(keyed.key), value, record.timestamp_ms, record.headers))

@@ -1,0 +1,223 @@
+"""Joins of tables by foreign key.
+
+The left side subscribes to the row of the foreign key, which lies in another task; that side answers with both values,
+now and whenever its row changes; the left side makes results of the answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from headrace._core.operator import AnyRecord, Operator
+from headrace._core.operators.foreign_keys.messages import Answer, Instruction, Subscription
+from headrace._core.rows import Rows
+from headrace._core.task.context import TaskContext
+from headrace._state.bytes.composite import beyond, escaped
+from headrace.model.record import Record
+from headrace.serdes import Serde
+
+_Sent = tuple[Any, Instruction, bool]  # the foreign key, what to do there, whether the new value goes with it
+
+
+class ForeignKeySubscribe(Operator):
+    """Tells the side of the old foreign key to forget a row, and that of the new one to keep it and to answer.
+
+    In a left join every row has a result, also one without a foreign key. In an inner join a row without one has none;
+    it is dropped and counted. Foreign keys are the same if their bytes are.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        foreign_key: Callable[[Any, Any], Any],
+        key_serde: Serde[Any],
+        value_serde: Serde[Any],
+        foreign_serde: Serde[Any],
+        *,
+        left: bool,
+    ) -> None:
+        super().__init__(name)
+        self._foreign_key = foreign_key
+        self._key_to_bytes = key_serde.serialize
+        self._value_to_bytes = value_serde.serialize
+        self._foreign_to_bytes = foreign_serde.serialize
+        self._decide = self._left if left else self._inner
+
+    def process(self, record: AnyRecord) -> None:
+        change = record.value
+        if not change.is_latest:
+            return
+        key, new = record.key, change.new
+        old_foreign = None if change.old is None else self._foreign_key(key, change.old)
+        new_foreign = None if new is None else self._foreign_key(key, new)
+        if new is None and change.old is None:
+            return
+        key_bytes = self._key_to_bytes(key)
+        assert key_bytes is not None
+        noted = self.context.noted(self.name)
+        number = noted["changes"] = noted.get("changes", 0) + 1
+        for foreign, instruction, with_value in self._decide(new, old_foreign, new_foreign):
+            value = self._value_to_bytes(new) if with_value else None
+            subscription = Subscription(instruction, key_bytes, value, number)
+            self.forward(Record(foreign, subscription, record.timestamp_ms, record.headers))
+
+    def _left(self, new: Any, old_foreign: Any, new_foreign: Any) -> list[_Sent]:
+        if new is None:
+            # The result is deleted, whatever the foreign row.
+            gone: list[_Sent] = [] if old_foreign is None else [(old_foreign, Instruction.FORGET, False)]
+            return [*gone, (None, Instruction.FORGET_AND_DELETE, False)]
+        kept: _Sent = (new_foreign, Instruction.ANSWER, True)
+        if old_foreign is None or self._same(old_foreign, new_foreign):
+            return [kept]
+        return [(old_foreign, Instruction.FORGET, False), kept]
+
+    def _inner(self, new: Any, old_foreign: Any, new_foreign: Any) -> list[_Sent]:
+        if new_foreign is None:
+            if new is not None:
+                self.context.drop(self.name, "null foreign key")
+            return [] if old_foreign is None else [(old_foreign, Instruction.FORGET_AND_DELETE, False)]
+        if old_foreign is None or self._same(old_foreign, new_foreign):
+            return [(new_foreign, Instruction.ANSWER_IF_FOUND, True)]
+        # The row had a result, perhaps: without a new partner it has to go.
+        return [(old_foreign, Instruction.FORGET, False), (new_foreign, Instruction.ANSWER, True)]
+
+    def _same(self, old: Any, new: Any) -> bool:
+        return self._foreign_to_bytes(old) == self._foreign_to_bytes(new)
+
+
+class ForeignKeyReceive(Operator):
+    """Keeps which rows refer to which foreign key: the value of each by both keys, in bytes."""
+
+    def __init__(self, name: str, store: str, foreign_serde: Serde[Any]) -> None:
+        super().__init__(name)
+        self._store_name = store
+        self._foreign_to_bytes = foreign_serde.serialize
+
+    def init(self, context: TaskContext) -> None:
+        super().init(context)
+        self._subscriptions = context.store(self._store_name)
+
+    def process(self, record: AnyRecord) -> None:
+        subscription: Subscription = record.value
+        foreign = self._foreign_to_bytes(record.key)
+        if foreign is not None:
+            place = escaped(foreign) + subscription.key
+            self._subscriptions.put(place, subscription.value)
+            self.context.noted(self._store_name)[place] = subscription.number
+        if subscription.instruction is not Instruction.FORGET:
+            self.forward(record)
+
+
+class ForeignKeyAnswer(Operator):
+    """Answers a row that came or went, with the higher timestamp of the two rows."""
+
+    def __init__(
+        self, name: str, foreign_table: str, key_serde: Serde[Any], foreign_value_serde: Serde[Any], *, left: bool
+    ) -> None:
+        super().__init__(name)
+        self._foreign_table = foreign_table
+        self._read_key = key_serde.deserialize
+        self._foreign_value_to_bytes = foreign_value_serde.serialize
+        self._left = left
+
+    def init(self, context: TaskContext) -> None:
+        super().init(context)
+        self._rows: Rows = context.tables[self._foreign_table]
+
+    def process(self, record: AnyRecord) -> None:
+        subscription, timestamp_ms = record.value, record.timestamp_ms
+        assert timestamp_ms is not None
+        row = None if record.key is None else self._rows.get(record.key)
+        if row is not None:
+            timestamp_ms = max(timestamp_ms, row[1])
+        elif subscription.instruction is Instruction.ANSWER_IF_FOUND:
+            return
+        # In an inner join, a row without a partner has no result.
+        found = row is not None or self._left
+        left = subscription.value if found else None
+        right = None if row is None else self._foreign_value_to_bytes(row[0])
+        answer = Answer(left, right, subscription.number)
+        self.forward(Record(self._read_key(subscription.key), answer, timestamp_ms, record.headers))
+
+
+class ForeignKeyChange(Operator):
+    """Answers all rows that refer to a foreign row as that changes, by their key bytes, with the change's timestamp.
+
+    A row that refers to itself, in a join of a table `with_itself` or `with_part` of itself, changes too, and is
+    answered for that; here only if it left that part, which an inner join has no other answer for.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        store: str,
+        key_serde: Serde[Any],
+        foreign_serde: Serde[Any],
+        foreign_value_serde: Serde[Any],
+        *,
+        left: bool,
+        with_itself: bool,
+        with_part: bool,
+    ) -> None:
+        super().__init__(name)
+        self._store_name = store
+        self._read_key = key_serde.deserialize
+        self._foreign_to_bytes = foreign_serde.serialize
+        self._foreign_value_to_bytes = foreign_value_serde.serialize
+        self._left = left
+        self._with_itself = with_itself
+        self._with_part = with_part
+
+    def init(self, context: TaskContext) -> None:
+        super().init(context)
+        self._subscriptions = context.store(self._store_name).contents
+
+    def process(self, record: AnyRecord) -> None:
+        change = record.value
+        if not change.is_latest:
+            return
+        foreign = self._foreign_to_bytes(record.key)
+        assert foreign is not None
+        prefix = escaped(foreign)
+        new = self._foreign_value_to_bytes(change.new)
+        gone = new is None and not self._left
+        itself = foreign if self._with_itself or (self._with_part and not gone) else None
+        numbers = self.context.noted(self._store_name)
+        for place, value in self._subscriptions.range(prefix, beyond(prefix)):
+            key = place[len(prefix) :]
+            if key != itself:
+                answer = Answer(None if gone else value, new, numbers.get(place, 0))
+                self.forward(Record(self._read_key(key), answer, record.timestamp_ms, record.headers))
+
+
+class ForeignKeyResolve(Operator):
+    """Joins the values of each answer.
+
+    Answers come in the order of the input records that caused them. Only where one of these changes a row twice, or
+    both tables, answers of different tasks may overtake each other: those to an earlier state of the row are left out.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        joiner: Callable[[Any, Any], Any],
+        key_serde: Serde[Any],
+        value_serde: Serde[Any],
+        foreign_value_serde: Serde[Any],
+    ) -> None:
+        super().__init__(name)
+        self._joiner = joiner
+        self._key_to_bytes = key_serde.serialize
+        self._read_value = value_serde.deserialize
+        self._read_foreign_value = foreign_value_serde.deserialize
+
+    def process(self, record: AnyRecord) -> None:
+        answer: Answer = record.value
+        latest, key = self.context.noted(self.name), self._key_to_bytes(record.key)
+        if answer.number < latest.setdefault(key, answer.number):
+            return
+        latest[key] = answer.number
+        left = self._read_value(answer.left)
+        result = None if left is None else self._joiner(left, self._read_foreign_value(answer.right))
+        self.forward(record.with_value(result))

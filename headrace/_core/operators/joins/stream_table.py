@@ -1,0 +1,156 @@
+"""join and left_join of a stream with a table, with a table's rows as of the record's time, and with a global table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from typing import Any
+
+from headrace._core.operator import AnyRecord, Operator
+from headrace._core.rows import row_for
+from headrace._core.task.context import TaskContext
+from headrace._core.time.stream_time import OperatorTime
+from headrace.model.pending import PendingTask
+
+
+class StreamTableJoin(Operator):
+    """Each record with the row of its key: the current one, or of a `versioned` table that of the record's timestamp.
+
+    Only records trigger; results keep their timestamps. A record without a key has no row.
+    """
+
+    def __init__(
+        self, name: str, table: str, joiner: Callable[[Any, Any], Any], *, left: bool, versioned: bool
+    ) -> None:
+        super().__init__(name)
+        self.table_name = table
+        self._joiner = joiner
+        self.left = left
+        self.versioned = versioned
+
+    def init(self, context: TaskContext) -> None:
+        super().init(context)
+        self._rows = context.tables[self.table_name]
+
+    def joined(self, value: Any, row_value: Any) -> Any:
+        """The result for a record and a row."""
+        return self._joiner(value, row_value)
+
+    def process(self, record: AnyRecord) -> None:
+        if self._accepts(record):
+            self._join(record)
+
+    def _accepts(self, record: AnyRecord) -> bool:
+        """Whether a record takes part; one that does not is counted."""
+        if record.value is None:
+            self.context.drop(self.name, "null value")
+            return False
+        if record.key is None and not self.left:
+            self.context.drop(self.name, "null key")
+            return False
+        return True
+
+    def _join(self, record: AnyRecord) -> None:
+        row = row_for(self._rows, record, versioned=self.versioned)
+        if row is not None or self.left:
+            self.forward(record.with_value(self.joined(record.value, None if row is None else row[0])))
+
+
+class StreamTableGraceJoin(StreamTableJoin):
+    """Holds each record back until one is `grace_ms` later, then joins it as of its own timestamp.
+
+    Records leave by timestamp, then key bytes, then arrival. One that is later than the grace is joined at once, and so
+    is one without a key, which has no row to wait for.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        table: str,
+        joiner: Callable[[Any, Any], Any],
+        *,
+        left: bool,
+        grace_ms: int,
+        store: str,
+        stream_times: str,
+    ) -> None:
+        super().__init__(name, table, joiner, left=left, versioned=True)
+        self._grace_ms = grace_ms
+        self._store_name = store
+        self._stream_times = stream_times
+
+    def init(self, context: TaskContext) -> None:
+        super().init(context)
+        self._buffer = context.store(self._store_name)
+        self._time = OperatorTime(context.store(self._stream_times), self.name)
+
+    def process(self, record: AnyRecord) -> None:
+        if not self._accepts(record):
+            return
+        assert record.timestamp_ms is not None
+        if record.key is None or self._time.reached(record.key) - self._grace_ms > record.timestamp_ms:
+            self._join(record)
+            return
+        self._buffer.put(record)
+        due_ms = self._time.advance(record.key, record.timestamp_ms) - self._grace_ms
+        with closing(self._buffer.evict_until(due_ms)) as waited:
+            for due in waited:
+                self._join(due)
+
+    def pending(self) -> PendingTask:
+        task_id, oldest = self.context.task_id, self._buffer.oldest()
+        time_ms = self._time.reached(None)
+        if oldest is None:
+            return PendingTask(task_id, 0, stream_time_ms=time_ms)
+        key, timestamp_ms = oldest
+        return PendingTask(
+            task_id,
+            self._buffer.count(),
+            key,
+            since_ms=timestamp_ms,
+            release_ms=timestamp_ms + self._grace_ms,
+            stream_time_ms=time_ms,
+        )
+
+
+class StreamGlobalJoin(Operator):
+    """Each record with the row that the table has now for the key that `key_selector` names.
+
+    Only the stream triggers; a result keeps key, timestamp and headers of its record. Without a row there is no
+    result, or with `left` one with `None` in its place; so it is when the selected key is `None`. Records without a
+    value are dropped and counted, as inner joins do with those that select no key.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        store: str,
+        key_selector: Callable[[Any, Any], Any],
+        joiner: Callable[[Any, Any], Any],
+        *,
+        left: bool,
+    ) -> None:
+        super().__init__(name)
+        self._store_name = store
+        self._key_selector = key_selector
+        self._joiner = joiner
+        self._left = left
+
+    def init(self, context: TaskContext) -> None:
+        super().init(context)
+        self._rows = context.store(self._store_name)
+
+    def process(self, record: AnyRecord) -> None:
+        value = record.value
+        if value is None:
+            self.context.drop(self.name, "null value")
+            return
+        row_key = self._key_selector(record.key, value)
+        if row_key is None and not self._left:
+            self.context.drop(self.name, "null join key")
+            return
+        row = None if row_key is None else self._rows.get(row_key)
+        if row is not None:
+            self.forward(record.with_value(self._joiner(value, row[0])))
+        elif self._left:
+            self.forward(record.with_value(self._joiner(value, None)))

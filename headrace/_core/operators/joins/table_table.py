@@ -1,0 +1,78 @@
+"""join, left_join and outer_join of two tables, as one of them changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from headrace._core.operator import AnyRecord, Operator
+from headrace._core.rows import Rows
+from headrace._core.task.context import TaskContext
+from headrace.model.record import Change
+
+
+class JoinSide(NamedTuple):
+    """One of the two tables of a join, and whether its row or that of the other may be missing in a result."""
+
+    is_left: bool
+    optional: bool
+    other_optional: bool
+
+
+class TableJoin(Operator):
+    """Joins each change of its table with the current row of the other; versions that came too late are no changes.
+
+    A result has the higher timestamp of the change and the other row. Nobody is told of rows that never were.
+    """
+
+    def __init__(
+        self, name: str, other: str, joiner: Callable[[Any, Any], Any], side: JoinSide, *, send_old_values: bool
+    ) -> None:
+        super().__init__(name)
+        self._other_name = other
+        self._joiner = joiner
+        self._side = side
+        self._send_old_values = send_old_values
+
+    def init(self, context: TaskContext) -> None:
+        super().init(context)
+        self._other: Rows = context.tables[self._other_name]
+
+    def process(self, record: AnyRecord) -> None:
+        change, timestamp_ms = record.value, record.timestamp_ms
+        assert timestamp_ms is not None
+        if not change.is_latest:
+            return
+        row = self._other.get(record.key)
+        if row is None:
+            if not self._side.other_optional or (change.new is None and change.old is None):
+                return
+            other = None
+        else:
+            other, other_ms = row
+            timestamp_ms = max(timestamp_ms, other_ms)
+        new = self._joined(change.new, other)
+        old = self._joined(change.old, other) if self._send_old_values else None
+        self.forward(record.with_value(Change(new, old)).with_timestamp(timestamp_ms))
+
+    def _joined(self, value: Any, other: Any) -> Any:
+        if value is None and (other is None or not self._side.optional):
+            return None
+        return self._joiner(value, other) if self._side.is_left else self._joiner(other, value)
+
+
+class TableJoinMerge(Operator):
+    """The table that is joined from both sides; it keeps its rows if it has a store."""
+
+    def __init__(self, name: str, store: str | None) -> None:
+        super().__init__(name)
+        self._store_name = store
+
+    def init(self, context: TaskContext) -> None:
+        super().init(context)
+        self._store = None if self._store_name is None else context.store(self._store_name)
+
+    def process(self, record: AnyRecord) -> None:
+        if self._store is not None:
+            self._store.put(record.key, record.value.new, record.timestamp_ms)
+        self.forward(record)

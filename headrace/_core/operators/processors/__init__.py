@@ -1,0 +1,1 @@
+"""Processors of the user's own."""

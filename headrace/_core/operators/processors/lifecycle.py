@@ -1,0 +1,113 @@
+"""The user's processors in a task: their lives, the task's stream time, their punctuations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from headrace._core.errors.failure import init_error
+from headrace._core.operators.processors.processor import UserProcessor
+from headrace._core.task.context import TaskContext
+from headrace._core.time.punctuation import Agenda, Memory, Schedule
+from headrace._state.bytes.api import ByteStore
+from headrace.errors import StreamsError
+from headrace.model.processor import AnyProcessor, PunctuationType
+
+_STREAM_TIME = b"stream time"
+
+
+class Life(NamedTuple):
+    """What a task has in memory: its processors by node, and their schedules."""
+
+    processors: dict[str, AnyProcessor]
+    agenda: Memory
+
+
+Revive = Callable[[Mapping[str, Any]], Life | None]
+
+
+class Processors:
+    """Makes the processors of a task, or takes up those of an earlier object of the same task.
+
+    Args:
+        context: the task's.
+        operators: those that run the user's processors.
+        kept: the task's own state.
+        revive: given the task's fixtures, the life to take up, if there is one.
+    """
+
+    def __init__(
+        self, context: TaskContext, operators: Sequence[UserProcessor], kept: ByteStore, revive: Revive | None
+    ) -> None:
+        self._context = context
+        self._operators = {operator.name: operator for operator in operators}
+        self._kept = kept
+        self._agenda = context.agenda = Agenda(kept)
+        stored = kept.get(_STREAM_TIME)
+        context.stream_time_ms = self._saved_ms = int(stored) if stored else -1
+        life = revive(self.fixtures) if revive is not None else None
+        if life is None:
+            for operator in operators:
+                self._begin(operator)
+            return
+        self._agenda.remember(life.agenda)
+        for name, processor in life.processors.items():
+            self._operators[name].resume(processor)
+
+    @property
+    def fixtures(self) -> dict[str, Any]:
+        """What belongs to the task object and not to its life, though processors may hold on to it; by name.
+
+        Classes are among them: a processor goes on with the code of today.
+        """
+        contexts = {f"context {name}": operator.given for name, operator in self._operators.items()}
+        kinds = {f"class {name}": operator.kind for name, operator in self._operators.items()}
+        stores = {f"store {name}": store for name, store in self._context.stores.items()}
+        tables = {f"table {name}": rows for name, rows in self._context.global_tables.items()}
+        return {"agenda": self._agenda, **contexts, **kinds, **stores, **tables}
+
+    @property
+    def life(self) -> Life:
+        return Life({name: operator.processor for name, operator in self._operators.items()}, self._agenda.memory)
+
+    def advance(self, timestamp_ms: int) -> None:
+        """Stream time up to a record that is about to be processed."""
+        self._context.stream_time_ms = max(self._context.stream_time_ms, timestamp_ms)
+
+    def punctuate(self, kind: PunctuationType) -> None:
+        """Runs what is due by one of the clocks."""
+        context = self._context
+        clock_ms = context.stream_time_ms if kind is PunctuationType.STREAM_TIME else context.system_time_ms
+        self._agenda.fire(kind, clock_ms, lambda schedule: self._run(schedule, clock_ms))
+
+    def next_wall_clock_ms(self) -> int | None:
+        """When the wall clock next has something to fire."""
+        return self._agenda.next_due_ms(PunctuationType.WALL_CLOCK_TIME)
+
+    def save(self) -> None:
+        """Puts stream time into the task's state, if it has moved."""
+        if self._context.stream_time_ms != self._saved_ms:
+            self._saved_ms = self._context.stream_time_ms
+            self._kept.put(_STREAM_TIME, str(self._saved_ms).encode())
+
+    def close(self) -> None:
+        for operator in self._operators.values():
+            operator.processor.close()
+
+    def _begin(self, operator: UserProcessor) -> None:
+        try:
+            operator.begin()
+        except StreamsError:
+            raise
+        except Exception as error:
+            raise init_error(error, self._context.task_id, operator.name) from error
+
+    def _run(self, schedule: Schedule, clock_ms: int) -> None:
+        context = self._context
+        context.fired_ms = clock_ms
+        try:
+            self._operators[schedule.node].punctuate(schedule.callback, clock_ms)
+        except Exception as error:
+            context.errors.punctuation(schedule.node, f"{schedule.grid.kind.value} {clock_ms}", error)
+        finally:
+            context.fired_ms = None

@@ -1,0 +1,119 @@
+"""process, process_values and add_processor: runs a processor of the user's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
+
+from headrace._core.operator import AnyRecord, Operator
+from headrace._core.operators.processors.context import NodeContext
+from headrace._core.task.context import TaskContext
+from headrace.errors import StreamsError, TopologyError, known_names, nearest
+from headrace.model.processor import AnyProcessor, FixedKeyProcessor, Processor, ProcessorFactory, To
+from headrace.model.record import Record
+
+
+class UserProcessor(Operator):
+    """Gives records and punctuations to a processor, and what it forwards to the children it names."""
+
+    def __init__(
+        self, name: str, factory: ProcessorFactory, stores: Sequence[str], tables: Sequence[str], *, fixed_key: bool
+    ) -> None:
+        super().__init__(name)
+        self.store_names = tuple(stores)
+        self.table_names = tuple(tables)
+        self.processor: AnyProcessor
+        self._factory = factory
+        self._fixed_key = fixed_key
+        self._current: AnyRecord | None = None
+        self._now_ms: int | None = None
+
+    def init(self, context: TaskContext) -> None:
+        super().init(context)
+        self.given = NodeContext(self, context)
+
+    @cached_property
+    def kind(self) -> type[AnyProcessor]:
+        """The class of its processors, as the factory makes them now."""
+        factory: object = self._factory
+        while isinstance(factory, partial):
+            factory = factory.func
+        return factory if isinstance(factory, type) else type(self._factory())
+
+    def begin(self) -> None:
+        """A new life: a new processor, initialised."""
+        self.resume(self._made())
+        self.processor.init(self.given)
+
+    def resume(self, processor: AnyProcessor) -> None:
+        """Goes on with a processor that was initialised before."""
+        self.processor = processor
+        self._fixed_key = self._fixed_key or isinstance(processor, FixedKeyProcessor)
+
+    def process(self, record: AnyRecord) -> None:
+        self._current, self._now_ms = record, record.timestamp_ms
+        try:
+            self.processor.process(record)
+        finally:
+            self._current = self._now_ms = None
+
+    def punctuate(self, callback: Callable[[int], object], clock_ms: int) -> None:
+        self._now_ms = clock_ms
+        try:
+            callback(clock_ms)
+        finally:
+            self._now_ms = None
+
+    def send(self, record: AnyRecord, to: To | None) -> None:
+        """The processor's `forward`."""
+        if self._now_ms is None:
+            message = f"{self.name}: forward() was called outside process() and punctuations; there is no record now."
+            raise StreamsError(message)
+        if not isinstance(record, Record):
+            message = f"{self.name}: forward() needs a Record; got {record!r} of type {type(record).__name__}."
+            raise StreamsError(message)
+        if to is not None and not isinstance(to, To):
+            message = f"{self.name}: forward() was given to={to!r}; it must be To.child(name) or To.all()."
+            raise StreamsError(message)
+        if self._fixed_key and self._current is not None and record.key is not self._current.key:
+            message = (
+                f"{self.name} keeps the key: it was given {self._current.key!r} and may not forward {record.key!r}. "
+                "Derive what is forwarded with with_value(), or use process() instead of process_values()."
+            )
+            raise StreamsError(message)
+        timestamp_ms = to.timestamp_ms if to is not None and to.timestamp_ms is not None else record.timestamp_ms
+        if timestamp_ms is None:
+            timestamp_ms = self._now_ms
+        if timestamp_ms != record.timestamp_ms:
+            record = Record(record.key, record.value, timestamp_ms, record.headers)
+        if to is None or to.name is None:
+            self.forward(record)
+        else:
+            self._child(to.name).process(record)
+
+    def _child(self, name: str) -> Operator:
+        for child in self.children:
+            if child.name == name:
+                return child
+        known = [child.name for child in self.children]
+        message = (
+            f"{self.name}: the child {name!r} is unknown or not connected.{nearest(name, known)} "
+            f"Its children: {known_names(known)}."
+        )
+        raise StreamsError(message)
+
+    def _made(self) -> AnyProcessor:
+        processor = self._factory()
+        if not isinstance(processor, Processor | FixedKeyProcessor):
+            message = (
+                f"The factory of {self.name!r} returned {processor!r} of type {type(processor).__name__}; "
+                "it must return a Processor or a FixedKeyProcessor."
+            )
+            raise TopologyError(message)
+        if not isinstance(self._factory, type) and self._factory() is processor:
+            message = (
+                f"The factory of {self.name!r} returned the same {type(processor).__name__} twice; "
+                "every task needs a processor of its own. Make a new one each time."
+            )
+            raise TopologyError(message)
+        return processor

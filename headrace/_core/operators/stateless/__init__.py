@@ -1,0 +1,1 @@
+"""Operators without state: filter, map, flat map, branch, peek."""

@@ -1,0 +1,1 @@
+"""Tables: sources, filters and mappings of rows."""

@@ -1,0 +1,78 @@
+"""The rows of a table: from the records of a topic or a stream, versioned, or copied from an earlier stage."""
+
+from __future__ import annotations
+
+from headrace._core.operator import AnyRecord, Operator
+from headrace._core.task.context import TaskContext
+from headrace._state.stores.versioned import NEWEST, NOT_PUT
+from headrace.model.record import Change
+
+
+class TableSource(Operator):
+    """Each record replaces the row of its key, whatever its timestamp; `None` deletes it. Keeps rows if it has a store.
+
+    Records without a key are dropped and counted.
+    """
+
+    def __init__(self, name: str, store: str | None, *, send_old_values: bool) -> None:
+        super().__init__(name)
+        self.store_name = store
+        self.send_old_values = send_old_values
+
+    def init(self, context: TaskContext) -> None:
+        super().init(context)
+        self._store = None if self.store_name is None else context.store(self.store_name)
+
+    def process(self, record: AnyRecord) -> None:
+        key = record.key
+        if key is None:
+            self.context.drop(self.name, "null key")
+            return
+        old = None
+        if self._store is not None:
+            key_bytes = self._store.key_bytes(key)
+            if self.send_old_values:
+                row = self._store.read(key_bytes)
+                old = None if row is None else row[0]
+            self._store.write(key_bytes, record.value, record.timestamp_ms)
+        self.forward(record.with_value(Change(record.value, old)))
+
+
+class VersionedTableSource(Operator):
+    """Each record becomes a version of its row; one older than the history is dropped and counted.
+
+    The old value of a change is the newest version before it, also when the change itself came too late to be newest.
+    """
+
+    def __init__(self, name: str, store: str, *, send_old_values: bool) -> None:
+        super().__init__(name)
+        self._store_name = store
+        self._send_old_values = send_old_values
+
+    def init(self, context: TaskContext) -> None:
+        super().init(context)
+        self._store = context.store(self._store_name)
+
+    def process(self, record: AnyRecord) -> None:
+        key = record.key
+        if key is None:
+            self.context.drop(self.name, "null key")
+            return
+        latest = self._store.get(key) if self._send_old_values else None
+        valid_to_ms = self._store.put(key, record.value, record.timestamp_ms)
+        if valid_to_ms == NOT_PUT:
+            self.context.drop(self.name, "older than the history of the versioned store")
+            return
+        old = None if latest is None else latest.value
+        self.forward(record.with_value(Change(record.value, old, is_latest=valid_to_ms == NEWEST)))
+
+
+class TableCopy(Operator):
+    """Keeps each change's new value; of a versioned table, as a version."""
+
+    def init(self, context: TaskContext) -> None:
+        super().init(context)
+        self._rows = context.tables[self.name]
+
+    def process(self, record: AnyRecord) -> None:
+        self._rows.put(record.key, record.value.new, record.timestamp_ms)

@@ -1,0 +1,1 @@
+"""Sources and sinks, and what one stage hands over to another."""

@@ -1,0 +1,87 @@
+"""Where records enter a task."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from headrace._core.operator import AnyRecord, Operator
+from headrace._state.bytes.composite import MAX_TIME
+from headrace.errors import ProcessingError
+from headrace.serdes import Serde
+
+_REASON = "timestamp too far ahead"
+
+
+class TimestampGuard(NamedTuple):
+    """How far ahead of the wall clock a timestamp may be, and what becomes of a record beyond: `handler`."""
+
+    ahead_ms: int
+    handler: str
+
+
+class Source(Operator):
+    """Decodes input records; the task then forwards them one after another, but for those that it refuses."""
+
+    def __init__(
+        self,
+        name: str,
+        key_serde: Serde[Any],
+        value_serde: Serde[Any],
+        guard: TimestampGuard | None = None,
+    ) -> None:
+        super().__init__(name)
+        self.key_serde = key_serde
+        self.value_serde = value_serde
+        self._guard = guard
+
+    def decode(
+        self, keys: Sequence[bytes | None], values: Sequence[bytes | None]
+    ) -> tuple[Sequence[Any], Sequence[Any]]:
+        return self.key_serde.deserialize_many(keys), self.value_serde.deserialize_many(values)
+
+    def checked(self, records: pa.RecordBatch) -> pa.RecordBatch:
+        """A batch of records that can all be decoded; keys and values that are read as `None` are null.
+
+        Raises:
+            SerdeError: if one cannot be decoded.
+        """
+        for name, serde in (("key", self.key_serde), ("value", self.value_serde)):
+            column = records.column(name)
+            checked = serde.checked(column)
+            if checked is not column:
+                records = records.set_column(records.schema.get_field_index(name), name, checked)
+        return records
+
+    @property
+    def latest_ms(self) -> int:
+        """The highest timestamp that a record may have, by the clock of the batch."""
+        return MAX_TIME if self._guard is None else self.context.system_time_ms + self._guard.ahead_ms
+
+    def refuse(self) -> None:
+        """Handles the current record, whose timestamp is beyond `latest_ms`.
+
+        Raises:
+            ProcessingError: if that is how such records are handled.
+        """
+        assert self._guard is not None
+        ahead_ms, handler = self._guard
+        (topic, partition, offset), timestamp_ms, *_ = self.context.source_record
+        clock_ms = self.context.system_time_ms
+        told = (
+            f"its timestamp {timestamp_ms} is {timestamp_ms - clock_ms} ms ahead of the wall clock {clock_ms}, and "
+            f"max_timestamp_ahead allows {ahead_ms} ms"
+        )
+        if handler == "fail":
+            message = (
+                f"{self.name} refuses record {topic}-{partition}@{offset}: {told}. Mend the timestamp where the record "
+                "is made or with a timestamp_extractor, or take such records out with timestamp_ahead_handler='skip' "
+                "or 'dead_letter'."
+            )
+            raise ProcessingError(message)
+        self.context.errors.refused(self.name, _REASON, ProcessingError(told), dead_letter=handler == "dead_letter")
+
+    def process(self, record: AnyRecord) -> None:
+        self.forward(record)

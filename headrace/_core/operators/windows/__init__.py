@@ -1,0 +1,1 @@
+"""Aggregations in windows, and suppression of results that are not final."""

@@ -1,0 +1,167 @@
+"""count, reduce and aggregate in sliding windows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from headrace._core.laws import latest
+from headrace._core.operator import AnyRecord
+from headrace._core.operators.windows.windowed_operator import WindowedOperator, WindowSettings
+from headrace.model.record import Change
+from headrace.model.windows import SlidingWindows, Window
+
+
+class _Row(NamedTuple):
+    """An aggregate and the highest timestamp in it."""
+
+    value: Any
+    max_ms: int
+
+
+class SlidingWindowAggregate(WindowedOperator):
+    """Each record ends one window and begins another right after itself, which exists once it holds a record.
+
+    The window that ends at a record at `t` is `[t - difference, t]`, the one after it `[t + 1, t + 1 + difference]`.
+    Records earlier than the difference share the window `[0, difference]`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        settings: WindowSettings,
+        windows: SlidingWindows,
+        initializer: Callable[[], Any],
+        aggregator: Callable[[Any, Any, Any], Any],
+    ) -> None:
+        super().__init__(name, settings, initializer, aggregator)
+        self._difference_ms = windows.difference_ms
+        self._grace_ms = windows.grace_ms
+
+    def process(self, record: AnyRecord) -> None:
+        if record.key is not None and record.value is None:
+            self.context.drop(self.name, "null value")
+            return
+        super().process(record)
+
+    def _fold(self, record: AnyRecord, key: Any, timestamp_ms: int, time_ms: int) -> None:
+        close_ms = time_ms - self._grace_ms
+        if timestamp_ms + self._difference_ms < close_ms:
+            window = Window(max(0, timestamp_ms - self._difference_ms), max(timestamp_ms, self._difference_ms))
+            self._drop_late(record, window, window.end_ms + self._grace_ms, time_ms)
+            return
+        update = _Update(self, record, key, timestamp_ms, time_ms)
+        if timestamp_ms < self._difference_ms:
+            self._fold_early(update)
+        else:
+            self._write_closed(record, close_ms - 1)
+            self._fold_usual(update)
+
+    def _closes_at_ms(self, window: Window) -> int:
+        # At its end plus grace it still takes records.
+        return window.end_ms + self._grace_ms + 1
+
+    def _fold_usual(self, update: _Update) -> None:
+        """Windows around the record from the newest to the oldest, then those it makes."""
+        difference_ms, at_ms = self._difference_ms, update.timestamp_ms
+        left: _Row | None = None
+        right: _Row | None = None
+        previous_ms: int | None = None
+        left_exists = right_exists = False
+        seen = set()
+        for start_ms, row in reversed(update.windows(max(0, at_ms - 2 * difference_ms), at_ms + 1)):
+            end_ms = start_ms + difference_ms
+            seen.add(start_ms)
+            if start_ms == at_ms + 1:
+                right_exists = True
+            elif end_ms > at_ms:
+                if right is None:
+                    right = update.read(start_ms)
+                update.fold(start_ms, row)
+            elif end_ms == at_ms:
+                left_exists = True
+                update.fold(start_ms, row)
+                if row.max_ms >= at_ms:
+                    return  # a record of this very time has made all windows there are
+                previous_ms = row.max_ms
+            else:
+                left, previous_ms = row, row.max_ms
+                break
+        if previous_ms is not None and previous_ms + 1 not in seen and previous_ms + 1 + difference_ms >= at_ms:
+            update.fold(previous_ms + 1, None)
+        if not left_exists:
+            reaches = previous_ms is not None and previous_ms >= at_ms - difference_ms
+            update.fold(at_ms - difference_ms, left if reaches else None, new=True)
+        if not right_exists and right is not None and right.max_ms > at_ms:
+            update.copy(at_ms + 1, right)
+
+    def _fold_early(self, update: _Update) -> None:
+        """Windows from the oldest to the newest; the one that all early records share comes last."""
+        at_ms = update.timestamp_ms
+        combined: _Row | None = None
+        right: _Row | None = None
+        previous_ms: int | None = None
+        right_exists = False
+        seen = set()
+        for start_ms, row in update.windows(0, at_ms + 1):
+            seen.add(start_ms)
+            if start_ms == 0:
+                combined = row
+                if row.max_ms < at_ms:
+                    previous_ms = row.max_ms
+            elif start_ms <= at_ms:
+                right = update.read(start_ms)
+                update.fold(start_ms, row)
+            else:
+                right_exists = True
+        if right is None and combined is not None and combined.max_ms > at_ms:
+            right = update.read(0)
+        if not right_exists and right is not None and right.max_ms > at_ms:
+            update.copy(at_ms + 1, right)
+        if previous_ms is not None and previous_ms + 1 not in seen and previous_ms + 1 <= at_ms:
+            update.fold(previous_ms + 1, None)
+        update.fold(0, combined)
+
+
+class _Update:
+    """One record on its way into windows."""
+
+    def __init__(
+        self, operator: SlidingWindowAggregate, record: AnyRecord, key: Any, timestamp_ms: int, time_ms: int
+    ) -> None:
+        self.timestamp_ms = timestamp_ms
+        self._operator = operator
+        self._record = record
+        self._key = key
+        self._time_ms = time_ms
+
+    def windows(self, from_ms: int, to_ms: int) -> list[tuple[int, _Row]]:
+        """Windows of the key that start from one time to another, ascending."""
+        return [(start_ms, _Row(*row)) for start_ms, row in self._operator._store.fetch(self._key, from_ms, to_ms)]
+
+    def read(self, start_ms: int) -> _Row:
+        """A window's row as no one else holds it: an aggregator may change what it is given in place."""
+        return _Row(*self._operator._store.fetch(self._key, start_ms))
+
+    def fold(self, start_ms: int, row: _Row | None, *, new: bool = False) -> None:
+        """Adds the record to a window that has this row, or to a `new` one that starts from it."""
+        operator = self._operator
+        end_ms = start_ms + operator._difference_ms
+        if end_ms < self._time_ms - operator._grace_ms:
+            window = Window(start_ms, end_ms)
+            operator._drop_late(self._record, window, end_ms + operator._grace_ms, self._time_ms)
+            return
+        base, result_ms = (operator._initializer(), self.timestamp_ms) if row is None else row
+        value = operator._aggregator(self._key, self._record.value, base)
+        known = operator.settings.send_old_values and row is not None and not new
+        self._put(start_ms, value, self.read(start_ms).value if known else None, latest(self.timestamp_ms, result_ms))
+
+    def copy(self, start_ms: int, row: _Row) -> None:
+        """A new window that holds what another one held before the record."""
+        self._put(start_ms, row.value, None, row.max_ms)
+
+    def _put(self, start_ms: int, value: Any, old: Any, result_ms: int) -> None:
+        operator = self._operator
+        operator._store.put(self._key, value, start_ms, result_ms)
+        window = Window(start_ms, start_ms + operator._difference_ms)
+        operator._result(self._record, window, Change(value, old), result_ms)

@@ -1,0 +1,129 @@
+"""suppress on a table."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from headrace._core.operator import AnyRecord, Operator
+from headrace._core.task.context import TaskContext
+from headrace._core.time.idle_keys import IdleKeys, IdleSettings
+from headrace._core.time.stream_time import stream_time
+from headrace._state.stores.suppress_buffer import Buffered
+from headrace.errors import StateError, StreamsError
+from headrace.model.emission import BufferConfig
+from headrace.model.pending import PendingTask
+from headrace.model.record import Change, Record
+from headrace.model.windows import Windowed
+
+
+class SuppressSettings(NamedTuple):
+    """What a suppressed table was asked for; names of its buffer and of where its time is kept."""
+
+    store: str
+    stream_times: str
+    key_times: str | None
+    idle: IdleSettings | None
+    until_window_closes: bool
+    wait_ms: int
+    buffer: BufferConfig
+
+
+class TableSuppress(Operator):
+    """Holds each row back until stream time is `wait_ms` beyond its buffer time; only records move that time.
+
+    The buffer time is the end of the window, or the timestamp of the first update held back. What leaves has the
+    timestamp and the headers of its last update, and as old value the one that left before.
+    """
+
+    def __init__(self, name: str, settings: SuppressSettings) -> None:
+        super().__init__(name)
+        self.settings = settings
+
+    def init(self, context: TaskContext) -> None:
+        super().init(context)
+        settings = self.settings
+        self.time = stream_time(context, self.name, settings.stream_times, settings.key_times)
+        self.buffer = context.store(settings.store)
+        if settings.idle is not None and settings.key_times is not None:
+            self.idle = IdleKeys(context, settings.idle, settings.key_times)
+
+    def process(self, record: AnyRecord) -> None:
+        assert record.timestamp_ms is not None
+        key, settings, buffer = record.key, self.settings, self.buffer
+        time_ms = self.time.advance(_timed_key(key), record.timestamp_ms)
+        if self.idle is not None:
+            self.idle.saw(_timed_key(key))
+        buffer_time_ms = self._window_end_ms(key) if settings.until_window_closes else record.timestamp_ms
+        buffer.put(record, buffer_time_ms, topic=self.context.topic)
+        for row in buffer.evict_due(key, time_ms - settings.wait_ms):
+            self._emit(row)
+        if self._is_full():
+            if not settings.buffer.emits_early:
+                raise StateError(self._too_much())
+            for row in buffer.evict_while(self._is_full):
+                self._emit(row)
+
+    def close_idle(self) -> None:
+        """The rows of a key that is idle leave, and the key is forgotten."""
+        assert self.idle is not None
+        rows = [row for _, key_bytes in self.idle.take() for row in self.buffer.evict_key(key_bytes)]
+        rows.sort(key=lambda row: (row.buffer_time_ms, self.buffer.key_bytes(row.key)))
+        for row in rows:
+            self._emit(row._replace(headers=()))
+
+    def pending(self) -> PendingTask:
+        task_id, time, oldest = self.context.task_id, self.time, self.buffer.oldest()
+        if oldest is None:
+            return PendingTask(task_id, 0, stream_time_ms=-1 if time.by_key else time.reached(None))
+        key, buffer_time_ms = oldest
+        return PendingTask(
+            task_id,
+            self.buffer.usage().records,
+            key,
+            since_ms=buffer_time_ms,
+            release_ms=buffer_time_ms + self.settings.wait_ms,
+            release_key=_timed_key(key) if time.by_key else None,
+            stream_time_ms=time.reached(_timed_key(key)),
+        )
+
+    def _emit(self, row: Buffered[Any, Any]) -> None:
+        # A window without a result has nothing final to tell.
+        if row.value is not None or not self.settings.until_window_closes:
+            self.forward(Record(row.key, Change(row.value, row.prior), row.timestamp_ms, row.headers))
+
+    def _window_end_ms(self, key: Any) -> int:
+        if isinstance(key, Windowed):
+            return key.window.end_ms
+        message = (
+            f"{self.name} holds rows back until their window closes, but the key {key!r} has no window. Keep the "
+            "Windowed keys of the aggregation up to suppress(), or use Suppressed.until_time_limit()."
+        )
+        raise StreamsError(message)
+
+    def _is_full(self) -> bool:
+        limits = self.settings.buffer
+        if not limits.is_limited:
+            return False
+        records, size = self.buffer.usage()
+        return (limits.record_limit is not None and records > limits.record_limit) or (
+            limits.byte_limit is not None and size > limits.byte_limit
+        )
+
+    def _too_much(self) -> str:
+        limits, usage = self.settings.buffer, self.buffer.usage()
+        allowed = [
+            f"{most:,} {unit}"
+            for most, unit in [(limits.record_limit, "records"), (limits.byte_limit, "bytes")]
+            if most is not None
+        ]
+        early = "" if self.settings.until_window_closes else ", let it emit_early_when_full()"
+        return (
+            f"{self.name} holds back {usage.records:,} records of {usage.bytes:,} bytes, but its buffer allows "
+            f"{' and '.join(allowed)} and shuts down when full. Give it a larger BufferConfig{early}, or hold rows "
+            "back for a shorter time."
+        )
+
+
+def _timed_key(key: Any) -> Any:
+    """The key that has a time, where every key has its own: that of all its windows."""
+    return key.key if isinstance(key, Windowed) else key

@@ -1,0 +1,164 @@
+"""What all windowed aggregations share: the stream time, late records, results held back until their window closes."""
+
+from __future__ import annotations
+
+import logging
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from headrace._core.operator import AnyRecord, Operator
+from headrace._core.task.context import TaskContext
+from headrace._core.time.idle_keys import IdleKeys, IdleSettings
+from headrace._core.time.open_windows import Final, OpenWindows
+from headrace._core.time.stream_time import stream_time
+from headrace._state.bytes.composite import MAX_TIME
+from headrace._state.layouts.bykey import forget
+from headrace.model.pending import PendingTask
+from headrace.model.record import Change, Record
+from headrace.model.windows import Window, Windowed
+
+_log = logging.getLogger(__name__)
+
+
+class WindowSettings(NamedTuple):
+    """What a windowed aggregation was asked for beside its windows; names of stores, and of the child for late ones."""
+
+    store: str
+    stream_times: str
+    key_times: str | None
+    open_windows: str | None
+    late_sink: str | None
+    idle: IdleSettings | None
+    send_old_values: bool
+
+
+class WindowedOperator(Operator):
+    """Takes the time of each record, then lets the kind of window decide what to do with it."""
+
+    def __init__(
+        self,
+        name: str,
+        settings: WindowSettings,
+        initializer: Callable[[], Any],
+        aggregator: Callable[[Any, Any, Any], Any],
+    ) -> None:
+        super().__init__(name)
+        self.settings = settings
+        self._initializer = initializer
+        self._aggregator = aggregator
+        self._late: Operator | None = None
+        self._tells = False
+
+    def connect(self, children: Sequence[Operator]) -> None:
+        late = self.settings.late_sink
+        self._late = next((child for child in children if child.name == late), None)
+        super().connect([child for child in children if child is not self._late])
+
+    def init(self, context: TaskContext) -> None:
+        super().init(context)
+        settings = self.settings
+        self._store = store = context.store(settings.store)
+        self.time = stream_time(context, self.name, settings.stream_times, settings.key_times)
+        if settings.idle is not None and settings.key_times is not None:
+            self.idle = IdleKeys(context, settings.idle, settings.key_times)
+        self._open = None
+        if settings.open_windows is not None:
+            kept = context.store(settings.open_windows)
+            self._open = OpenWindows(kept, store.key_serde, store.value_serde, by_key=self.time.by_key)
+
+    def process(self, record: AnyRecord) -> None:
+        if record.key is None:
+            self.context.drop(self.name, "null key")
+            return
+        assert record.timestamp_ms is not None
+        if self.idle is not None:
+            self.idle.saw(record.key)
+        before_ms = self.time.reached(record.key) if self._tells else -1
+        time_ms = self.time.advance(record.key, record.timestamp_ms)
+        try:
+            self._fold(record, record.key, record.timestamp_ms, time_ms)
+        finally:
+            # Time has moved on, even if an error handler then drops the record.
+            if 0 <= before_ms < time_ms:
+                self._forget(record.key, before_ms, time_ms)
+
+    @abstractmethod
+    def _fold(self, record: AnyRecord, key: Any, timestamp_ms: int, time_ms: int) -> None:
+        """Puts a record into its windows, as seen at a stream time."""
+
+    def _forget(self, key: Any, before_ms: int, time_ms: int) -> None:
+        """Has the store forget what expires as the time of a key moves on; called only if the store must be told."""
+
+    def close_idle(self) -> None:
+        """A key that is idle is forgotten with its windows, after what it held back is written."""
+        assert self.idle is not None
+        finals: list[tuple[Window, bytes, Final]] = []
+        for key, key_bytes in self.idle.take():
+            if self._open is not None:
+                closed = self._open.take_closed(key, MAX_TIME)
+                finals += [(final.windowed.window, key_bytes, final) for final in closed]
+            forget(self._store.contents, key_bytes)
+        finals.sort(key=lambda final: (final[0].end_ms, final[0].start_ms, final[1]))
+        for _, _, (windowed, value, timestamp_ms) in finals:
+            self.forward(Record(windowed, Change(value, None), timestamp_ms))
+
+    @abstractmethod
+    def _closes_at_ms(self, window: Window) -> int:
+        """The stream time from which on a window is closed."""
+
+    def pending(self) -> PendingTask | None:
+        if self._open is None:
+            return None
+        task_id, oldest = self.context.task_id, self._open.oldest()
+        if oldest is None:
+            return PendingTask(task_id, 0, stream_time_ms=-1 if self.time.by_key else self.time.reached(None))
+        return PendingTask(
+            task_id,
+            self._open.waiting(),
+            oldest,
+            since_ms=oldest.window.end_ms,
+            release_ms=self._closes_at_ms(oldest.window),
+            release_key=oldest.key if self.time.by_key else None,
+            stream_time_ms=self.time.reached(oldest.key),
+        )
+
+    def _result(self, record: AnyRecord, window: Window, change: Change[Any], timestamp_ms: int) -> None:
+        """A new result of a window: written at once, or kept until the window closes."""
+        windowed = Windowed(record.key, window)
+        if self._open is None:
+            self.forward(Record(windowed, change, timestamp_ms, record.headers))
+        else:
+            self._open.put(windowed, change.new, timestamp_ms)
+
+    def _write_closed(self, record: AnyRecord, last_end_ms: int) -> None:
+        """Writes the results of windows that end no later, caused by this record.
+
+        It is called before the record is folded in: the windows it closes are none that it is in, and what the store
+        forgets as time goes on is written by then.
+        """
+        if self._open is not None:
+            for windowed, value, timestamp_ms in self._open.take_closed(record.key, last_end_ms):
+                self.forward(Record(windowed, Change(value, None), timestamp_ms, record.headers))
+
+    def _drop_late(self, record: AnyRecord, window: Window, close_ms: int, time_ms: int) -> None:
+        """Counts a record that came too late for a window that closed, and sends it where late ones go."""
+        self.context.drop(self.name, "late")
+        _log.info(
+            "%s: the record of key %r at %d is late for window [%s]: it closed at %d, stream time is %d.",
+            self.name,
+            record.key,
+            record.timestamp_ms,
+            window,
+            close_ms,
+            time_ms,
+        )
+        if self._late is not None:
+            told = {
+                "headrace.window.start": window.start_ms,
+                "headrace.window.end": window.end_ms,
+                "headrace.window.close": close_ms,
+                "headrace.stream.time": time_ms,
+            }
+            headers = (*record.headers, *((name, str(value).encode()) for name, value in told.items()))
+            self._late.process(Record(record.key, record.value, record.timestamp_ms, headers))

@@ -1,0 +1,1 @@
+"""A task: it orders the records of its partitions and passes them through its operators."""

@@ -1,0 +1,152 @@
+"""From chunks to records: serdes and extractors; what cannot be decoded is handled when its turn comes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from headrace._core.operators.topics.source import Source
+from headrace._core.task.chunk import Chunk, Columns, merged
+from headrace._core.task.context import TaskContext
+from headrace._core.task.extraction import extracted
+from headrace._state.bytes.api import ByteStore
+from headrace.errors import StreamsError
+from headrace.model.timestamps import Extractor
+
+
+class Poison(NamedTuple):
+    """Why a record cannot be taken."""
+
+    reason: str
+    error: Exception
+
+
+class Decoded(NamedTuple):
+    """The records of a chunk: decoded keys and values beside what they were made of; `poison` cannot be taken."""
+
+    keys: Sequence[Any]
+    values: Sequence[Any]
+    columns: Columns
+    poison: Mapping[int, Poison]
+
+
+class Stretch(NamedTuple):
+    """Records `start` to `stop` of a chunk; the place of the first of them in the order of the batch is `first`."""
+
+    source: Source
+    records: Decoded
+    start: int
+    stop: int
+    first: int
+
+
+class Decoder:
+    """Decodes chunks of the topics of some sources.
+
+    Args:
+        context: that of the task.
+        sources: the source of each topic.
+        extractors: for topics whose event time is not the record's own timestamp.
+        partition_times: where the time each input partition has reached is kept, for the extractors.
+    """
+
+    def __init__(
+        self,
+        context: TaskContext,
+        sources: Mapping[str, Source],
+        extractors: Mapping[str, Extractor],
+        partition_times: ByteStore | None,
+    ) -> None:
+        self.sources = sources
+        self.extractors = extractors
+        self._context = context
+        self._partition_times = partition_times
+
+    def with_extracted_times(self, chunk: Chunk) -> Chunk:
+        """The chunk with the timestamps that the extractor of its topic gives, if there is one."""
+        extractor = self.extractors.get(chunk.topic)
+        if extractor is None:
+            return chunk
+        source = self.sources[chunk.topic]
+        records = self._decoded(source, chunk)
+        place = self._context.places[int(chunk.order.source[0])]
+        assert self._partition_times is not None
+        return extracted(chunk, records, place, extractor, self._partition_times, source, self._context)
+
+    def in_order(self, chunks: Sequence[Chunk]) -> Iterator[Stretch]:
+        """All records in their one order, which is then in the context; a chunk is decoded when its turn comes.
+
+        Those that cannot be taken are handed to the error policy in between.
+        """
+        order, runs = merged(chunks)
+        first = self._context.append(order)
+        loaded: dict[int, Decoded] = {}
+        for index, start, stop in runs:
+            chunk = chunks[index]
+            source = self.sources[chunk.topic]
+            if index not in loaded:
+                loaded[index] = self._decoded(source, chunk)
+                self._context.metrics.add(source.name, "records_in", chunk.rows)
+            self._context.topic = chunk.topic
+            self._context.columns, self._context.row_shift = loaded[index].columns, start - first
+            stretch = Stretch(source, loaded[index], start, stop, first)
+            if loaded[index].poison:
+                yield from self._without_poison(stretch)
+            else:
+                yield stretch
+            first += stop - start
+            if stop == chunk.rows:
+                del loaded[index]
+
+    def valid_batch(self, chunk: Chunk) -> pa.RecordBatch | None:
+        """The records of a chunk; none if one of them cannot be decoded."""
+        assert chunk.load_batch is not None
+        try:
+            return self.sources[chunk.topic].checked(chunk.load_batch())
+        except Exception:
+            return None
+
+    def _without_poison(self, stretch: Stretch) -> Iterator[Stretch]:
+        source, records, start, stop, _ = stretch
+        context, shift = self._context, self._context.row_shift
+        for row in range(start, stop):
+            if row in records.poison:
+                if start < row:
+                    yield Stretch(source, records, start, row, start - shift)
+                context.position, start = row - shift, row + 1
+                context.errors.undecodable(source.name, *records.poison[row])
+        if start < stop:
+            yield Stretch(source, records, start, stop, start - shift)
+
+    def _decoded(self, source: Source, chunk: Chunk) -> Decoded:
+        columns = chunk.load()
+        try:
+            records = Decoded(*source.decode(columns.keys, columns.values), columns, {})
+        except Exception:
+            records = _one_by_one(source, columns)
+        if chunk.topic in self.extractors or chunk.timestamps.min() >= 0:
+            return records
+        negative = {row: _negative(at_ms) for row, at_ms in enumerate(columns.timestamps) if at_ms < 0}
+        return records._replace(poison={**negative, **records.poison})
+
+
+def _one_by_one(source: Source, columns: Columns) -> Decoded:
+    keys: list[Any] = [None] * len(columns.keys)
+    values: list[Any] = [None] * len(columns.values)
+    poison: dict[int, Poison] = {}
+    for row, (key, value) in enumerate(zip(columns.keys, columns.values, strict=True)):
+        reason = "undecodable key"
+        try:
+            keys[row] = source.key_serde.deserialize(key)
+            reason = "undecodable value"
+            values[row] = source.value_serde.deserialize(value)
+        except Exception as error:
+            poison[row] = Poison(reason, error)
+    return Decoded(keys, values, columns, poison)
+
+
+def _negative(timestamp_ms: int) -> Poison:
+    message = f"the timestamp {timestamp_ms} is negative, and the source has no timestamp_extractor to give it another"
+    return Poison("negative timestamp", StreamsError(message))

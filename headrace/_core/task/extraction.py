@@ -1,0 +1,80 @@
+"""Event time from a user's extractor, with the partition time it is told kept over batches and restarts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from headrace._core.errors.failure import processing_error
+from headrace._core.operators.topics.source import Source
+from headrace._core.task.chunk import Chunk, Columns
+from headrace._core.task.context import TaskContext
+from headrace._core.task.order import Order
+from headrace._state.bytes.api import ByteStore
+from headrace.model.processor import RecordMetadata
+from headrace.model.timestamps import ConsumerRecord, Extractor
+
+if TYPE_CHECKING:
+    from headrace._core.task.decoding import Decoded
+
+
+def extracted(
+    chunk: Chunk,
+    records: Decoded,
+    place: tuple[str, int],
+    extractor: Extractor,
+    partition_times: ByteStore,
+    source: Source,
+    context: TaskContext,
+) -> Chunk:
+    """The chunk with extracted timestamps, without the records whose extracted timestamp is negative.
+
+    One that cannot be taken stays, to be handled at its place, and so does one too far ahead, for the source to refuse
+    it; but neither moves the partition's time, and nobody is asked for the time of the former.
+    """
+    keys, values, columns, poison = records
+    topic, partition = place
+    stored_under = f"{topic}-{partition}".encode()
+    stored = partition_times.get(stored_under)
+    partition_time_ms = int(stored) if stored else -1
+    operator, latest_ms = source.name, source.latest_ms
+    offsets = chunk.order.offset.tolist()
+    kept: list[int] = []
+    timestamps: list[int] = []
+    reached: list[int] = []
+    for row, offset in enumerate(offsets):
+        if row in poison:
+            kept.append(row)
+            timestamps.append(columns.timestamps[row])
+            reached.append(partition_time_ms)
+            continue
+        headers = columns.headers[row] if columns.headers else ()
+        record = ConsumerRecord(topic, partition, offset, keys[row], values[row], columns.timestamps[row], headers)
+        try:
+            timestamp_ms = int(extractor(record, partition_time_ms))
+        except Exception as error:
+            metadata = RecordMetadata(topic, partition, offset)
+            raise processing_error(error, context.task_id, metadata, key=keys[row], operator=operator) from error
+        if timestamp_ms < 0:
+            context.drop(operator, "negative timestamp")
+            continue
+        if timestamp_ms <= latest_ms:
+            partition_time_ms = max(partition_time_ms, timestamp_ms)
+        kept.append(row)
+        timestamps.append(timestamp_ms)
+        reached.append(partition_time_ms)
+    partition_times.put(stored_under, str(partition_time_ms).encode())
+    order = Order(np.array(reached, np.int64), chunk.order.source[kept], chunk.order.offset[kept])
+    return Chunk(chunk.topic, order, np.array(timestamps, np.int64), lambda: _selected(columns, kept, timestamps))
+
+
+def _selected(columns: Columns, rows: Sequence[int], timestamps: Sequence[int]) -> Columns:
+    return Columns(
+        [columns.keys[row] for row in rows],
+        [columns.values[row] for row in rows],
+        timestamps,
+        None if columns.headers is None else [columns.headers[row] for row in rows],
+        [columns.timestamps[row] for row in rows],
+    )

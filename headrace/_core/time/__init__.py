@@ -1,0 +1,1 @@
+"""Clocks of operators: stream time, open windows, punctuation."""

@@ -1,0 +1,1 @@
+"""The graph as text and as a picture."""

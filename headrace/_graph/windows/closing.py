@@ -1,0 +1,44 @@
+"""When the windows of a table close: found at the windowed aggregations it comes from."""
+
+from __future__ import annotations
+
+from headrace._graph.graph import GraphBuilder
+from headrace._graph.nodes import WindowedAggregate
+from headrace.errors import TopologyError
+from headrace.model.windows import SessionWindows, UnlimitedWindows, Windows
+
+
+def close_wait_ms(graph: GraphBuilder, table: str) -> int:
+    """For how long after its end a window of a table may still change: the longest, if it has windows of several kinds.
+
+    Raises:
+        TopologyError: if some rows of the table come from no windowed aggregation, or their windows never close.
+    """
+    waits = []
+    waiting, seen = [table], {table}
+    while waiting:
+        node = graph.node(waiting.pop())
+        if isinstance(node, WindowedAggregate):
+            waits.append(_wait_ms(node.windows, node.name, table))
+            continue
+        parents = graph.before(node)
+        if not parents:
+            message = (
+                f"suppress() of {table}: Suppressed.until_window_closes() was given for a table that comes from "
+                f"{node.name} without a windowed aggregation in between, so its rows have no windows. Use "
+                "windowed_by(...) before the aggregation, or Suppressed.until_time_limit(...)."
+            )
+            raise TopologyError(message)
+        waiting += [parent for parent in parents if parent not in seen]
+        seen.update(parents)
+    return max(waits)
+
+
+def _wait_ms(windows: Windows, aggregation: str, table: str) -> int:
+    if isinstance(windows, UnlimitedWindows):
+        message = (
+            f"suppress() of {table}: Suppressed.until_window_closes() was given for the unlimited windows of "
+            f"{aggregation}, which never close. Use windows that end, or Suppressed.until_time_limit(...)."
+        )
+        raise TopologyError(message)
+    return windows.grace_ms + (windows.gap_ms if isinstance(windows, SessionWindows) else 0)

@@ -1,0 +1,70 @@
+"""What lies under a windowed aggregation: the store of its windows, kept while they take records or longer if asked."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from headrace._graph.names import checked_name
+from headrace._graph.stores import Session, Store, TimestampedWindow, Window
+from headrace.errors import TopologyError
+from headrace.model.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows, Windows
+from headrace.serdes import Serde, SessionWindowed, Windowed
+
+_FOREVER_MS = 1 << 62
+
+
+def window_store(
+    given: str | Store, windows: Windows, key_serde: Serde[Any] | None, value_serde: Serde[Any] | None
+) -> Store:
+    """The store of that name, or as described by `Stores.window` or `Stores.session`."""
+    shortest_ms = _shortest_retention_ms(windows)
+    kind = Session if isinstance(windows, SessionWindows) else Window
+    if isinstance(given, str):
+        name, retention_ms = checked_name(given, "store"), shortest_ms
+    elif isinstance(given, kind):
+        name, retention_ms = given.name, given.retention_ms
+        key_serde, value_serde = given.key_serde or key_serde, given.value_serde or value_serde
+        if retention_ms < shortest_ms:
+            message = (
+                f"Store {name!r} keeps windows for {timedelta(milliseconds=retention_ms)}; {windows} need at least "
+                f"{timedelta(milliseconds=shortest_ms)}."
+            )
+            raise TopologyError(message)
+    else:
+        factory = "session" if kind is Session else "window"
+        message = f"A windowed aggregation was given store={given!r}; give a name, or Stores.{factory}(...)."
+        raise TopologyError(message)
+    serdes: dict[str, Any] = {"key_serde": key_serde, "value_serde": value_serde}
+    if isinstance(windows, SessionWindows):
+        return Session(name=name, retention_ms=retention_ms, **serdes)
+    return TimestampedWindow(name=name, retention_ms=retention_ms, window_size_ms=_size_ms(windows), **serdes)
+
+
+def windowed_key_serde(windows: Windows, key_serde: Serde[Any] | None) -> Serde[Any]:
+    """The serde of the keys of results."""
+    return SessionWindowed(key_serde) if isinstance(windows, SessionWindows) else Windowed(key_serde, _size_ms(windows))
+
+
+def checked_windows(windows: object) -> None:
+    if not isinstance(windows, Windows):
+        message = (
+            f"windowed_by() was given {windows!r}; allowed: TimeWindows, SlidingWindows, SessionWindows, "
+            "UnlimitedWindows."
+        )
+        raise TopologyError(message)
+
+
+def _size_ms(windows: TimeWindows | SlidingWindows | UnlimitedWindows) -> int:
+    return windows.difference_ms if isinstance(windows, SlidingWindows) else windows.size_ms
+
+
+def _shortest_retention_ms(windows: Windows) -> int:
+    match windows:
+        case SessionWindows():
+            return windows.gap_ms + windows.grace_ms
+        case SlidingWindows():
+            return 2 * windows.difference_ms + windows.grace_ms
+        case UnlimitedWindows():
+            return _FOREVER_MS
+    return windows.size_ms + windows.grace_ms

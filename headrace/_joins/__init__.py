@@ -1,1 +1,0 @@
-"""The fluent side of joins: checks, and the nodes each kind of join adds."""

@@ -1,0 +1,1 @@
+"""What a start runs, and what each micro-batch reads."""

@@ -1,0 +1,224 @@
+"""The plan of a query: which stages there are, how many tasks each has, and how a record finds its task.
+
+It is plain data, pickled once and read by every worker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import cached_property
+
+from headrace._core.errors.handlers import ErrorHandlers
+from headrace._graph.graph import Graph
+from headrace._graph.partitions import partition_counts
+from headrace._runtime.assemble import TaskBlueprint, blueprints
+from headrace._runtime.spark.planning.clock import Clock, system_clock
+from headrace._runtime.spark.planning.routing import routes
+from headrace.config import StreamsConfig
+from headrace.serdes import SessionWindowed, Windowed
+from headrace.topics.kafka_cluster import KafkaCluster, Place
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One sub-topology on Spark. `inline` ones have no state and read only user topics: they run while ingesting."""
+
+    index: int
+    blueprint: TaskBlueprint
+    tasks: int
+    inline: bool
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything a worker must know; topics are on the broker, or without one in the directory."""
+
+    application_id: str
+    topics_dir: str
+    broker: KafkaCluster | None
+    auto_offset_reset: str
+    exactly_once: bool
+    state_dir: str
+    local_dir: str | None
+    instance: str
+    epoch: int
+    stages: tuple[Stage, ...]
+    partitions: Mapping[str, int]
+    sink_topics: tuple[str, ...]
+    spark_partitions: int
+    fuses: bool
+    max_records: int
+    commit_interval_s: float
+    sync_state: bool
+    retention_ms: int
+    run: str
+    clock: Clock
+    round_s: float = 10.0
+    first_offsets: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def plans_first(self) -> bool:
+        """Whether parts of a batch can be seen before its commit: then its plan is written before it runs.
+
+        Kafka shows a batch task by task. If it is repeated after a crash, each task must have the same part of it.
+        """
+        return self.broker is not None and self.exactly_once
+
+    def ranges(self, starts: Sequence[int], ends: Mapping[str, int]) -> Iterator[tuple[Place, int, int]]:
+        """What a batch reads: topic-partitions with their first offset and the one after the last."""
+        for place, first in zip(self.places, starts, strict=True):
+            last = ends.get(offset_key(place), first)
+            if first < last:
+                yield place, first, last
+
+    @cached_property
+    def timed(self) -> bool:
+        """Whether there are tasks with something to do by the wall clock: then batches carry one, and tick."""
+        return any(stage.blueprint.ticks for stage in self.stages)
+
+    @cached_property
+    def clocked(self) -> bool:
+        """Whether batches carry a clock: for tasks that tick, or to judge timestamps by it."""
+        return self.timed or any(stage.blueprint.defaults.guard is not None for stage in self.stages)
+
+    def latest_ms(self, topic: str, clock_ms: int | None) -> int | None:
+        """The highest timestamp in a topic that is not refused; `None` if all are taken, or another is extracted."""
+        if topic in self.global_topics:
+            return None
+        blueprint = self.reader_of[topic].blueprint
+        guard = blueprint.defaults.guard
+        return None if guard is None or clock_ms is None or topic in blueprint.extractors else clock_ms + guard.ahead_ms
+
+    @property
+    def error_handlers(self) -> ErrorHandlers:
+        return self.stages[0].blueprint.defaults.error_handlers
+
+    @cached_property
+    def chain(self) -> tuple[Stage, ...]:
+        """The stages that are Spark operators, in order."""
+        return tuple(stage for stage in self.stages if not stage.inline)
+
+    @cached_property
+    def topics(self) -> tuple[str, ...]:
+        """All topics, user and internal; a frame's channel is an index into this."""
+        return tuple(sorted(self.partitions))
+
+    @cached_property
+    def channels(self) -> dict[str, int]:
+        return {topic: index for index, topic in enumerate(self.topics)}
+
+    @cached_property
+    def internal_topics(self) -> frozenset[str]:
+        return frozenset(topic for stage in self.stages for topic in stage.blueprint.sub.internal_topics)
+
+    @cached_property
+    def relays(self) -> frozenset[str]:
+        """Internal topics that keep the partition of the task that writes."""
+        return frozenset(sink.topic for stage in self.stages for sink in stage.blueprint.sub.sinks if sink.relay)
+
+    @cached_property
+    def handed_over(self) -> frozenset[str]:
+        """Internal topics whose records come before all else that follows from the same input record."""
+        return frozenset(topic for stage in self.stages for topic in stage.blueprint.sub.handed_over)
+
+    @cached_property
+    def key_suffixes(self) -> dict[str, int]:
+        """How many bytes at the end of a topic's keys are their window: they take no part in choosing the partition."""
+        return {
+            sink.topic: key_serde.suffix_size
+            for stage in self.stages
+            for sink in stage.blueprint.sub.sinks
+            for key_serde in [stage.blueprint.defaults.serdes(sink)[0]]
+            if isinstance(key_serde, Windowed | SessionWindowed)
+        }
+
+    @cached_property
+    def source_topics(self) -> tuple[str, ...]:
+        """User topics read, sorted."""
+        read = {topic for stage in self.stages for topic in stage.blueprint.sub.source_topics}
+        return tuple(sorted((read | self.global_topics) - self.internal_topics))
+
+    @cached_property
+    def global_topics(self) -> frozenset[str]:
+        """User topics that go whole to every task of the stages that read them."""
+        return frozenset(topic for stage in self.stages for topic in stage.blueprint.sub.global_topics)
+
+    @cached_property
+    def places(self) -> tuple[tuple[str, int], ...]:
+        """Topic and partition by their rank: ties in the order of records go by this."""
+        return tuple((topic, p) for topic in self.source_topics for p in range(self.partitions[topic]))
+
+    @cached_property
+    def ranks(self) -> dict[tuple[str, int], int]:
+        return {place: rank for rank, place in enumerate(self.places)}
+
+    @cached_property
+    def reader_of(self) -> dict[str, Stage]:
+        """The stage that reads each topic but global ones."""
+        return {topic: stage for stage in self.stages for topic in stage.blueprint.sub.source_topics}
+
+    def readers_of(self, topic: str) -> tuple[Stage, ...]:
+        """The stages that read a topic: a global one may have several."""
+        if topic in self.global_topics:
+            return tuple(stage for stage in self.stages if topic in stage.blueprint.sub.global_topics)
+        return (self.reader_of[topic],)
+
+    @cached_property
+    def routes(self) -> tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]:
+        """For each stage, the grouping keys of its tasks and of frames that pass through."""
+        return tuple(routes(stage.tasks, self.spark_partitions) for stage in self.stages)
+
+
+def offset_key(place: Place) -> str:
+    """The name of a topic-partition in the offsets that are written down."""
+    return f"{place[0]}-{place[1]}"
+
+
+def make_plan(
+    graph: Graph,
+    config: StreamsConfig,
+    user_topics: Mapping[str, int],
+    *,
+    instance: str,
+    epoch: int,
+    spark_partitions: int = 1,
+    fuses: bool = True,
+    run: str = "",
+    clock: Clock = system_clock,
+    partitions_before: Mapping[str, int] | None = None,
+) -> Plan:
+    counts, tasks = partition_counts(graph, user_topics, partitions_before)
+    stages = []
+    for index, (blueprint, number) in enumerate(zip(blueprints(graph, config), tasks, strict=True)):
+        inline = not blueprint.stores and not blueprint.sub.internal_topics
+        stages.append(Stage(index, blueprint, number, inline))
+    return Plan(
+        application_id=config.application_id,
+        topics_dir=str(config.topics_dir.absolute()) if config.topics_dir else "",
+        broker=_broker(config),
+        auto_offset_reset=config.auto_offset_reset,
+        exactly_once=config.processing_guarantee != "at_least_once",
+        state_dir=str(config.state_dir.absolute()),
+        local_dir=str(config.local_dir.absolute()) if config.local_dir else None,
+        instance=instance,
+        epoch=epoch,
+        stages=tuple(stages),
+        partitions=counts,
+        sink_topics=graph.sink_topics,
+        spark_partitions=spark_partitions,
+        fuses=fuses,
+        max_records=config.max_records_per_batch,
+        commit_interval_s=config.commit_interval.total_seconds(),
+        sync_state=config.sync_state,
+        retention_ms=config.state_retention // timedelta(milliseconds=1),
+        run=run,
+        clock=clock,
+    )
+
+
+def _broker(config: StreamsConfig) -> KafkaCluster | None:
+    if config.bootstrap_servers is None:
+        return None
+    return KafkaCluster(config.bootstrap_servers, config.kafka, config.task_timeout.total_seconds())

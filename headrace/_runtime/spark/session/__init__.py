@@ -1,0 +1,1 @@
+"""Spark sessions that start quickly and stay quiet."""

@@ -1,0 +1,131 @@
+"""An archive of the classes that Spark's JVM loads: with it a local Spark is there in about half the time.
+
+Java calls it an AppCDS archive. A JVM that writes one starts slowly, so no application does: after the first
+application of a user has ended, a process in the background runs a small one for this purpose. Later JVMs map the
+archive into memory instead of loading ten thousand classes from jars. It is a cache: Java ignores an archive that does
+not fit its version or its jars.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pyspark
+
+from headrace._runtime.spark.session.spark_home import spark_home
+
+_CLAIMED_FOR_S = 3600
+_NICENESS = 19
+_SETTINGS = ("-Xlog:disable", "-Xshare:auto")
+
+
+def java_options(home: Path) -> list[str]:
+    """What tells the JVM of a local session to use the archive; nothing if there is none."""
+    directory = _directory()
+    archive = None if directory is None else _archive(directory, home)
+    return [f"-XX:SharedArchiveFile={archive}", *_SETTINGS] if archive is not None and archive.exists() else []
+
+
+def write_if_missing() -> None:
+    """Has another process write the archive, at a low priority, unless it exists or somebody else is about to."""
+    directory = None if "SPARK_HOME" in os.environ else _directory()
+    if directory is None:
+        return
+    archive = _archive(directory, spark_home(Path(pyspark.__file__).parent))
+    if archive.exists() or not _is_first(archive.with_suffix(".writer")):
+        return
+    os.nice(_NICENESS)
+    written = archive.with_suffix(f".{os.getpid()}.new")
+    try:
+        subprocess.run(  # noqa: S603  fixed arguments
+            [sys.executable, "-m", __name__, str(written)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            check=False,
+        )
+        with suppress(FileNotFoundError):
+            written.rename(archive)
+    finally:
+        written.unlink(missing_ok=True)
+
+
+def write(archive: Path) -> None:
+    """Runs a small application on Spark; its JVM writes the archive when it ends."""
+    import headrace as hr
+    from headrace._runtime.spark.session.session import LOCAL_JAVA_OPTIONS
+
+    builder = hr.StreamsBuilder()
+    builder.stream("in").group_by(lambda _, value: value).count().to_stream().to("out")
+    options = " ".join([LOCAL_JAVA_OPTIONS, f"-XX:ArchiveClassesAtExit={archive}", *_SETTINGS])
+    with tempfile.TemporaryDirectory(prefix="headrace-archive-") as directory:
+        topics = hr.LocalTopics(Path(directory) / "topics")
+        for name in ("in", "out"):
+            topics.create(name, partitions=2)
+        topics.produce("in", [hr.Record("key", "value", 0)])
+        for partitions in (1, 2):  # in one task, and spread
+            config = hr.StreamsConfig(
+                application_id="class-archive",
+                topics_dir=Path(directory) / "topics",
+                state_dir=Path(directory) / f"state-{partitions}",
+                local_dir=Path(directory) / "local",
+                spark_partitions=partitions,
+                spark={"spark.driver.extraJavaOptions": options},
+            )
+            with hr.Streams(builder.build(), config) as app:
+                app.process_available()
+        _await_end_of_jvm()
+
+
+def _await_end_of_jvm() -> None:
+    from pyspark import SparkContext
+
+    jvm: subprocess.Popen[bytes] = SparkContext._gateway.proc
+    assert jvm.stdin is not None
+    jvm.stdin.close()
+    jvm.wait()
+
+
+def _is_first(claim: Path) -> bool:
+    """Whether nobody else is about to write an archive: it takes half a minute of processor time."""
+    with suppress(FileNotFoundError):
+        if claim.stat().st_mtime < time.time() - _CLAIMED_FOR_S:
+            claim.unlink()
+    try:
+        with claim.open("x") as file:
+            file.write(str(os.getpid()))
+    except OSError:
+        return False
+    return True
+
+
+def _archive(directory: Path, home: Path) -> Path:
+    java = shutil.which("java", path=f"{os.environ['JAVA_HOME']}/bin" if "JAVA_HOME" in os.environ else None)
+    runtime = os.path.realpath(java) if java else ""
+    identity = hashlib.sha256(f"{home}|{pyspark.__version__}|{runtime}".encode()).hexdigest()[:16]
+    return directory / f"classes-{identity}.jsa"
+
+
+def _directory() -> Path | None:
+    """A directory that only this user can write, since Java runs what lies in it."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    directory = (Path(base) if base else Path.home() / ".cache") / "headrace"
+    with suppress(OSError):
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = directory.lstat()
+        if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022:
+            return directory
+    return None
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]))

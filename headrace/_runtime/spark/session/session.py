@@ -1,0 +1,195 @@
+"""Spark sessions: one of our own, or the user's, and the settings a query needs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+
+from headrace._runtime.spark.session import class_archive, java, quiet
+from headrace._runtime.spark.session.forkserver import launcher
+from headrace.config import StreamsConfig
+from headrace.errors import ConfigError
+
+if TYPE_CHECKING:
+    from headrace._state.log.state_log import View
+
+_STREAMING = "org.apache.spark.sql.execution.streaming"
+
+# Needed by every query, whoever made the session. Spark's own checkpoint is a scratch pad: nothing of it is kept.
+_QUERY_SETTINGS = {
+    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+    "spark.sql.streaming.pollingDelay": "10ms",
+    "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
+    # It would merge partitions that seem small: frames are few and large.
+    "spark.sql.adaptive.enabled": "false",
+    # Spark handles a few large frames: compiling code for them takes longer than interpreting expressions.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    # The carrier of stages on a cluster, which keeps nothing in it.
+    "spark.sql.streaming.stateStore.providerClass": f"{_STREAMING}.state.RocksDBStateStoreProvider",
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+}
+# On a file system the default manager spends tens of milliseconds per file.
+_FILE_SYSTEM_CHECKPOINT = {
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        f"{_STREAMING}.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
+}
+_SESSION_SETTINGS = {
+    "spark.ui.showConsoleProgress": "false",
+    "spark.python.unix.domain.socket.enabled": "true",
+    "spark.sql.session.timeZone": "UTC",
+}
+# Records are processed in Python. The JVM hands frames about, for which its quick compiler does: the other one, and a
+# collector with threads of its own, take more processor time than they save.
+LOCAL_JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+_LOCAL_SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.extraJavaOptions": LOCAL_JAVA_OPTIONS,
+}
+
+
+def own_session(config: StreamsConfig) -> Any:
+    """A session of the application's own, with the settings that pay for our queries.
+
+    It is on the cluster that `spark-submit` was told, or that `config.spark` names by `spark.master` or `spark.remote`;
+    else it is local, and quiet.
+    """
+    from pyspark.sql import SparkSession
+
+    remote = config.spark.get("spark.remote") or os.environ.get("SPARK_REMOTE")
+    if remote:
+        return SparkSession.builder.remote(remote).getOrCreate()
+    if "PYSPARK_GATEWAY_PORT" in os.environ:
+        require_java()
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        settings = {**_SESSION_SETTINGS, **_QUERY_SETTINGS, **_submitted(), **config.spark}
+    else:
+        settings = (_launching.pop() if _launching else _launch_in_background(config)).result()
+    return SparkSession.builder.config(map=settings).getOrCreate()
+
+
+_launching: list[Future[dict[str, str]]] = []
+
+
+def begin_launch(config: StreamsConfig) -> None:
+    """Starts Spark's JVM in the background, if `own_session` will need one; it then waits for that JVM."""
+    elsewhere = {"PYSPARK_GATEWAY_PORT", "SPARK_REMOTE"} & os.environ.keys() or "spark.remote" in config.spark
+    if not elsewhere and not _launching:
+        _launching.append(_launch_in_background(config))
+
+
+def _launch_in_background(config: StreamsConfig) -> Future[dict[str, str]]:
+    """Starts the JVM; the result is the settings of the session."""
+    launched: Future[dict[str, str]] = Future()
+
+    def launch() -> None:
+        try:
+            launched.set_result(_launch(config))
+        except BaseException as error:
+            launched.set_exception(error)
+
+    Thread(target=launch, name="headrace-spark-launch", daemon=True).start()
+    return launched
+
+
+def _submitted() -> dict[str, str]:
+    """What `spark-submit`, which has started this process, was told."""
+    from pyspark import SparkConf, SparkContext
+
+    SparkContext._ensure_initialized()
+    return dict(SparkConf().getAll())
+
+
+def _launch(config: StreamsConfig) -> dict[str, str]:
+    """Starts Spark's JVM, and returns the settings of the session."""
+    from headrace._runtime.spark.session.spark_home import lean_spark_home
+
+    require_java()
+    settings = {**_SESSION_SETTINGS, **_QUERY_SETTINGS, **config.spark}
+    settings.setdefault("spark.master", "local[*]")
+    settings.setdefault("spark.app.name", config.application_id)
+    if is_local(settings["spark.master"]):
+        settings.update({**_LOCAL_SETTINGS, **config.spark})
+        if "PYSPARK_PYTHON" not in os.environ:
+            os.environ["PYSPARK_PYTHON"] = launcher()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    logging = Path(__file__).with_name("log4j2.properties")
+    with lean_spark_home() as home:
+        options = [settings.get("spark.driver.extraJavaOptions", ""), f"-Dlog4j2.configurationFile={logging.as_uri()}"]
+        if home is not None and is_local(settings["spark.master"]):
+            options += class_archive.java_options(home)
+        settings["spark.driver.extraJavaOptions"] = " ".join(options).strip()
+        quiet.launch(settings)
+    return settings
+
+
+def is_local(master: str) -> bool:
+    """Whether Spark runs in the process of its driver."""
+    return master.startswith("local") and not master.startswith("local-cluster")
+
+
+def require_java() -> None:
+    """Raises a `ConfigError` that says what to install, unless there is a Java Spark can run on."""
+    problem = java.problem()
+    if problem is not None:
+        raise ConfigError(problem)
+
+
+@contextmanager
+def query_settings(spark: Any, config: StreamsConfig, spark_partitions: int) -> Iterator[None]:
+    """Sets what a query reads when it starts, and puts the user's settings back afterwards."""
+    wanted: dict[str, str] = {
+        **_QUERY_SETTINGS,
+        **_FILE_SYSTEM_CHECKPOINT,
+        **_runtime_only(spark, config.spark),
+        "spark.sql.shuffle.partitions": str(spark_partitions),
+    }
+    before = {name: spark.conf.get(name, None) for name in wanted}
+    for name, value in wanted.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, value)
+
+
+def parallelism(spark: Any, wanted: int | None, tasks: int, before: View | None) -> tuple[int, bool]:
+    """Spark partitions of a spread batch, and whether one task may run all of a batch instead.
+
+    A batch that was begun and not committed is repeated on as many partitions as before. On one machine there are no
+    more than cores. Of a cluster nobody knows how many there will be, so every task can have its own; and there tasks
+    return to the executors that have their replicas, which one task for all of them could not.
+    """
+    local = is_local(spark.conf.get("spark.master", "local"))
+    partitions = wanted or (max(1, min(tasks, _core_count(spark))) if local else tasks)
+    fuses = wanted == 1 or (wanted is None and local)
+    unfinished = None if before is None else before.unfinished
+    if unfinished is not None:
+        return unfinished.spread or partitions, fuses or not unfinished.spread
+    return partitions, fuses
+
+
+def _core_count(spark: Any) -> int:
+    """How many tasks a local Spark runs at once."""
+    try:
+        return int(spark.sparkContext.defaultParallelism)
+    except Exception:  # Spark Connect has no SparkContext
+        return os.cpu_count() or 1
+
+
+def _runtime_only(spark: Any, settings: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in settings.items() if spark.conf.isModifiable(name)}

@@ -1,0 +1,1 @@
+"""The tasks of a micro-batch: frames, stages, commit."""

@@ -1,0 +1,94 @@
+"""The end of a micro-batch: output is written, then one entry of the state log makes all of it count."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from headrace._core.metrics import Counts, Metrics, total
+from headrace._runtime.spark.planning.clock import system_clock
+from headrace._runtime.spark.planning.plan import Plan
+from headrace._runtime.spark.stages.frames import ALARM, BATCH, METRICS, STATE, TO_SINK, Frame
+from headrace._runtime.spark.state_directory.log import state_log
+from headrace._runtime.spark.topics.backend import SinkTask, TopicHome
+from headrace._state.log.entries import BatchPlan, Commit
+from headrace._state.log.objects import delete, expired
+from headrace._state.log.state_log import View
+from headrace._state.log.task import WrittenState
+from headrace.topics.log import Run
+
+
+@dataclass
+class BatchPart:
+    """What one sink task did for a batch: output that is still to be published, state that tasks have written, counts.
+
+    `batch` is known to the task that read the first slice of the input, `record_us` to one that ran all of it.
+    """
+
+    runs: list[Run] = field(default_factory=list)
+    sessions: dict[str, str] = field(default_factory=dict)
+    counts: Counts = field(default_factory=dict)
+    due_ms: list[int] = field(default_factory=list)
+    state: WrittenState = field(default_factory=WrittenState)
+    batch: BatchPlan | None = None
+    record_us: float = 0.0
+
+
+def write_part(plan: Plan, home: TopicHome, frames: Iterable[Frame], task: SinkTask) -> BatchPart:
+    """Writes the output that a sink task was sent, and takes in what else it was told."""
+    received: defaultdict[int, list[Frame]] = defaultdict(list)
+    for frame in frames:
+        received[frame.stage].append(frame)
+    metrics = Metrics()
+    part = BatchPart()
+    if received[TO_SINK]:
+        part.runs, part.sessions = home.write(plan, received[TO_SINK], metrics, task)
+    part.counts = total([*_decoded(received[METRICS], Counts), metrics.drain()])
+    part.due_ms = [due for due in _decoded(received[ALARM], int | None) if due is not None]
+    for written in _decoded(received[STATE], WrittenState):
+        part.state.add(written)
+    part.batch = next(iter(_decoded(received[BATCH], BatchPlan)), None)
+    return part
+
+
+def commit(plan: Plan, home: TopicHome, view: View, batch: BatchPlan, parts: Sequence[BatchPart]) -> View:
+    """Commits a batch: state, offsets, counters, alarm, and what is to be published. Then publishes it.
+
+    Raises:
+        TakenOverError: if the application was started again, or reset; nothing counts then.
+    """
+    now_ms, log = system_clock(), state_log(plan)
+    state = WrittenState()
+    for part in parts:
+        state.add(part.state)
+    swept = expired(view.state, now_ms, plan.retention_ms)
+    view = log.commit(
+        view,
+        Commit(
+            batch.batch,
+            now_ms,
+            {key: end for key, end in batch.ends.items() if view.state.offsets.get(key) != end},
+            batch.clock_ms,
+            state.heads,
+            state.objects,
+            state.freed,
+            swept,
+            total(part.counts for part in parts),
+            min((due for part in parts for due in part.due_ms), default=None),
+            home.output([run for part in parts for run in part.runs]),
+            {task: session for part in parts for task, session in part.sessions.items()},
+            batch.spread,
+            max(part.record_us for part in parts),
+        ),
+    )
+    delete(log.files, swept)
+    home.publish(plan, view.state)
+    return view
+
+
+def _decoded(frames: Sequence[Frame], kind: Any) -> list[Any]:
+    return [msgspec.json.decode(frame.payload, type=kind) for frame in frames]

@@ -1,0 +1,161 @@
+"""Frames: many records as one row, so that shuffles and hops cost per frame and not per record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+
+from headrace._core.task.chunk import Columns
+from headrace._core.task.order import Ints, Order
+from headrace.model.record import Headers
+from headrace.topics.log import RECORD_SCHEMA
+
+# stages that are none
+TO_SINK = -1
+METRICS = -2
+ALARM = -3
+STATE = -4
+BATCH = -5
+# a channel that is none
+TICK = -1
+
+SCHEMA = pa.schema(
+    [
+        ("stage", pa.int32()),
+        ("target", pa.int32()),
+        ("hop", pa.int32()),
+        ("origin", pa.int32()),
+        ("seq", pa.int64()),
+        ("channel", pa.int32()),
+        ("payload", pa.binary()),
+    ]
+)
+DDL = "stage int, target int, hop int, origin int, seq long, channel int, payload binary"
+
+_SEQ_BITS = 40
+_ORDER_FIELDS = [pa.field("time_ms", pa.int64()), pa.field("source", pa.int32()), pa.field("offset", pa.int64())]
+_BARE = pa.schema([field for field in RECORD_SCHEMA if field.name != "headers"] + _ORDER_FIELDS)
+_FULL = pa.schema([*RECORD_SCHEMA, *_ORDER_FIELDS])
+_WRITE = pa.ipc.IpcWriteOptions(compression="lz4")
+
+
+class Frame(NamedTuple):
+    """One row between stages.
+
+    `stage` and `target` say where it goes: the index of a stage and the route of a task, or `TO_SINK` and a partition.
+    `hop` and `origin` say who made it, `seq` counts the records that one made before, `channel` is the topic's index,
+    or `TICK`. Frames to `METRICS`, `ALARM`, `STATE` and `BATCH` hold what the commit needs.
+    """
+
+    stage: int
+    target: int
+    hop: int
+    origin: int
+    seq: int
+    channel: int
+    payload: bytes
+
+
+class Tick(msgspec.Struct, frozen=True):
+    """Tells a task what the clock of the batch shows, and which run of the application it belongs to."""
+
+    clock_ms: int
+    run: str
+
+
+def rows(frames: list[Frame]) -> pa.RecordBatch:
+    columns = zip(*frames, strict=True) if frames else ([] for _ in SCHEMA)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+
+
+def from_rows(batch: pa.RecordBatch) -> Iterator[Frame]:
+    columns = [batch.column(name).to_pylist() for name in Frame._fields]
+    return map(Frame._make, zip(*columns, strict=True))
+
+
+def encode(records: pa.RecordBatch, order: Order) -> bytes:
+    """Records (the columns of a topic) with their order as a payload."""
+    headers = records.column("headers") if "headers" in records.schema.names else None
+    with_headers = headers is not None and headers.null_count < len(headers)
+    schema = _FULL if with_headers else _BARE
+    arrays = [
+        *(records.column(field.name) for field in RECORD_SCHEMA if with_headers or field.name != "headers"),
+        *(pa.array(column) for column in order),
+    ]
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, schema, options=_WRITE) as writer:
+        writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=schema))
+    payload: bytes = sink.getvalue().to_pybytes()
+    return payload
+
+
+def decode(payload: bytes) -> pa.RecordBatch:
+    return pa.ipc.open_stream(payload).read_next_batch()
+
+
+def decode_order(payload: bytes) -> tuple[Order, Ints]:
+    """Only the order and the timestamps of a payload's records."""
+    names = pa.ipc.open_stream(payload).schema.names
+    wanted = [names.index(name) for name in ("timestamp", *Order._fields)]
+    batch = pa.ipc.open_stream(payload, options=pa.ipc.IpcReadOptions(included_fields=wanted)).read_next_batch()
+    return order_of(batch), batch.column("timestamp").to_numpy()
+
+
+def order_of(batch: pa.RecordBatch) -> Order:
+    return Order(*(batch.column(field.name).to_numpy() for field in _ORDER_FIELDS))
+
+
+def to_columns(batch: pa.RecordBatch) -> Columns:
+    headers = batch.column("headers").to_pylist() if "headers" in batch.schema.names else None
+    return Columns(
+        batch.column("key").to_pylist(),
+        batch.column("value").to_pylist(),
+        batch.column("timestamp").to_pylist(),
+        None if headers is None else [_as_headers(entry) for entry in headers],
+    )
+
+
+def from_columns(
+    keys: Sequence[bytes | None],
+    values: Sequence[bytes | None],
+    timestamps: Sequence[int],
+    headers: Sequence[Headers] | None,
+) -> pa.RecordBatch:
+    arrays = [pa.array(keys, pa.binary()), pa.array(values, pa.binary()), pa.array(timestamps, pa.int64())]
+    if headers is None:
+        return pa.RecordBatch.from_arrays(arrays, names=["key", "value", "timestamp"])
+    listed = [[{"key": key, "value": value} for key, value in entry] or None for entry in headers]
+    arrays.append(pa.array(listed, RECORD_SCHEMA.field("headers").type))
+    return pa.RecordBatch.from_arrays(arrays, names=["key", "value", "timestamp", "headers"])
+
+
+def with_log_order(batch: pa.RecordBatch, hop: int, origin: int, seq: int) -> pa.RecordBatch:
+    """A sink frame's records as the topic log orders them: by input place, then by who made them."""
+    count = batch.num_rows
+    columns: dict[str, Any] = {
+        field.name: batch.column(field.name) for field in RECORD_SCHEMA if field.name in batch.schema.names
+    }
+    order = order_of(batch)
+    first = (origin << _SEQ_BITS) + seq
+    columns |= {
+        "order_ms": pa.array(order.time_ms),
+        "source": pa.array(order.source),
+        "position": pa.array(order.offset),
+        "hop": pa.array(np.full(count, hop, np.int32)),
+        "seq": pa.array(np.arange(first, first + count, dtype=np.int64)),
+    }
+    return pa.RecordBatch.from_pydict(columns)
+
+
+def origin_of(seq: int) -> int:
+    """Which of the tasks of its stage made a record, by the last column of its order."""
+    return seq >> _SEQ_BITS
+
+
+def _as_headers(entry: list[dict[str, Any]] | None) -> Headers:
+    return tuple((header["key"], header["value"]) for header in entry) if entry else ()

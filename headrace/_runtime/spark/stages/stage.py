@@ -1,0 +1,174 @@
+"""The tasks of a stage: each takes the frames of its partition through a sub-topology, on its own state."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Self
+
+import msgspec
+
+from headrace._core.metrics import Metrics
+from headrace._core.task.chunk import Chunk
+from headrace._runtime.assemble import TASK
+from headrace._runtime.spark.planning.plan import Plan, Stage
+from headrace._runtime.spark.stages import frames
+from headrace._runtime.spark.stages.collector import FrameCollector
+from headrace._runtime.spark.stages.frames import ALARM, STATE, TICK, Frame, Tick
+from headrace._runtime.spark.stages.ingest import metrics_frame
+from headrace._runtime.spark.stages.processor_state import LifeKeeper
+from headrace._runtime.spark.state_directory.log import state_log
+from headrace._state.changes.durable import DurableTask
+from headrace._state.changes.task_state import TaskState
+from headrace._state.log.objects import MissingObjectError, ObjectWriter, sparse
+from headrace._state.log.state_log import View
+from headrace._state.log.task import LoggedTask, WrittenState
+from headrace._state.replica.replica import Replica, replicas_of
+
+
+class TaskRunner:
+    """Runs tasks of one micro-batch in this process. What they write is one object of the state directory.
+
+    Args:
+        plan: what to run.
+        view: the state that the batch before left.
+        writer: tells this process apart from others that work on the same batch.
+    """
+
+    def __init__(self, plan: Plan, view: View, writer: str) -> None:
+        self._plan = plan
+        self._view = view
+        self._log = state_log(plan)
+        self._files = self._log.files
+        self._object = ObjectWriter(self._files, plan.epoch, view.state.batch + 1, writer)
+        self._written = WrittenState()
+        self._sparse = sparse(view.state)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._object.__exit__(kind, error, trace)
+
+    def run_stage(self, stage: Stage, received: Iterable[Frame]) -> Iterator[Frame]:
+        """Runs every task of a stage that has frames, and gives what they make."""
+        by_task: defaultdict[int, list[Frame]] = defaultdict(list)
+        for frame in received:
+            by_task[frame.target].append(frame)
+        routes = self._plan.routes[stage.index][0]
+        for partition, route in enumerate(routes):
+            if route in by_task:
+                yield from self._run(stage, partition, by_task[route])
+
+    def tidy(self) -> None:
+        """Has one task that had nothing to do leave sparse objects, the next one in the next batch.
+
+        Only where one process runs all tasks: nobody else writes for a task that has no frames.
+        """
+        names = sorted(self._view.state.heads) if self._sparse else []
+        if names:
+            name = names[self._view.state.batch % len(names)]
+            with self._superseded_if_missing():
+                durable = self._durable(name, f"application {self._plan.application_id!r}, task {name}")
+                if name not in self._written.heads and durable.lies_in(self._sparse):
+                    durable.put_head(durable.get_head() or b"")
+                    self._written.add(durable.written)
+
+    def finish(self) -> Frame:
+        """Makes what the tasks have written durable, and says where it lies."""
+        self._written.objects.update(self._object.finish())
+        return Frame(STATE, 0, 0, 0, 0, 0, msgspec.json.encode(self._written))
+
+    def _run(self, stage: Stage, partition: int, received: Iterable[Frame]) -> Iterator[Frame]:
+        name = task_name(stage, partition)
+        describe = f"application {self._plan.application_id!r}, task {stage.blueprint.sub.number}_{partition}"
+        with self._superseded_if_missing():
+            durable = self._durable(name, describe)
+            yield from run_task(self._plan, stage, partition, received, durable, describe)
+        self._written.add(durable.written)
+
+    @contextmanager
+    def _superseded_if_missing(self) -> Iterator[None]:
+        """A process that was stopped for long finds objects deleted that others no longer need."""
+        try:
+            yield
+        except MissingObjectError as error:
+            now = self._log.view()
+            if now is None or now.number != self._view.number:
+                raise self._log.superseded(self._plan.epoch, self._plan.instance) from error
+            raise
+
+    def _durable(self, name: str, describe: str) -> LoggedTask:
+        head = self._view.state.heads.get(name)
+        return LoggedTask(self._files, self._object, name, head, describe, sparse=self._sparse)
+
+
+def task_name(stage: Stage, partition: int) -> str:
+    """The name of a task in the state log."""
+    return f"{stage.index}-{partition}"
+
+
+def run_task(
+    plan: Plan, stage: Stage, partition: int, received: Iterable[Frame], durable: DurableTask, describe: str
+) -> Iterator[Frame]:
+    """One task over one batch: gives the frames that it makes, and leaves its changes in durable state."""
+    metrics = Metrics()
+    collector = FrameCollector(plan, stage.index, partition, partition)
+    tick, chunks = _sorted_out(plan, received)
+    replica = Replica(replicas_of(plan.instance, plan.local_dir) / task_name(stage, partition))
+    with TaskState(durable, replica, describe) as state:
+        stores = {name: state.store(name) for name in stage.blueprint.stores}
+        keeper = LifeKeeper(stores[TASK], tick.run) if stage.blueprint.has_processors else None
+        task = stage.blueprint.make_task(
+            partition,
+            stores,
+            collector,
+            metrics,
+            plan.places,
+            system_time_ms=tick.clock_ms,
+            revive=keeper.revive if keeper else None,
+        )
+        collector.context = task.context
+        for _ in task.process(chunks):
+            yield from collector.drain()
+        yield from collector.finish()
+        if stage.blueprint.ticks:
+            task.punctuate()
+            yield from collector.finish()
+            if keeper is not None and task.processors is not None:
+                keeper.keep(task.processors)
+            yield Frame(ALARM, 0, 0, 0, 0, 0, msgspec.json.encode(task.next_wall_clock_ms()))
+        state.commit()
+    yield metrics_frame(metrics)
+
+
+def _sorted_out(plan: Plan, received: Iterable[Frame]) -> tuple[Tick, list[Chunk]]:
+    """The tick of the batch, if there is one, and the records."""
+    tick, chunks = Tick(0, ""), []
+    for frame in sorted(received, key=_creation_order):
+        if frame.channel == TICK:
+            tick = msgspec.json.decode(frame.payload, type=Tick)
+        else:
+            chunks.append(_chunk(plan, frame))
+    return tick, chunks
+
+
+def _creation_order(frame: Frame) -> tuple[int, int, int, int]:
+    """Decides between records that descend from the same input record: never by how the batch was cut."""
+    return frame.hop, frame.origin, frame.channel, frame.seq
+
+
+def _chunk(plan: Plan, frame: Frame) -> Chunk:
+    payload, topic = frame.payload, plan.topics[frame.channel]
+    return Chunk(
+        topic,
+        *frames.decode_order(payload),
+        lambda: frames.to_columns(frames.decode(payload)),
+        lambda: frames.decode(payload),
+        (frame.hop, frame.origin),
+        topic in plan.handed_over,
+    )

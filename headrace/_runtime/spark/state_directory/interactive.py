@@ -1,0 +1,81 @@
+"""Stores of a running or stopped application, as its last committed batch left them: read without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from headrace._graph.graph import Graph
+from headrace._graph.nodes import Node
+from headrace._runtime.assemble import blueprints
+from headrace._runtime.defaults import Defaults
+from headrace._runtime.pending import pending, pending_in_task
+from headrace._runtime.spark.starting import committed_view, log_of
+from headrace._runtime.stores import known_store
+from headrace._state.bytes.overlay import OverlayStore
+from headrace._state.log.reading import CommittedTasks
+from headrace._state.replica.replica import replicas_of
+from headrace.config import StreamsConfig
+from headrace.model.pending import Pending, PendingTask
+
+
+class StoreReader:
+    """Reads the state log of an application, and the replicas of its tasks on this machine."""
+
+    def __init__(self, graph: Graph, config: StreamsConfig) -> None:
+        self._graph = graph
+        self._config = config
+        self._log = log_of(config)
+        self._stages = blueprints(graph, config)
+
+    def store(self, name: str) -> Any:
+        known_store(self._graph, name)
+        index = next(index for index, stage in enumerate(self._stages) if name in stage.sub.stores)
+        tasks = self._tasks(index)
+        if name in self._graph.global_tables:
+            tasks = dict(list(tasks.items())[:1])  # each task has all of it
+        read = self._read(tasks)
+        parts = [_Part(read, task, name) for task in tasks]
+        return Defaults.of(self._config).view(self._graph, name, parts)
+
+    def pending(self, nodes: Sequence[Node]) -> list[Pending]:
+        """What nodes hold back, as the last committed batch left it."""
+        waiting: dict[str, list[PendingTask]] = {node.name: [] for node in nodes}
+        for index, blueprint in enumerate(self._stages):
+            here = blueprint.sub.by_name
+            held = [here[node.name] for node in nodes if node.name in here]
+            tasks = self._tasks(index) if held else {}
+            read = self._read(tasks)
+            for task, partition in tasks.items():
+                stores = {name: OverlayStore(_Part(read, task, name)) for name in blueprint.stores}
+                for node in held:
+                    waiting[node.name].append(pending_in_task(blueprint, node, partition, stores))
+        return [pending(node, tuple(waiting[node.name])) for node in nodes]
+
+    def _tasks(self, index: int) -> dict[str, int]:
+        """The names of the tasks of a stage that have state, with their partitions in order."""
+        view = committed_view(self._config, self._log)
+        found: dict[int, str] = {}
+        for name in () if view is None else view.state.heads:
+            stage, partition = map(int, name.split("-"))
+            if stage == index:
+                found[partition] = name
+        return {found[partition]: partition for partition in sorted(found)}
+
+    def _read(self, tasks: Iterable[str]) -> CommittedTasks:
+        view = self._log.view()
+        instance = "" if view is None else view.start.instance
+        replicas = replicas_of(instance, self._config.local_dir)
+        describe = f"application {self._config.application_id!r}"
+        return CommittedTasks.read(self._log, tasks, replicas, describe)
+
+
+class _Part:
+    """One store of one task; it keeps the snapshot open for as long as it is used."""
+
+    def __init__(self, read: CommittedTasks, task: str, store: str) -> None:
+        self._read = read
+        reader = read.snapshots[task].reader(store)
+        self.get, self.get_many = reader.get, reader.get_many
+        self.range, self.prefix = reader.range, reader.prefix
+        self.approximate_len = reader.approximate_len

@@ -1,0 +1,1 @@
+"""Topics on Kafka or in a directory, read and written by Spark."""

@@ -1,0 +1,130 @@
+"""Embedded topics as an application sees them.
+
+Workers write data files, the commit of a batch names them, and then one entry of the topic log makes all of them
+visible at once. That entry has the batch, so publishing again does nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from headrace._core.metrics import Metrics
+from headrace._runtime.spark.planning.admission import admitted, by_timestamps
+from headrace._runtime.spark.planning.plan import Plan
+from headrace._runtime.spark.stages import frames
+from headrace._runtime.spark.stages.frames import Frame
+from headrace._runtime.spark.topics.backend import SinkTask
+from headrace._state.log.entries import State
+from headrace._state.log.state_log import View
+from headrace.errors import StateError
+from headrace.topics.kafka_cluster import Place
+from headrace.topics.log import Extent, Run, SegmentWriter, TopicLog
+
+_ABANDONED_AFTER_S = 24 * 3600  # data files of writers that were killed; no batch takes so long
+_LOOK_EVERY_S = 0.005
+
+
+class EmbeddedHome:
+    """The topics of a directory. All partitions begin at offset 0, and offsets have no gaps."""
+
+    def __init__(self, directory: str | os.PathLike[str]) -> None:
+        self._log = TopicLog(directory)
+
+    def topics(self) -> Mapping[str, int]:
+        return self._log.topics()
+
+    def first_offsets(self, places: Sequence[Place], known: Mapping[str, int]) -> dict[str, int]:  # noqa: ARG002
+        return {}
+
+    def prepare(self, plan: Plan, state: State) -> None:
+        self.publish(plan, state)
+        self._log.sweep_producer(plan.instance, plan.epoch)
+        self._log.sweep(_ABANDONED_AFTER_S)
+
+    def settle(self, plan: Plan) -> None:
+        """A commit is seen at once."""
+
+    def traces(self, application_id: str, instance: str | None) -> Sequence[str]:  # noqa: ARG002
+        """Commits name their instance, and the next one has another."""
+        return ()
+
+    def forget(self, application_id: str, instance: str | None) -> None:
+        pass
+
+    def ends(self, places: Sequence[Place]) -> list[int]:
+        self._log.refresh()
+        return [self._log.end_offsets(topic)[partition] for topic, partition in places]
+
+    def admitted(
+        self, plan: Plan, starts: Sequence[int], ends: Sequence[int], limit: int, now_ms: int | None
+    ) -> list[int]:
+        take = by_timestamps(self._log, plan.places, lambda topic: plan.latest_ms(topic, now_ms))
+        return admitted(plan.places, starts, ends, limit, take, plan.global_topics)
+
+    def locate(self, place: Place, first: int, last: int) -> list[Extent]:
+        return self._log.extents(*place, first, last)
+
+    def read(self, place: Place, first: int, last: int, located: list[Extent]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
+        return self._log.read_extents(located, first, last)
+
+    def await_records(self, plan: Plan, starts: Sequence[int], within_s: float) -> None:  # noqa: ARG002
+        until_s = time.monotonic() + within_s
+        while not self._log.has_grown() and time.monotonic() < until_s:
+            time.sleep(min(_LOOK_EVERY_S, within_s))
+
+    def write(
+        self,
+        plan: Plan,
+        outputs: list[Frame],
+        metrics: Metrics,  # noqa: ARG002
+        task: SinkTask,  # noqa: ARG002
+    ) -> tuple[list[Run], dict[str, str]]:
+        return self._write_runs(plan, outputs), {}
+
+    def output(self, runs: list[Run]) -> Any:
+        return msgspec.to_builtins(runs)
+
+    def publish(self, plan: Plan, state: State) -> None:
+        if state.batch < 0 or self._log.last_batch(plan.instance) == state.batch:
+            return
+        runs = msgspec.convert(state.output or [], list[Run])
+        create = {topic: plan.partitions[topic] for topic in plan.sink_topics}
+        self._log.commit(runs, producer=plan.instance, batch=state.batch, create=create)
+
+    def refuse_other_age(self, plan: Plan, view: View) -> None:
+        self._log.refresh()
+        published, committed = self._log.last_batch(plan.instance), view.state.batch
+        published = -1 if published is None else published
+        if committed - 1 <= published <= committed:
+            return
+        older, newer = (
+            ("state directory", "topics") if published > committed else ("topics directory", "state directory")
+        )
+        message = (
+            f"Application {plan.application_id!r}: its state in {plan.state_dir!r} has batches up to {committed}, its "
+            f"topics in {plan.topics_dir!r} have its output up to batch {published}. The {older} is older than the "
+            f"{newer}: was it restored from a copy? Restore both from the same time, or start anew with another "
+            "application_id and state_dir, or after `headrace reset`."
+        )
+        raise StateError(message)
+
+    def _write_runs(self, plan: Plan, outputs: list[Frame]) -> list[Run]:
+        """One run per topic, partition and task that wrote it; a data file holds one run per partition."""
+        writers: list[SegmentWriter] = []
+        makers: dict[tuple[int, int], dict[tuple[int, int], SegmentWriter]] = {}
+        for frame in sorted(outputs, key=lambda frame: (frame.channel, frame.target, *frame[2:5])):
+            assigned = makers.setdefault((frame.channel, frame.target), {})
+            maker = (frame.hop, frame.origin)
+            if maker not in assigned:
+                if len(assigned) == len(writers):
+                    writers.append(self._log.writer(plan.instance, plan.epoch))
+                assigned[maker] = writers[len(assigned)]
+            records = frames.with_log_order(frames.decode(frame.payload), frame.hop, frame.origin, frame.seq)
+            assigned[maker].write(plan.topics[frame.channel], frame.target, records)
+        return [run for writer in writers for run in writer.finish()]

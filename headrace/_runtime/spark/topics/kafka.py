@@ -1,0 +1,227 @@
+"""Topics on Kafka as an application sees them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+
+import pyarrow as pa
+
+from headrace._core.errors.handlers import stopping
+from headrace._core.metrics import Metrics
+from headrace._runtime.spark.planning.admission import admitted, by_time_index
+from headrace._runtime.spark.planning.plan import Plan, offset_key
+from headrace._runtime.spark.stages.frames import Frame
+from headrace._runtime.spark.state_directory.log import current_view, state_log
+from headrace._runtime.spark.topics.backend import SinkTask
+from headrace._runtime.spark.topics.kafka_output import TaskOutput
+from headrace._state.log.entries import State
+from headrace._state.log.state_log import View
+from headrace.errors import NewPartitionsError, StateError, TopicError
+from headrace.topics.kafka_cluster import KafkaCluster, Place
+from headrace.topics.kafka_commits import Commits
+from headrace.topics.kafka_groups import ConsumerGroup
+from headrace.topics.kafka_send import write_at_least_once
+from headrace.topics.kafka_tail import Tail
+from headrace.topics.log import Run
+
+_ROOM_FOR_HEADERS = 1 << 20
+_REFRESH = "topic.metadata.refresh.interval.ms"
+_LOOK_AGAIN_AFTER_MS = 30_000
+_RULES_ARE_KNOWN_FOR_S = 30.0
+_PUBLISH_EVERY_S = 1.0
+
+
+class KafkaHome:
+    """The topics of a cluster. Partitions begin where retention lets them, and offsets have gaps."""
+
+    def __init__(self, cluster: KafkaCluster, auto_offset_reset: str) -> None:
+        self._cluster = cluster
+        self._reset = auto_offset_reset
+        self._looked_s = float("-inf")
+        self._published_s = float("-inf")
+        self._tail = Tail(cluster)
+        # As long as the client itself would take to see them, if it was told.
+        self._look_again_after_s = float(cluster.settings.get(_REFRESH, _LOOK_AGAIN_AFTER_MS)) / 1000
+
+    def topics(self) -> Mapping[str, int]:
+        return self._cluster.topics()
+
+    def first_offsets(self, places: Sequence[Place], known: Mapping[str, int]) -> dict[str, int]:
+        """As `auto_offset_reset` says; partitions that a topic got later are read from their beginning."""
+        seen = {key.rpartition("-")[0] for key in known}
+        new = [place for place in places if offset_key(place) not in known]
+        latest = [place for place in new if self._reset == "latest" and place[0] not in seen]
+        earliest = [place for place in new if place not in latest]
+        found = [
+            *zip(latest, self._cluster.ends(latest), strict=True),
+            *zip(earliest, self._cluster.beginnings(earliest), strict=True),
+        ]
+        return {**known, **{offset_key(place): offset for place, offset in found}}
+
+    def prepare(self, plan: Plan, state: State) -> None:  # noqa: ARG002
+        """Creates the output topics that are missing, and ends what an earlier start still writes.
+
+        A topic of dead letters takes what the topics take that are read.
+        """
+        known = self._cluster.topics()
+        missing = {topic: plan.partitions[topic] for topic in plan.sink_topics if topic not in known}
+        letters = plan.error_handlers.dead_letter_topic
+        if letters in missing:
+            taken = [rule.max_bytes for rule in self._cluster.rules(plan.source_topics).values() if rule.max_bytes]
+            settings = {"max.message.bytes": str(max(taken) + _ROOM_FOR_HEADERS)} if taken else {}
+            self._cluster.create({letters: missing.pop(letters)}, settings)
+        self._cluster.create(missing)
+        if plan.exactly_once:
+            self._commits(plan).take_over(plan.spark_partitions)
+
+    def settle(self, plan: Plan) -> None:
+        view = current_view(plan)
+        self._publish_offsets(plan, view.state)
+        if plan.exactly_once:
+            self._commits(plan).settle()
+
+    def traces(self, application_id: str, instance: str | None) -> Sequence[str]:
+        at = f"at {self._cluster.bootstrap_servers}"
+        commits = _noted(self._cluster, application_id, instance)
+        found = [] if commits is None else [f"notes of written batches in topic {commits.topic!r} {at}"]
+        if ConsumerGroup(self._cluster, application_id).exists():
+            found.append(f"offsets of consumer group {application_id!r} {at}")
+        return found
+
+    def forget(self, application_id: str, instance: str | None) -> None:
+        commits = _noted(self._cluster, application_id, instance)
+        if commits is not None:
+            commits.forget()
+        group = ConsumerGroup(self._cluster, application_id)
+        if group.exists():
+            group.delete()
+
+    def ends(self, places: Sequence[Place]) -> list[int]:
+        self._refuse_new_partitions(places)
+        if self._tail.is_waiting:
+            with self._cluster.telling("read what is new"):
+                if self._tail.poll(0.0):
+                    return self._tail.ends(places)
+            self._tail.rest()
+        return self._cluster.ends(places)
+
+    def admitted(
+        self,
+        plan: Plan,
+        starts: Sequence[int],
+        ends: Sequence[int],
+        limit: int,
+        now_ms: int | None,  # noqa: ARG002
+    ) -> list[int]:
+        for place, start, end in zip(plan.places, starts, ends, strict=True):
+            if end < start:
+                message = (
+                    f"Topic {place[0]!r}, partition {place[1]}, ends at offset {end}, but application "
+                    f"{plan.application_id!r} has read up to {start}. Was the topic deleted and made anew? Start the "
+                    "application anew: with another application_id and state_dir, or after `headrace reset`."
+                )
+                raise TopicError(message)
+        take = by_time_index(lambda time_ms: self._cluster.offsets_at(plan.places, time_ms))
+        return admitted(plan.places, starts, ends, limit, take, plan.global_topics)
+
+    def locate(self, place: Place, first: int, last: int) -> None:  # noqa: ARG002
+        return None
+
+    def read(self, place: Place, first: int, last: int, located: None) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
+        held = self._tail.take(place, first, last) if self._tail.is_waiting else None
+        return self._cluster.read(*place, first, last) if held is None else iter(held)
+
+    def await_records(self, plan: Plan, starts: Sequence[int], within_s: float) -> None:
+        positions = dict(zip(plan.places, starts, strict=True))
+        with self._cluster.telling("read what is new"):
+            if not self._tail.stands_at(positions):
+                self._tail.move(positions)
+            if not self._tail.poll(within_s):
+                self._tail.rest()
+
+    def write(
+        self, plan: Plan, outputs: list[Frame], metrics: Metrics, task: SinkTask
+    ) -> tuple[list[Run], dict[str, str]]:
+        letters = plan.error_handlers.dead_letter_topic
+        topics = {plan.topics[frame.channel] for frame in outputs} | ({letters} if letters else set())
+        rules = self._cluster.rules(topics, at_most_old_s=_RULES_ARE_KNOWN_FOR_S)
+        output = TaskOutput(plan, self._cluster, outputs, rules)
+        with stopping():
+            sessions = self._write(plan, output, task)
+        metrics.merge(output.metrics)
+        return [], sessions
+
+    def _write(self, plan: Plan, output: TaskOutput, task: SinkTask) -> dict[str, str]:
+        rules = output.rules.values()
+        if not plan.exactly_once:
+            write_at_least_once(self._cluster, output.records(), rules)
+            return {}
+        view = current_view(plan)
+        batch = view.unfinished
+        if batch is None or not task.works_on(batch):
+            raise state_log(plan).superseded(plan.epoch, plan.instance)
+        name = str(task.number)
+        written, session = self._commits(plan).write(
+            task.number, batch.batch, output.records, rules, last_session=view.state.sessions.get(name)
+        )
+        if not written:
+            for _ in output.records():
+                """What is refused of a batch is counted with the attempt that completes it."""
+        return {name: session}
+
+    def output(self, runs: list[Run]) -> None:  # noqa: ARG002
+        return None
+
+    def publish(self, plan: Plan, state: State) -> None:
+        """Lets tools that show the lag of consumer groups see how far the application is, now and then."""
+        now_s = time.monotonic()
+        if state.offsets and now_s >= self._published_s + _PUBLISH_EVERY_S:
+            self._published_s = now_s
+            ConsumerGroup(self._cluster, plan.application_id).commit_soon(_by_place(state.offsets))
+
+    def refuse_other_age(self, plan: Plan, view: View) -> None:
+        """Notes may be those of an unfinished batch, if there is one; else of none that is not committed."""
+        written = self._commits(plan).last_batch() if plan.exactly_once else None
+        most = view.state.batch + (view.unfinished is not None)
+        if written is not None and written > most:
+            message = (
+                f"Application {plan.application_id!r}: its state in {plan.state_dir!r} has batches up to "
+                f"{view.state.batch}, but it has written batch {written} to Kafka at "
+                f"{self._cluster.bootstrap_servers}. Was the state directory restored from an older copy? Restore the "
+                "newest one, or start anew with another application_id and state_dir, or after `headrace reset`."
+            )
+            raise StateError(message)
+
+    def _publish_offsets(self, plan: Plan, state: State) -> None:
+        if state.offsets:
+            ConsumerGroup(self._cluster, plan.application_id).commit(_by_place(state.offsets))
+
+    def _commits(self, plan: Plan) -> Commits:
+        return Commits(self._cluster, plan.application_id, plan.instance, plan.epoch)
+
+    def _refuse_new_partitions(self, places: Sequence[Place]) -> None:
+        """A running query reads the partitions it started with; a new one is needed for others."""
+        if time.monotonic() < self._looked_s + self._look_again_after_s:
+            return
+        known = self._cluster.topics()
+        for topic in {topic for topic, _ in places}:
+            expected = sum(other == topic for other, _ in places)
+            if known.get(topic) != expected:
+                found = f"has {known[topic]} partitions" if topic in known else "is gone"
+                message = f"Topic {topic!r} {found}; it had {expected} when this run of the application began."
+                raise NewPartitionsError(message)
+        self._looked_s = time.monotonic()
+
+
+def _noted(cluster: KafkaCluster, application_id: str, instance: str | None) -> Commits | None:
+    """The transactions of an instance, if there are any."""
+    if instance is None:
+        return None
+    commits = Commits(cluster, application_id, instance, start=0)
+    return commits if commits.noted() else None
+
+
+def _by_place(offsets: Mapping[str, int]) -> dict[Place, int]:
+    named = ((key.rpartition("-"), offset) for key, offset in offsets.items())
+    return {(topic, int(partition)): offset for (topic, _, partition), offset in named}

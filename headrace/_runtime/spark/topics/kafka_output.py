@@ -1,0 +1,58 @@
+"""The output of a sink task on its way to Kafka: in the one order, with what topics refuse taken out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+
+import pyarrow as pa
+
+from headrace._core.metrics import Metrics
+from headrace._core.task.order import sorted_rows
+from headrace._runtime.spark.planning.plan import Plan
+from headrace._runtime.spark.stages import frames
+from headrace._runtime.spark.stages.frames import Frame
+from headrace._runtime.spark.topics.kafka_refusals import Maker, Refusals
+from headrace.topics._batches import concatenated
+from headrace.topics._segments import ORDER_SCHEMA
+from headrace.topics.kafka_cluster import KafkaCluster
+from headrace.topics.kafka_rules import TopicRules
+from headrace.topics.kafka_send import Outgoing
+
+
+class TaskOutput:
+    """What a Spark task has to write for a batch; `metrics` count what its newest attempt left out."""
+
+    def __init__(self, plan: Plan, broker: KafkaCluster, frames: list[Frame], rules: Mapping[str, TopicRules]) -> None:
+        self._plan = plan
+        self._broker = broker
+        self._frames = sorted(frames, key=lambda frame: (frame.channel, frame.target))
+        self.rules = rules
+        self.metrics = Metrics()
+
+    def records(self) -> Iterator[Outgoing]:
+        """Those of a topic-partition in the one order; behind all of them dead letters of those refused."""
+        self.metrics = Metrics()
+        refusals = Refusals(self._plan, self._broker, self.rules, self.metrics)
+        for (channel, target), group in groupby(self._frames, key=lambda frame: (frame.channel, frame.target)):
+            outgoing = Outgoing(self._plan.topics[channel], target, _merged(list(group)))
+            refused = list(outgoing.refused(self.rules[outgoing.topic], refusals.now_ms))
+            yield outgoing.without(number for number, _, _ in refused) if refused else outgoing
+            for number, record, refusal in refused:
+                yield from map(Outgoing.of, refusals.instead(record, refusal, _maker(outgoing.records, number)))
+        yield from map(Outgoing.of, refusals.letters())
+
+
+def _maker(rows: pa.RecordBatch, number: int) -> Maker:
+    hop, seq, source, offset = (rows.column(name)[number].as_py() for name in ("hop", "seq", "source", "position"))
+    return Maker(hop, frames.origin_of(seq), source, offset)
+
+
+def _merged(group: Sequence[Frame]) -> pa.RecordBatch:
+    made = sorted(group, key=lambda frame: (frame.hop, frame.origin, frame.seq))
+    batches = [
+        frames.with_log_order(frames.decode(frame.payload), frame.hop, frame.origin, frame.seq) for frame in made
+    ]
+    table = pa.concat_tables([pa.Table.from_batches([batch]) for batch in batches], promote_options="default")
+    rows = sorted_rows([table.column(name).to_numpy() for name in ORDER_SCHEMA.names])
+    return concatenated((table if rows is None else table.take(pa.array(rows))).to_batches())

@@ -1,0 +1,154 @@
+"""Reads topics: plans batches on the driver, reads and ingests them on the workers."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, SupportsTriggerAvailableNow
+
+from headrace._runtime.spark.planning.batch_planner import BatchPlanner
+from headrace._runtime.spark.planning.plan import Plan
+from headrace._runtime.spark.stages import frames
+from headrace._runtime.spark.stages.frames import Frame, Tick
+from headrace._runtime.spark.stages.fused import FusedRound
+from headrace._runtime.spark.stages.ingest import batch_frame, ingest, tick_frames
+from headrace._runtime.spark.state_directory.finish import FinishFile
+from headrace._runtime.spark.state_directory.log import current_view, state_log
+from headrace._runtime.spark.topics.backend import TopicHome, home_of
+from headrace._runtime.spark.workers import program
+from headrace._runtime.spark.workers.failures import reported
+from headrace._state.log.entries import BatchPlan
+from headrace.topics.kafka_cluster import Place
+
+_ROWS_PER_READ = 16
+_LOOK_UP_S = 0.5
+_STEP = "step"
+
+Offsets = dict[str, int]
+
+
+@dataclass
+class Slice(InputPartition):
+    """What one Spark task reads of a spread batch, with what the planner knows of the data; `leads`: it is the first.
+
+    Without a batch it is a round of batches that the task plans and runs itself, up to `until`.
+    """
+
+    batch: BatchPlan | None
+    leads: bool
+    until: dict[str, int] | None
+    ranges: list[tuple[Place, int, int, Any]]
+
+    def __init__(self, batch: BatchPlan | None, *, leads: bool, until: dict[str, int] | None = None) -> None:
+        super().__init__(None)
+        self.batch = batch
+        self.leads = leads
+        self.until = until
+        self.ranges = []
+
+
+class TopicsReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Has Spark run micro-batches. Spark's offsets only count them: what was read, the state log knows."""
+
+    def __init__(self, packed: bytes) -> None:
+        self._packed = packed
+        self._until: dict[str, int] | None = None
+        self._next: BatchPlan | None = None
+
+    def initialOffset(self) -> Offsets:  # noqa: N802
+        return {_STEP: 0}
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
+        return ReadAllAvailable()
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        with reported():
+            self._until = self._planner.ends()
+
+    def reportLatestOffset(self) -> Offsets | None:  # noqa: N802
+        return None
+
+    def latestOffset(self, start: Offsets, limit: ReadLimit) -> Offsets:  # noqa: ARG002, N802
+        with reported():
+            plan, step = self._plan, start[_STEP] + 1
+            if FinishFile(plan.state_dir).asks(plan.run):
+                return start
+            view = current_view(plan)
+            self._home.publish(plan, view.state)
+            batch = self._planner.next(view, self._until)
+            if batch is None and self._until is None:
+                if plan.fuses:
+                    self._next = None
+                    return {_STEP: step}
+                self._home.await_records(plan, self._planner.starts(view), _LOOK_UP_S)
+                batch = self._planner.next(view)
+            if batch is None:
+                return start
+            self._next = batch if batch.spread else None
+            if batch.spread:
+                self._next = msgspec.structs.replace(batch, step=step)
+                if plan.plans_first:
+                    state_log(plan).plan(view, self._next)
+            return {_STEP: step}
+
+    def partitions(self, start: Offsets, end: Offsets) -> Sequence[InputPartition]:  # noqa: ARG002
+        batch = self._next
+        if batch is None:
+            return [Slice(None, leads=True, until=self._until)]
+        with reported():
+            plan = self._plan
+            slices = [Slice(batch, leads=not number) for number in range(batch.spread)]
+            starts = self._planner.starts(current_view(plan))
+            for filled, (place, first, last) in enumerate(plan.ranges(starts, batch.ends)):
+                number = filled if plan.broker is None else _steady_number(place)
+                located = self._home.locate(place, first, last)
+                slices[number % len(slices)].ranges.append((place, first, last, located))
+            # Without stages a slice is what a task of the sink writes and must be known by its number.
+            steady = plan.broker is not None and not plan.chain
+            return [one for one in slices if one.ranges or one.leads or steady]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        assert isinstance(partition, Slice)
+        with reported():
+            plan = program.load(self._packed)
+            home, batch = home_of(plan), partition.batch
+            if batch is None:
+                FusedRound(plan, home, partition.until).run()
+                return
+            tick = None if batch.clock_ms is None else Tick(batch.clock_ms, batch.run)
+            if partition.leads:
+                ticks = tick_frames(plan, tick) if tick is not None and plan.timed else ()
+                yield frames.rows([batch_frame(batch), *ticks])
+            for place, first, last, located in partition.ranges:
+                waiting: list[Frame] = []
+                for frame in ingest(plan, *place, first, home.read(place, first, last, located), tick):
+                    waiting.append(frame)
+                    if len(waiting) >= _ROWS_PER_READ:
+                        yield frames.rows(waiting)
+                        waiting = []
+                if waiting:
+                    yield frames.rows(waiting)
+
+    @property
+    def _plan(self) -> Plan:
+        return program.load(self._packed)
+
+    @cached_property
+    def _home(self) -> TopicHome:
+        return home_of(self._plan)
+
+    @cached_property
+    def _planner(self) -> BatchPlanner:
+        return BatchPlanner(self._plan, self._home)
+
+
+def _steady_number(place: Place) -> int:
+    """Deals the partitions of a topic evenly, and the same when other topics come and go."""
+    return zlib.crc32(place[0].encode()) + place[1]

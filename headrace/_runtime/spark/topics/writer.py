@@ -1,0 +1,53 @@
+"""The one sink of a query: has the output of a spread batch written, and commits the batch on the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
+
+from headrace._runtime.spark.stages import frames
+from headrace._runtime.spark.stages.committing import BatchPart, commit, write_part
+from headrace._runtime.spark.state_directory.log import current_view
+from headrace._runtime.spark.topics.backend import SinkTask, home_of
+from headrace._runtime.spark.workers import program
+from headrace._runtime.spark.workers.failures import reported
+
+_BATCH_ID = "streaming.sql.batchId"
+
+
+@dataclass
+class Written(WriterCommitMessage):
+    """What one Spark task did for a batch."""
+
+    part: BatchPart
+
+
+class TopicsWriter(DataSourceStreamArrowWriter):
+    """Writes all output topics of a query. A round of fused batches has written and committed them itself."""
+
+    def __init__(self, packed: bytes) -> None:
+        self._packed = packed
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        with reported():
+            plan, context = program.load(self._packed), TaskContext.get()
+            received = [frame for batch in iterator for frame in frames.from_rows(batch)]
+            batch_id = context.getLocalProperty(_BATCH_ID) if context else None
+            step = None if batch_id is None else int(batch_id) + 1
+            task = SinkTask(context.partitionId() if context else 0, step=step)
+            return Written(write_part(plan, home_of(plan), received, task))
+
+    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: ARG002, N803
+        with reported():
+            parts = [message.part for message in messages if isinstance(message, Written)]
+            batch = next((part.batch for part in parts if part.batch is not None), None)
+            if batch is not None:
+                plan = program.load(self._packed)
+                commit(plan, home_of(plan), current_view(plan, batch.batch - 1), batch, parts)
+
+    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
+        """Deletes nothing: Spark also calls this when the batch was committed and what follows it failed."""

@@ -1,0 +1,1 @@
+"""What travels between the application and Spark's Python workers."""

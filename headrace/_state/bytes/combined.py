@@ -1,0 +1,31 @@
+"""Several stores with different keys, read as one: the tasks of one sub-topology."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Sequence
+
+from headrace._state.bytes.api import ByteReader, prefix_end
+
+
+class CombinedReader:
+    """A `ByteReader` over parts of which at most one holds a key."""
+
+    def __init__(self, parts: Sequence[ByteReader]) -> None:
+        self._parts = tuple(parts)
+
+    def get(self, key: bytes) -> bytes | None:
+        found = (part.get(key) for part in self._parts)
+        return next((value for value in found if value is not None), None)
+
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        return [self.get(key) for key in keys]
+
+    def range(self, start: bytes | None, end: bytes | None) -> Iterator[tuple[bytes, bytes]]:
+        return heapq.merge(*(part.range(start, end) for part in self._parts))
+
+    def prefix(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        return self.range(prefix, prefix_end(prefix))
+
+    def approximate_len(self) -> int:
+        return sum(part.approximate_len() for part in self._parts)

@@ -1,0 +1,65 @@
+"""A store in memory, for the test driver: a dict, and its keys in order from the first range on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from headrace._state.bytes.api import after, prefix_end
+from headrace._state.bytes.sortedkeys import SortedKeys
+
+
+class MemoryStore:
+    """A `ByteStore` that lives as long as its process."""
+
+    def __init__(self) -> None:
+        self._data: dict[bytes, bytes] = {}
+        self._keys = SortedKeys()
+        self._unordered: list[bytes] = []
+
+    def get(self, key: bytes) -> bytes | None:
+        return self._data.get(key)
+
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        return list(map(self._data.get, keys))
+
+    def put(self, key: bytes, value: bytes) -> None:
+        if key not in self._data:
+            self._unordered.append(key)
+        self._data[key] = value
+
+    def delete(self, key: bytes) -> None:
+        self._data.pop(key, None)
+
+    def put_many(self, items: Iterable[tuple[bytes, bytes | None]]) -> None:
+        for key, value in items:
+            if value is None:
+                self.delete(key)
+            else:
+                self.put(key, value)
+
+    def range(self, start: bytes | None, end: bytes | None) -> Iterator[tuple[bytes, bytes]]:
+        low = start or b""
+        while True:
+            if self._unordered:
+                self._order()
+            key = self._keys.at_or_after(low)
+            if key is None or (end is not None and key >= end):
+                return
+            low = after(key)
+            value = self._data.get(key)
+            if value is not None:
+                yield key, value
+
+    def prefix(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        return self.range(prefix, prefix_end(prefix))
+
+    def approximate_len(self) -> int:
+        return len(self._data)
+
+    def _order(self) -> None:
+        # Deleted keys stay in the order until they outnumber the live ones.
+        if self._keys.size > 2 * len(self._data):
+            self._keys = SortedKeys(self._data)
+        else:
+            self._keys.add(self._unordered)
+        self._unordered.clear()

@@ -1,0 +1,86 @@
+"""The changes of one batch on top of a snapshot that stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
+from headrace._state.bytes.api import ByteReader, after, prefix_end
+from headrace._state.bytes.sortedkeys import SortedKeys
+
+
+class OverlayStore:
+    """A `ByteStore` that reads through to `base` and keeps the last write per key in `changes`; `None` is a delete."""
+
+    def __init__(self, base: ByteReader) -> None:
+        self.changes: dict[bytes, bytes | None] = {}
+        self._base = base
+        self._read = base.get
+        self._keys = SortedKeys()
+
+    def get(self, key: bytes) -> bytes | None:
+        changes = self.changes
+        return changes[key] if key in changes else self._read(key)
+
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        changes = self.changes
+        if not changes:
+            return self._base.get_many(keys)
+        unchanged = [key for key in keys if key not in changes]
+        if not unchanged:
+            return [changes[key] for key in keys]
+        stored = iter(self._base.get_many(unchanged))
+        return [changes[key] if key in changes else next(stored) for key in keys]
+
+    def put(self, key: bytes, value: bytes) -> None:
+        self.changes[key] = value
+
+    def delete(self, key: bytes) -> None:
+        self.changes[key] = None
+
+    def put_many(self, items: Iterable[tuple[bytes, bytes | None]]) -> None:
+        self.changes.update(items)
+
+    def range(self, start: bytes | None, end: bytes | None) -> Iterator[tuple[bytes, bytes]]:
+        changes = self.changes
+        stored = self._base.range(start, end)
+        entry = next(stored, None)
+        low, seen, changed = start or b"", -1, None
+        while True:
+            if seen != len(changes) or (changed is not None and changed < low):
+                seen, changed = len(changes), self._next_change(low, end)
+            if entry is not None and (changed is None or entry[0] < changed):
+                low = after(entry[0])
+                yield entry
+                entry = next(stored, None)
+                continue
+            if changed is None:
+                return
+            if entry is not None and entry[0] == changed:
+                entry = next(stored, None)
+            low = after(changed)
+            value = changes[changed]
+            if value is not None:
+                yield changed, value
+
+    def prefix(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        return self.range(prefix, prefix_end(prefix))
+
+    def approximate_len(self) -> int:
+        stored = self._base.get_many(list(self.changes))
+        before = sum(value is not None for value in stored)
+        now = sum(value is not None for value in self.changes.values())
+        return self._base.approximate_len() - before + now
+
+    def forget(self) -> None:
+        """Drops all changes, once they are part of the base or not wanted."""
+        self.changes.clear()
+        self._keys = SortedKeys()
+
+    def _next_change(self, low: bytes, end: bytes | None) -> bytes | None:
+        # `changes` only ever gains keys, and a dict keeps their order of arrival: those not yet ordered are its last.
+        fresh = len(self.changes) - self._keys.size
+        if fresh:
+            self._keys.add(list(islice(reversed(self.changes), fresh)))
+        key = self._keys.at_or_after(low)
+        return None if key is None or (end is not None and key >= end) else key

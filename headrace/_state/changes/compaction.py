@@ -1,0 +1,129 @@
+"""Keeps a restore proportional to live state: a sweep rewrites the base slice by slice, one bounded step a batch.
+
+A step writes the live entries from the cursor on, as of the version before the batch, as one slice. A sweep starts
+when the log outweighs the base. As a step moves at least as many bytes as the batch's own delta, the log grows by no
+more than the live state while a sweep lasts. When every region is newer than a delta, the delta is removed, a few
+each batch.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+from itertools import accumulate
+from operator import add
+
+import msgspec
+
+from headrace._state.bytes.pages import pages
+from headrace._state.changes.delta import Columns, Delta, encode_columns
+from headrace._state.changes.durable import DurableTask
+from headrace._state.changes.head import Head, Region, cover
+from headrace._state.changes.keyspace import END, START, key_bounds, place
+from headrace._state.replica.snapshot import Snapshot
+
+_MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class CompactionPolicy:
+    """When a sweep starts and how far it goes in one batch; all sizes before compression.
+
+    Args:
+        min_log_bytes: no sweep for a log smaller than this, unless it has too many deltas.
+        max_deltas: how many deltas are too many; large state may have one more for every `min_step_bytes`.
+        min_step_bytes: what one step writes at least.
+        max_step_bytes: what one step writes at most, unless the batch's own delta is larger.
+        max_removals: how many deltas and slices out of use are removed in one batch.
+    """
+
+    min_log_bytes: int = _MIB
+    max_deltas: int = 64
+    min_step_bytes: int = _MIB
+    max_step_bytes: int = 8 * _MIB
+    max_removals: int = 8
+
+    def step_bytes(self, delta_size: int, base_size: int) -> int:
+        """How much one step writes."""
+        # The last term bounds the number of slices, which all appear in the head.
+        wanted = max(self.min_step_bytes, 2 * delta_size, base_size // 256)
+        return min(wanted, max(self.max_step_bytes, delta_size))
+
+
+def advance(head: Head, durable: DurableTask, snapshot: Snapshot, delta_size: int, policy: CompactionPolicy) -> Head:
+    """One step of the sweep if one is running or due, and the removals that are open."""
+    base_size = sum(region.size for region in head.regions)
+    if head.cursor is None and _is_due(head, snapshot, base_size, policy):
+        head = msgspec.structs.replace(head, cursor=START)
+    if head.cursor is not None:
+        head = _step(head, head.cursor, durable, snapshot, policy.step_bytes(delta_size, base_size))
+    return _remove(head, durable, policy.max_removals)
+
+
+def _is_due(head: Head, snapshot: Snapshot, base_size: int, policy: CompactionPolicy) -> bool:
+    needed = head.needed()
+    # Entries deleted since the base was written make it weigh less: it is the live part that a restore should cost.
+    entries = sum(region.entries for region in head.regions)
+    live = sum(snapshot.reader(store).approximate_len() for store in snapshot.stores)
+    live_size = base_size * live // entries if entries > live else base_size
+    if len(needed) > policy.max_deltas + live_size // policy.min_step_bytes:
+        return True
+    return sum(entry.size for entry in needed) > max(live_size, policy.min_log_bytes)
+
+
+def _step(head: Head, low: bytes, durable: DurableTask, snapshot: Snapshot, limit: int) -> Head:
+    found, high = read_from(snapshot, low, limit)
+    slice_id, size = 0, 0
+    if found:
+        slice_id = head.next_slice
+        blob, size = encode_columns(found)
+        durable.put_slice(slice_id, blob)
+    entries = sum(len(columns.keys) for columns in found.values())
+    regions = cover(head.regions, low, Region(high, snapshot.position.version, slice_id, size, entries))
+    dropped = {region.slice_id for region in head.regions} - {region.slice_id for region in regions} - {0}
+    return msgspec.structs.replace(
+        head,
+        regions=regions,
+        garbage=(*head.garbage, *sorted(dropped)),
+        cursor=None if high == END else high,
+        next_slice=head.next_slice + 1,
+    )
+
+
+def read_from(snapshot: Snapshot, low: bytes, limit: int) -> tuple[Delta, bytes]:
+    """Live entries from a place on until they have `limit` bytes, and the place of the first one left out."""
+    found: Delta = {}
+    size = 0
+    for store in snapshot.stores:
+        bounds = key_bounds(store, low, END)
+        if bounds is None:
+            continue
+        columns = Columns([], [])
+        for page in pages(snapshot.reader(store).range(*bounds)):
+            keys, values = zip(*page, strict=True)
+            sizes = list(accumulate(map(add, map(len, keys), map(len, values)), initial=size))
+            fitting = min(bisect_left(sizes, limit), len(page))
+            columns.keys.extend(keys[:fitting])
+            columns.values.extend(values[:fitting])
+            if fitting:
+                found[store] = columns
+            if fitting < len(page):
+                return found, place(store, page[fitting][0])
+            size = sizes[-1]
+    return found, END
+
+
+def _remove(head: Head, durable: DurableTask, budget: int) -> Head:
+    floor = head.floor
+    deltas = [entry for entry in head.log if entry.version <= floor][:budget]
+    for entry in deltas:
+        durable.remove_delta(entry.version)
+    slices = head.garbage[: budget - len(deltas)]
+    for slice_id in slices:
+        durable.remove_slice(slice_id)
+    return msgspec.structs.replace(
+        head,
+        tail=deltas[-1].position if deltas else head.tail,
+        log=head.log[len(deltas) :],
+        garbage=head.garbage[len(slices) :],
+    )

@@ -1,0 +1,1 @@
+"""How entries of stores lie in bytes, and how they expire."""

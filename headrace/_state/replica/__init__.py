@@ -1,0 +1,1 @@
+"""The local copy of a task's stores, in LMDB."""

@@ -1,0 +1,1 @@
+"""The stores that operators and processors use."""

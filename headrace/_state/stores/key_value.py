@@ -1,0 +1,170 @@
+"""Typed key-value stores over a byte store.
+
+A value is turned into bytes when it is put and back when it is read, so no two readers ever share a mutable value.
+Ranges take keys, both ends inclusive, and order entries by their serialized keys; iterators are live, as `api` defines.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from headrace._state.bytes.api import ByteStore, after
+from headrace._state.layouts.typed import TypedStore
+from headrace.serdes import Serde
+
+K = TypeVar("K")
+V = TypeVar("V")
+S = TypeVar("S")
+
+Timestamped: TypeAlias = tuple[V, int]
+
+_TIMESTAMP = struct.Struct(">q")
+TIMESTAMP_SIZE = _TIMESTAMP.size
+
+
+class _KeyValues(TypedStore[K], Generic[K, S]):
+    """What both kinds share; `S` is what a read shows of an entry."""
+
+    def __init__(self, store: ByteStore, key_serde: Serde[K], value_serde: Serde[Any], *, name: str = "") -> None:
+        super().__init__(key_serde, value_serde, name)
+        self.contents = store
+
+    def get(self, key: K) -> S | None:
+        """What is stored under a key, or `None`."""
+        raw = self.contents.get(self.key_bytes(key))
+        return None if raw is None else self._shown(raw)
+
+    def delete(self, key: K) -> S | None:
+        """Removes a key; returns what was stored under it, or `None`."""
+        key_bytes = self.key_bytes(key)
+        raw = self.contents.get(key_bytes)
+        if raw is None:
+            return None
+        self.contents.delete(key_bytes)
+        return self._shown(raw)
+
+    def range(self, from_key: K | None = None, to_key: K | None = None) -> Iterator[tuple[K, S]]:
+        """Entries from one key to another, both inclusive, ordered by their serialized keys; `None` is an open end."""
+        bounds = self._bounds(from_key, to_key)
+        if bounds is None:
+            return iter(())
+        first, last = bounds
+        return self._entries(self.contents.range(first, None if last is None else after(last)))
+
+    def prefix_scan(self, prefix: Any, prefix_serde: Serde[Any] | None = None) -> Iterator[tuple[K, S]]:
+        """Entries whose serialized key starts with the serialized prefix; by default the key's own serde writes it."""
+        raw = (prefix_serde or self.key_serde).serialize(prefix)
+        return self._entries(self.contents.prefix(raw or b""))
+
+    def all(self) -> Iterator[tuple[K, S]]:
+        """All entries, in the order of the serialized keys."""
+        return self._entries(self.contents.range(None, None))
+
+    def approximate_num_entries(self) -> int:
+        """How many entries there are; an estimate if keys are longer than 510 bytes."""
+        return self.contents.approximate_len()
+
+    def _shown(self, raw: bytes) -> S:
+        raise NotImplementedError
+
+    def _entries(self, entries: Iterator[tuple[bytes, bytes]]) -> Iterator[tuple[K, S]]:
+        return ((self._read_key(key), self._shown(raw)) for key, raw in entries)
+
+
+class KeyValueStore(_KeyValues[K, V]):
+    """Values by key.
+
+    Example:
+        >>> from headrace import serdes
+        >>> from headrace._state.bytes.memory import MemoryStore
+        >>> store = KeyValueStore(MemoryStore(), serdes.String(), serdes.Long(), name="visits")
+        >>> store.put("bern", 3), store.put("basel", 1), store.put_if_absent("bern", 9)
+        (None, None, 3)
+        >>> list(store.range("basel", "bern"))
+        [('basel', 1), ('bern', 3)]
+        >>> store.delete("bern"), store.get("bern")
+        (3, None)
+    """
+
+    def put(self, key: K, value: V | None) -> None:
+        """Stores a value; `None` removes the key."""
+        key_bytes, raw = self.key_bytes(key), self.value_serde.serialize(value)
+        if raw is None:
+            self.contents.delete(key_bytes)
+        else:
+            self.contents.put(key_bytes, raw)
+
+    def put_if_absent(self, key: K, value: V | None) -> V | None:
+        """Stores a value unless there is one; returns the one there was, or `None`."""
+        present = self.get(key)
+        if present is None:
+            self.put(key, value)
+        return present
+
+    def put_all(self, entries: Iterable[tuple[K, V | None]]) -> None:
+        """`put` for each entry, in order."""
+        for key, value in entries:
+            self.put(key, value)
+
+    def _shown(self, raw: bytes) -> V:
+        value: V = self._read_value(raw)
+        return value
+
+
+class TimestampedKeyValueStore(_KeyValues[K, Timestamped[V]], Generic[K, V]):
+    """Values by key, each with the timestamp in epoch milliseconds at which it was put; reads show the pair.
+
+    Example:
+        >>> from headrace import serdes
+        >>> from headrace._state.bytes.memory import MemoryStore
+        >>> store = TimestampedKeyValueStore(MemoryStore(), serdes.String(), serdes.Json(), name="users")
+        >>> store.put("alice", {"city": "Bern"}, 12)
+        >>> store.get("alice")
+        ({'city': 'Bern'}, 12)
+        >>> list(store.all())
+        [('alice', ({'city': 'Bern'}, 12))]
+    """
+
+    def put(self, key: K, value: V | None, timestamp_ms: int) -> None:
+        """Stores a value with its timestamp; a value of `None` removes the key."""
+        self.write(self.key_bytes(key), value, timestamp_ms)
+
+    def read(self, key_bytes: bytes) -> Timestamped[V] | None:
+        """`get` for an operator that uses the bytes of the key again."""
+        raw = self.contents.get(key_bytes)
+        if raw is None:
+            return None
+        value: V = self._read_value(raw[_TIMESTAMP.size :])
+        return value, _TIMESTAMP.unpack_from(raw)[0]
+
+    def write(self, key_bytes: bytes, value: V | None, timestamp_ms: int) -> None:
+        """`put` for an operator that has the bytes of the key."""
+        raw = self._value_to_bytes(value)
+        if raw is None:
+            self.contents.delete(key_bytes)
+        else:
+            self.contents.put(key_bytes, _TIMESTAMP.pack(timestamp_ms) + raw)
+
+    def put_if_absent(self, key: K, value: V | None, timestamp_ms: int) -> Timestamped[V] | None:
+        """Stores a value unless there is one; returns the pair there was, or `None`."""
+        present = self.get(key)
+        if present is None:
+            self.put(key, value, timestamp_ms)
+        return present
+
+    def _shown(self, raw: bytes) -> Timestamped[V]:
+        value: V = self._read_value(raw[TIMESTAMP_SIZE:])
+        return value, timestamp_of(raw)
+
+
+def with_timestamp(raw: bytes, timestamp_ms: int) -> bytes:
+    """The stored form of a timestamped value: 8 bytes big-endian, then the value's own bytes."""
+    return _TIMESTAMP.pack(timestamp_ms) + raw
+
+
+def timestamp_of(stored: bytes) -> int:
+    """The timestamp in the stored form; the value's own bytes follow from index 8 on."""
+    timestamp_ms: int = _TIMESTAMP.unpack_from(stored)[0]
+    return timestamp_ms

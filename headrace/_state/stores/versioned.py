@@ -1,0 +1,181 @@
+"""The versioned store: values by key, of each the versions that were valid within a history.
+
+The latest version of a key has an entry of its own, so most reads and writes need no search. Versions it superseded
+lie together, the newest first: the one valid at a time is the first at or after it. An index by the time from which
+nothing can ask for them any more says which of them to remove; it removes a version after all older ones of its key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Generic, NamedTuple, TypeVar
+
+from headrace._state.bytes.api import ByteStore
+from headrace._state.bytes.composite import (
+    EXPIRY,
+    HISTORY,
+    LATEST,
+    TIME_SIZE,
+    ascending,
+    beyond,
+    descending,
+    escaped,
+    time_at,
+    time_bytes,
+    unescaped,
+)
+from headrace._state.layouts.clocks import StoreClock
+from headrace._state.layouts.segmented import segment_ms
+from headrace._state.layouts.sweep import Sweep
+from headrace._state.layouts.typed import TypedStore
+from headrace.serdes import Serde
+
+K = TypeVar("K")
+V = TypeVar("V")
+V_co = TypeVar("V_co", covariant=True)
+
+NEWEST = -1
+NOT_PUT = -(1 << 63)
+
+# What follows the timestamp of a version, and before the bytes of its value if it has one.
+_VALUE = b"\x01"
+_DELETION = b""
+
+_SUPERSEDED = b""
+_LATEST_DELETION = b"\x01"
+
+
+class VersionedRecord(NamedTuple, Generic[V_co]):
+    """A version: a value and the time, in epoch milliseconds, from which it is valid."""
+
+    value: V_co
+    timestamp_ms: int
+
+
+class VersionedStore(TypedStore[K], Generic[K, V]):
+    """Values by key and time of validity.
+
+    A version is valid from its timestamp until that of the next one of its key. The store's time is the highest
+    timestamp put; what is older than that less the history is neither accepted nor shown, but for a latest version,
+    which stays whatever its age. A put of `None` is a version too: a deletion.
+
+    Example:
+        >>> from headrace import serdes
+        >>> from headrace._state.bytes.memory import MemoryStore
+        >>> store = VersionedStore(MemoryStore(), 100, serdes.String(), serdes.String(), name="cities")
+        >>> store.put("alice", "Bern", 10), store.put("alice", "Basel", 30), store.put("alice", "Biel", 20)
+        (-1, -1, 30)
+        >>> store.get("alice"), store.get_as_of("alice", 29)
+        (VersionedRecord(value='Basel', timestamp_ms=30), VersionedRecord(value='Biel', timestamp_ms=20))
+        >>> store.delete("alice", 40)
+        VersionedRecord(value='Basel', timestamp_ms=30)
+        >>> store.get("alice"), store.put("alice", "Bern", 1_000), store.put("alice", "Biel", 899) == NOT_PUT
+        (None, -1, True)
+    """
+
+    def __init__(
+        self, contents: ByteStore, history_ms: int, key_serde: Serde[K], value_serde: Serde[V], *, name: str = ""
+    ) -> None:
+        super().__init__(key_serde, value_serde, name)
+        self._contents = contents
+        self._history_ms = history_ms
+        self._clock = StoreClock(contents, history_ms)
+        self._sweep = Sweep(contents, EXPIRY)
+        self._next_expiry_ms = 0
+
+    def put(self, key: K, value: V | None, timestamp_ms: int) -> int:
+        """Stores a version, in place of one with the same timestamp; `None` is a deletion from that time on.
+
+        Returns:
+            Until when the version is valid: the timestamp of the next newer one of the key, `NEWEST` if there is
+            none; `NOT_PUT` if it is older than the history and was not stored.
+        """
+        key_bytes, raw = self.key_bytes(key), self.value_serde.serialize(value)
+        before = self._clock.observe(key_bytes, timestamp_ms)
+        if timestamp_ms < before - self._history_ms:
+            return NOT_PUT
+        if timestamp_ms > before and timestamp_ms >= self._next_expiry_ms:
+            self._extend_sweep(timestamp_ms)
+        if self._sweep.pending:
+            self._expire()
+        version = _DELETION if raw is None else _VALUE + raw
+        latest = self._contents.get(LATEST + key_bytes)
+        if latest is not None and timestamp_ms < time_at(latest, 0):
+            return self._put_superseded(key_bytes, version, timestamp_ms, time_at(latest, 0))
+        self._put_latest(key_bytes, version, timestamp_ms, latest)
+        return NEWEST
+
+    def get(self, key: K) -> VersionedRecord[V] | None:
+        """The latest version, or `None` if there is none or it is a deletion."""
+        latest = self._contents.get(LATEST + self.key_bytes(key))
+        return None if latest is None else self._shown(latest, TIME_SIZE, time_at(latest, 0))
+
+    def get_as_of(self, key: K, as_of_ms: int) -> VersionedRecord[V] | None:
+        """The version valid at a time, or `None` if there was none, it was a deletion, or the time is too long ago."""
+        key_bytes = self.key_bytes(key)
+        latest = self._contents.get(LATEST + key_bytes)
+        if latest is None:
+            return None
+        if time_at(latest, 0) <= as_of_ms:
+            return self._shown(latest, TIME_SIZE, time_at(latest, 0))
+        if as_of_ms < max(self._clock.time(key_bytes) - self._history_ms, 0):
+            return None
+        prefix = HISTORY + escaped(key_bytes)
+        for place, version in self._contents.range(prefix + descending(as_of_ms), beyond(prefix)):
+            return self._shown(version, 0, ascending(place, -TIME_SIZE))
+        return None
+
+    def delete(self, key: K, timestamp_ms: int) -> VersionedRecord[V] | None:
+        """Puts a deletion; returns the version that was valid at that time, or `None`, also if it was not put."""
+        valid = self.get_as_of(key, timestamp_ms)
+        return None if self.put(key, None, timestamp_ms) == NOT_PUT else valid
+
+    def all(self) -> Iterator[tuple[K, VersionedRecord[V]]]:
+        """The latest version of every key, in the order of the serialized keys, but for deletions."""
+        for place, latest in self._contents.prefix(LATEST):
+            record = self._shown(latest, TIME_SIZE, time_at(latest, 0))
+            if record is not None:
+                yield self._read_key(place[len(LATEST) :]), record
+
+    def _shown(self, stored: bytes, offset: int, timestamp_ms: int) -> VersionedRecord[V] | None:
+        if len(stored) == offset:
+            return None
+        return VersionedRecord(self._read_value(stored[offset + len(_VALUE) :]), timestamp_ms)
+
+    def _put_latest(self, key: bytes, version: bytes, timestamp_ms: int, before: bytes | None) -> None:
+        self._contents.put(LATEST + key, time_bytes(timestamp_ms) + version)
+        if before is not None and time_at(before, 0) < timestamp_ms:
+            self._add_superseded(escaped(key), before[TIME_SIZE:], time_at(before, 0), timestamp_ms)
+        if version == _DELETION:
+            self._contents.put(_expiry(timestamp_ms, escaped(key), timestamp_ms), _LATEST_DELETION)
+
+    def _put_superseded(self, key: bytes, version: bytes, timestamp_ms: int, latest_ms: int) -> int:
+        prefix = HISTORY + escaped(key)
+        valid_to_ms = latest_ms
+        for place, _ in self._contents.range(prefix, prefix + descending(timestamp_ms)):
+            valid_to_ms = ascending(place, -TIME_SIZE)
+        self._add_superseded(escaped(key), version, timestamp_ms, valid_to_ms)
+        return valid_to_ms
+
+    def _add_superseded(self, key_part: bytes, version: bytes, timestamp_ms: int, valid_to_ms: int) -> None:
+        self._contents.put(HISTORY + key_part + descending(timestamp_ms), version)
+        self._contents.put(_expiry(valid_to_ms, key_part, timestamp_ms), _SUPERSEDED)
+
+    def _extend_sweep(self, time_ms: int) -> None:
+        oldest_ms = max(time_ms - self._history_ms, 0)
+        self._sweep.extend(EXPIRY + time_bytes(oldest_ms + 1))
+        self._next_expiry_ms = time_ms + segment_ms(self._history_ms)
+
+    def _expire(self) -> None:
+        for place, kind in self._sweep.step():
+            key_part, timestamp = place[len(EXPIRY) + TIME_SIZE : -TIME_SIZE], place[-TIME_SIZE:]
+            if kind == _SUPERSEDED:
+                self._contents.delete(HISTORY + key_part + descending(time_at(timestamp, 0)))
+                continue
+            latest = LATEST + unescaped(key_part)
+            if self._contents.get(latest) == timestamp + _DELETION:
+                self._contents.delete(latest)
+
+
+def _expiry(from_ms: int, key_part: bytes, timestamp_ms: int) -> bytes:
+    return EXPIRY + time_bytes(from_ms) + key_part + time_bytes(timestamp_ms)

@@ -1,0 +1,191 @@
+"""Window stores: values by key and start of a window, kept for a retention."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Generic, TypeVar, cast, overload
+
+from headrace._state.bytes.api import ByteStore
+from headrace._state.bytes.composite import MAX_TIME, TIME_SIZE, time_at, unescaped
+from headrace._state.layouts.bykey import EntriesByKey
+from headrace._state.layouts.clocks import RetentionClock, ToldClock
+from headrace._state.layouts.listed import listed_entries
+from headrace._state.layouts.timed import Entries, TimedEntries, timed_entries
+from headrace._state.layouts.typed import TypedStore
+from headrace._state.stores.key_value import TIMESTAMP_SIZE, Timestamped, timestamp_of, with_timestamp
+from headrace.model.windows import Window, Windowed
+from headrace.serdes import Serde
+
+K = TypeVar("K")
+V = TypeVar("V")
+S = TypeVar("S")
+
+
+class _Windows(TypedStore[K], Generic[K, S]):
+    """What both kinds share; `S` is what a read shows of an entry."""
+
+    def __init__(
+        self,
+        contents: ByteStore,
+        clock: RetentionClock,
+        key_serde: Serde[K],
+        value_serde: Serde[Any],
+        *,
+        window_size_ms: int,
+        retain_duplicates: bool = False,
+        name: str = "",
+    ) -> None:
+        super().__init__(key_serde, value_serde, name)
+        self.contents = contents
+        self.clock = clock
+        self.window_size_ms = window_size_ms
+        self.listed = listed_entries(contents, clock, window_size_ms) if retain_duplicates else None
+        self._entries: Entries = self.listed or timed_entries(contents, clock)
+
+    @overload
+    def fetch(self, key: K, start_ms: int, /) -> S | None: ...
+
+    @overload
+    def fetch(self, key: K, from_ms: int, to_ms: int) -> Iterator[tuple[int, S]]: ...
+
+    def fetch(self, key: K, from_ms: int, to_ms: int | None = None) -> S | Iterator[tuple[int, S]] | None:
+        """The value of the window that starts at a time; or all that start from one time to another, both inclusive.
+
+        With duplicates, the value of one window is the last of those put.
+        """
+        key_bytes = self.key_bytes(key)
+        if to_ms is not None:
+            return self._by_start(self._entries.of_key(key_bytes, from_ms, to_ms))
+        raw = self._entries.get(key_bytes, from_ms)
+        return None if raw is None else self._shown(raw)
+
+    @overload
+    def fetch_range(self, key: K, /, from_ms: int, to_ms: int) -> Iterator[tuple[int, S]]: ...
+
+    @overload
+    def fetch_range(
+        self, from_key: K | None, to_key: K | None, /, from_ms: int, to_ms: int
+    ) -> Iterator[tuple[Windowed[K], S]]: ...
+
+    def fetch_range(self, *given: Any, from_ms: int | None = None, to_ms: int | None = None) -> Iterator[tuple[Any, S]]:
+        """Windows of one key, or of all keys of a range, that start from one time to another; all ends inclusive.
+
+        Those of one key are shown with their start, those of several with their windowed key, ordered by serialized
+        key, then start. A key of `None` is an open end.
+        """
+        match [*given, *(time_ms for time_ms in (from_ms, to_ms) if time_ms is not None)]:
+            case [key, first_ms, last_ms]:
+                return self.fetch(key, first_ms, last_ms)
+            case [from_key, to_key, first_ms, last_ms]:
+                return self._of_keys(from_key, to_key, first_ms, last_ms)
+        message = f"fetch_range() takes a key or a range of two keys, then from_ms and to_ms; got {given!r}."
+        raise TypeError(message)
+
+    def fetch_all(self, from_ms: int, to_ms: int) -> Iterator[tuple[Windowed[K], S]]:
+        """Windows of all keys that start from one time to another, by serialized key, then start."""
+        return self._of_keys(None, None, from_ms, to_ms)
+
+    def all(self) -> Iterator[tuple[Windowed[K], S]]:
+        """All windows, by serialized key, then start."""
+        return self._of_keys(None, None, 0, MAX_TIME)
+
+    def _shown(self, raw: bytes) -> S:
+        raise NotImplementedError
+
+    def _by_start(self, entries: Iterator[tuple[bytes, bytes]]) -> Iterator[tuple[int, S]]:
+        return ((time_at(place, -TIME_SIZE), self._shown(raw)) for place, raw in entries)
+
+    def _of_keys(
+        self, from_key: K | None, to_key: K | None, from_ms: int, to_ms: int
+    ) -> Iterator[tuple[Windowed[K], S]]:
+        bounds = self._bounds(from_key, to_key)
+        if bounds is None:
+            return iter(())
+        entries = self._entries.of_keys(*bounds, from_ms, to_ms)
+        return ((self._windowed(place), self._shown(raw)) for place, raw in entries)
+
+    def _windowed(self, place: bytes) -> Windowed[K]:
+        start_ms = time_at(place, -TIME_SIZE)
+        key = self._read_key(unescaped(place[:-TIME_SIZE]))
+        return Windowed(key, Window(start_ms, start_ms + self.window_size_ms))
+
+
+class WindowStore(_Windows[K, V]):
+    """Values by key and window start.
+
+    An entry is there while its start is greater than the clock's time less the retention; the clock's time is the
+    highest start put. What has expired reads as absent, and a put that would be expired at once is ignored.
+
+    Example:
+        >>> from headrace import serdes
+        >>> from headrace._state.layouts.clocks import StoreClock
+        >>> from headrace._state.bytes.memory import MemoryStore
+        >>> contents = MemoryStore()
+        >>> clock = StoreClock(contents, retention_ms=20)
+        >>> store = WindowStore(contents, clock, serdes.String(), serdes.Long(), window_size_ms=10, name="visits")
+        >>> store.put("bern", 3, 0), store.put("bern", 4, 10), store.put("basel", 1, 10)
+        (None, None, None)
+        >>> store.fetch("bern", 10), list(store.fetch("bern", 0, 10))
+        (4, [(0, 3), (10, 4)])
+        >>> store.put("basel", 2, 20)
+        >>> [(str(windowed), value) for windowed, value in store.all()]
+        [('[basel@10/20]', 1), ('[basel@20/30]', 2), ('[bern@10/20]', 4)]
+    """
+
+    def put(self, key: K, value: V | None, start_ms: int) -> None:
+        """Stores the value of a window; `None` removes it, or is ignored if duplicates are retained."""
+        self._entries.put(self.key_bytes(key), start_ms, b"", self._value_to_bytes(value))
+
+    def fetch_duplicates(self, key: bytes, from_ms: int, to_ms: int) -> list[tuple[int, V]]:
+        """`fetch` of a store that retains duplicates, for an operator that has the bytes of the key."""
+        entries, read = self.listed, self._read_value
+        assert entries is not None
+        return [(start_ms, read(raw)) for start_ms, raw in entries.within(key, from_ms, to_ms)]
+
+    def _shown(self, raw: bytes) -> V:
+        value: V = self._read_value(raw)
+        return value
+
+
+class TimestampedWindowStore(_Windows[K, Timestamped[V]], Generic[K, V]):
+    """Values by key and window start, each with the timestamp in epoch milliseconds it was put with.
+
+    Example:
+        >>> from headrace import serdes
+        >>> from headrace._state.layouts.clocks import StoreClock
+        >>> from headrace._state.bytes.memory import MemoryStore
+        >>> contents = MemoryStore()
+        >>> clock = StoreClock(contents, retention_ms=20)
+        >>> store = TimestampedWindowStore(contents, clock, serdes.String(), serdes.Long(), window_size_ms=10)
+        >>> store.put("bern", 3, 0, 7)
+        >>> store.fetch("bern", 0)
+        (3, 7)
+    """
+
+    @property
+    def entries(self) -> TimedEntries:
+        """The entries in bytes, for operators that work on many at once."""
+        return cast("TimedEntries", self._entries)
+
+    @property
+    def told(self) -> bool:
+        """Whether it forgets what its owner says, by `forget`."""
+        return isinstance(self.clock, ToldClock)
+
+    def forget(self, spans: Iterable[tuple[bytes, int, int]], step_ms: int) -> None:
+        """Removes windows: of each key in bytes, those that start in a span of times, both ends inclusive.
+
+        All windows start at multiples of `step_ms`.
+        """
+        assert isinstance(self._entries, EntriesByKey)
+        self._entries.forget(spans, step_ms)
+
+    def put(self, key: K, value: V | None, start_ms: int, timestamp_ms: int) -> None:
+        """Stores the value of a window with its timestamp; a value of `None` removes the window."""
+        raw = self.value_serde.serialize(value)
+        stored = None if raw is None else with_timestamp(raw, timestamp_ms)
+        self._entries.put(self.key_bytes(key), start_ms, b"", stored)
+
+    def _shown(self, raw: bytes) -> Timestamped[V]:
+        value: V = self._read_value(raw[TIMESTAMP_SIZE:])
+        return value, timestamp_of(raw)

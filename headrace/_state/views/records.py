@@ -1,0 +1,32 @@
+"""What a query sees of records that wait: reads only, over the parts that all tasks hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from heapq import merge
+from typing import Generic, TypeVar
+
+from headrace._state.stores.record_buffer import RecordBuffer
+from headrace.model.record import Record
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class ReadOnlyRecordBuffer(Generic[K, V]):
+    """Reads of the records that wait."""
+
+    def __init__(self, parts: Sequence[RecordBuffer[K, V]]) -> None:
+        self._parts = tuple(parts)
+
+    def all(self) -> Iterator[Record[K, V]]:
+        """All records that wait, by timestamp, then serialized key."""
+        return merge(*(part.all() for part in self._parts), key=self._order)
+
+    def num_records(self) -> int:
+        """How many records wait; it costs the same however many they are."""
+        return sum(part.count() for part in self._parts)
+
+    def _order(self, record: Record[K, V]) -> tuple[int, bytes]:
+        assert record.timestamp_ms is not None
+        return record.timestamp_ms, self._parts[0].key_bytes(record.key)

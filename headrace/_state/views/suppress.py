@@ -1,0 +1,71 @@
+"""What a query sees of the buffer of a suppressed table: reads only, over the parts that all tasks hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from heapq import merge
+from typing import Generic, NamedTuple, TypeVar
+
+from headrace._state.stores.suppress_buffer import Buffered, SuppressBuffer
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class WaitingRow(NamedTuple, Generic[K, V]):
+    """A row that is held back: its last update, and the time by which it waits, both in epoch milliseconds.
+
+    The buffer time is the end of the row's window, or the timestamp of the first update that is held back.
+    """
+
+    key: K
+    value: V | None
+    timestamp_ms: int
+    buffer_time_ms: int
+
+
+class ReadOnlySuppressBuffer(Generic[K, V]):
+    """Reads of the rows that wait; at most one part holds a key.
+
+    Example:
+        >>> from headrace import Change, Record, serdes
+        >>> from headrace._state.bytes.memory import MemoryStore
+        >>> buffer = SuppressBuffer(MemoryStore(), serdes.String(), serdes.Long())
+        >>> buffer.put(Record("bern", Change(3, None), 12), 12, topic="in")
+        >>> view = ReadOnlySuppressBuffer([buffer])
+        >>> view.get("bern"), view.num_rows(), view.oldest()
+        (WaitingRow(key='bern', value=3, timestamp_ms=12, buffer_time_ms=12), 1, ('bern', 12))
+    """
+
+    def __init__(self, parts: Sequence[SuppressBuffer[K, V]]) -> None:
+        self._parts = tuple(parts)
+
+    def get(self, key: K) -> WaitingRow[K, V] | None:
+        """The row of a key, if it waits."""
+        found = (part.get(key) for part in self._parts)
+        return next((_waiting(row) for row in found if row is not None), None)
+
+    def all(self) -> Iterator[WaitingRow[K, V]]:
+        """All rows that wait, by buffer time, then serialized key."""
+        rows = merge(*(part.all() for part in self._parts), key=lambda row: self._order(row.key, row.buffer_time_ms))
+        return map(_waiting, rows)
+
+    def num_rows(self) -> int:
+        """How many rows wait; it costs the same however many they are."""
+        return sum(part.usage().records for part in self._parts)
+
+    def num_bytes(self) -> int:
+        """The bytes they count, as `BufferConfig.max_bytes` counts them."""
+        return sum(part.usage().bytes for part in self._parts)
+
+    def oldest(self) -> tuple[K, int] | None:
+        """Key and buffer time of the row that waits longest; it costs the same however many there are."""
+        found = [first for part in self._parts if (first := part.oldest()) is not None]
+        return min(found, key=lambda first: self._order(*first), default=None)
+
+    def _order(self, key: K, buffer_time_ms: int) -> tuple[int, bytes]:
+        return buffer_time_ms, self._parts[0].key_bytes(key)
+
+
+def _waiting(row: Buffered[K, V]) -> WaitingRow[K, V]:
+    return WaitingRow(row.key, row.value, row.timestamp_ms, row.buffer_time_ms)

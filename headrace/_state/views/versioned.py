@@ -1,0 +1,58 @@
+"""What a query sees of a versioned store: reads only, plain values, over the parts that all tasks hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from heapq import merge
+from typing import Generic, TypeVar
+
+from headrace._state.stores.versioned import VersionedRecord, VersionedStore
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class ReadOnlyVersionedStore(Generic[K, V]):
+    """Reads of a versioned store; at most one part holds versions of a key, and each has a clock of its own.
+
+    Example:
+        >>> from headrace import serdes
+        >>> from headrace._state.bytes.memory import MemoryStore
+        >>> store = VersionedStore(MemoryStore(), 100, serdes.String(), serdes.String())
+        >>> store.put("alice", "Bern", 10), store.put("alice", "Basel", 30)
+        (-1, -1)
+        >>> view = ReadOnlyVersionedStore([store])
+        >>> view.get("alice"), view.get_as_of("alice", 20), view.get_with_timestamp("alice")
+        ('Basel', 'Bern', VersionedRecord(value='Basel', timestamp_ms=30))
+    """
+
+    def __init__(self, parts: Sequence[VersionedStore[K, V]]) -> None:
+        self._parts = tuple(parts)
+
+    def get(self, key: K) -> V | None:
+        """The latest value of a key, or `None`."""
+        return _value(self.get_with_timestamp(key))
+
+    def get_as_of(self, key: K, as_of_ms: int) -> V | None:
+        """The value valid at a time, or `None`."""
+        return _value(_first(part.get_as_of(key, as_of_ms) for part in self._parts))
+
+    def get_with_timestamp(self, key: K) -> VersionedRecord[V] | None:
+        """The latest value of a key with the time from which it is valid, or `None`."""
+        return _first(part.get(key) for part in self._parts)
+
+    def all(self) -> Iterator[tuple[K, V]]:
+        """The latest value of every key, in the order of the serialized keys."""
+        entries = merge(*(part.all() for part in self._parts), key=self._order)
+        return ((key, record.value) for key, record in entries)
+
+    def _order(self, entry: tuple[K, VersionedRecord[V]]) -> bytes:
+        return self._parts[0].key_serde.serialize(entry[0]) or b""
+
+
+def _first(found: Iterator[VersionedRecord[V] | None]) -> VersionedRecord[V] | None:
+    return next((record for record in found if record is not None), None)
+
+
+def _value(record: VersionedRecord[V] | None) -> V | None:
+    return None if record is None else record.value

@@ -1,0 +1,128 @@
+"""`headrace run`: an application on local Spark, with its progress, until it is stopped or has caught up."""
+
+from __future__ import annotations
+
+import signal
+import time
+from types import FrameType
+from typing import Any, Self
+
+from headrace._graph.partitions import partition_counts
+from headrace._runtime.spark.topics.backend import home_of
+from headrace.cli.loading import Loaded
+from headrace.cli.output.background import Background
+from headrace.cli.output.console import console, counted
+from headrace.cli.output.display import Show, progress
+from headrace.cli.output.progress import Meter, Snapshot
+from headrace.config import StreamsConfig
+from headrace.streams import Streams
+
+_TICK_S = 0.1
+
+
+def run(loaded: Loaded, config: StreamsConfig, *, until_caught_up: bool) -> None:
+    """Runs until the input is used up, or until Ctrl-C or SIGTERM, which let the running batch finish."""
+    graph = loaded.topology._graph
+    # Says what is wrong with the topics before Spark takes its time to start.
+    partition_counts(graph, home_of(config).topics())
+    streams = prepared(loaded, config)
+    meter = Meter(graph, config)
+    before, started_s = meter.read(), time.monotonic()
+    try:
+        with StopRequest() as stop, progress(config.application_id) as show:
+            runner = _Runner(streams, config, meter, until_caught_up=until_caught_up)
+            runner.follow(stop, show, before)
+            started_s = runner.started_s or started_s
+            took_s = time.monotonic() - started_s
+    finally:
+        streams.stop()
+    console().print(_summary(config, meter.read().since(before), took_s, stopped=bool(stop.times)))
+
+
+def prepared(loaded: Loaded, config: StreamsConfig, spark: Any = None) -> Streams:
+    """The application of a file, on a session of its own unless given one; its functions find Spark's workers."""
+    from headrace._runtime.spark.workers.modules import send_with_program
+
+    send_with_program(loaded.path.absolute().parent)
+    return Streams(loaded.topology, config, spark)
+
+
+class StopRequest:
+    """Ctrl-C and SIGTERM, counted instead of obeyed."""
+
+    def __init__(self) -> None:
+        self.times = 0
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> Self:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._before[number] = signal.signal(number, self._hear)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _hear(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        self.times += 1
+
+
+class _Runner:
+    """One run in the background, watched from here."""
+
+    def __init__(self, streams: Streams, config: StreamsConfig, meter: Meter, *, until_caught_up: bool) -> None:
+        self._streams = streams
+        self._name = config.application_id
+        self._meter = meter
+        self._until_caught_up = until_caught_up
+        self._session: Any = None
+        self.started_s: float | None = None
+
+    def follow(self, stop: StopRequest, show: Show, before: Snapshot) -> None:
+        work = Background(self._work)
+        while not work.wait(_TICK_S):
+            if stop.times and self._session is None:
+                return
+            if stop.times:
+                self._halt(at_once=stop.times > 1)
+            show(self._doing(stop), self._meter.read().since(before))
+        work.result()
+
+    def _work(self) -> None:
+        self._session = self._streams._application.spark
+        self.started_s = time.monotonic()
+        if self._until_caught_up:
+            self._streams.process_available()
+        else:
+            self._streams.start()
+            self._streams.await_termination()
+
+    def _doing(self, stop: StopRequest) -> str:
+        if stop.times:
+            return "stopping after this batch, again Ctrl-C: at once"
+        if self._session is None:
+            return "starting Spark"
+        return "catching up" if self._until_caught_up else "running, Ctrl-C stops"
+
+    def _halt(self, *, at_once: bool) -> None:
+        """Stops the query: at once, or when the batch under way is done, behind which none begins any more."""
+        self._streams._application.finish()
+        for query in self._session.streams.active:
+            if query.name == self._name and (at_once or self._is_idle(query)):
+                query.stop()
+
+    def _is_idle(self, query: Any) -> bool:
+        """Whether neither a batch nor its planning is under way."""
+        return not query.status["isTriggerActive"]
+
+
+def _summary(config: StreamsConfig, done: Snapshot, took_s: float, *, stopped: bool) -> str:
+    head = f"{config.application_id} {'stopped' if stopped else 'caught up'}"
+    waiting = f"; {done.waiting:,} wait for the next run" if done.waiting else ""
+    if not done.batches:
+        return f"{head}: no new records{waiting}."
+    speed = done.records_in / max(took_s, 0.001)
+    rate = f" ({speed:,.0f} records/s)" if speed >= 1 else ""
+    dead = f", {counted(done.dead_letters, 'dead letter')} in {config.dead_letter_topic!r}" if done.dead_letters else ""
+    figures = f"{counted(done.records_in, 'record')} in, {done.records_out:,} out{dead}"
+    return f"{head}: {figures}, {counted(done.batches, 'batch', 'batches')} in {took_s:.1f} s{rate}{waiting}."

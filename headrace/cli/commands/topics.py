@@ -1,0 +1,177 @@
+"""`headrace topics`: the embedded topics of a directory, or those of a Kafka cluster."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, TextIO
+
+import typer
+
+from headrace import serdes
+from headrace.cli.commands.consume import Reader, print_json, print_readable, stored_records
+from headrace.cli.errors import CommandError
+from headrace.cli.output.console import console, counted, table
+from headrace.cli.output.lines import AnyRecord, json_records, text_records
+from headrace.cli.output.values import pairs, serde_named
+from headrace.topics.kafka import KafkaTopics
+from headrace.topics.local import LocalTopics
+
+_DEFAULT = Path("topics")
+
+topics = typer.Typer(no_args_is_help=True, help="List, create, fill and read topics, embedded or on Kafka; no Spark.")
+
+TopicsDir = Annotated[Path | None, typer.Option(help="Directory of the topics.", show_default="topics")]
+Servers = Annotated[
+    str | None, typer.Option(metavar="HOST:PORT", help="Kafka brokers that have the topics, instead of a directory.")
+]
+KafkaSettings = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="KEY=VALUE", help="A setting of the Kafka client, e.g. security.protocol=SSL; may be repeated."
+    ),
+]
+Name = Annotated[str, typer.Argument(help="Name of the topic.")]
+KeySerde = Annotated[str | None, typer.Option(help="Serde of the keys, e.g. String or Long.", show_default="String")]
+ValueSerde = Annotated[str | None, typer.Option(help="Serde of the values, e.g. Json or Long.", show_default="Json")]
+
+
+@topics.command("list", epilog="Example: headrace topics list --topics-dir topics")
+def list_topics(topics_dir: TopicsDir = None, bootstrap_servers: Servers = None, kafka: KafkaSettings = None) -> None:
+    """Shows all topics: their partitions, how many records they hold, and where each partition ends."""
+    where = _topics(topics_dir, bootstrap_servers, kafka)
+    described = [where.describe(name) for name in where.list()]
+    if not described:
+        place = bootstrap_servers or str(topics_dir or _DEFAULT)
+        console().print(f"No topics in {place!r}. Create one with: headrace topics create clicks")
+        return
+    rows = [
+        (topic.name, str(topic.partitions), f"{topic.records:,}", " ".join(f"{end:,}" for end in topic.end_offsets))
+        for topic in described
+    ]
+    console().print(table(("topic", "partitions", "records", "end offsets"), rows, right=("partitions", "records")))
+
+
+@topics.command(epilog="Example: headrace topics create clicks --partitions 4")
+def create(
+    name: Name,
+    partitions: Annotated[int, typer.Option(help="How many partitions it has, for good.")] = 4,
+    topics_dir: TopicsDir = None,
+    bootstrap_servers: Servers = None,
+    kafka: KafkaSettings = None,
+) -> None:
+    """Creates a topic."""
+    _topics(topics_dir, bootstrap_servers, kafka).create(name, partitions)
+    place = f"at {bootstrap_servers}" if bootstrap_servers else f"in {topics_dir or _DEFAULT}"
+    console().print(f"Created topic {name} with {counted(partitions, 'partition')} {place}.")
+
+
+@topics.command(
+    epilog="""Examples: echo 'alice:{"page": "/"}' | headrace topics produce clicks
+
+    headrace topics produce totals --file totals.txt --separator = --value-serde Long
+
+    headrace topics consume clicks --json | headrace topics produce copy --json"""
+)
+def produce(
+    name: Name,
+    file: Annotated[Path | None, typer.Option(help="Read lines from this file.", show_default="stdin")] = None,
+    separator: Annotated[str, typer.Option(help="What stands between key and value.")] = ":",
+    json: Annotated[
+        bool, typer.Option("--json", help='Lines are JSON: {"key":, "value":, "timestamp_ms":, "headers": {}}.')
+    ] = False,
+    key_serde: KeySerde = None,
+    value_serde: ValueSerde = None,
+    commit_every: Annotated[
+        int | None, typer.Option(min=1, help="Commit after so many records; else all at once, typed ones one by one.")
+    ] = None,
+    topics_dir: TopicsDir = None,
+    bootstrap_servers: Servers = None,
+    kafka: KafkaSettings = None,
+) -> None:
+    """Appends a record for each line read: key:value, or JSON. Without a timestamp, records get the time of writing."""
+    keys, values = serde_named(key_serde or "String"), serde_named(value_serde or "Json")
+    if not separator:
+        message = "--separator is empty; it must be at least one character."
+        raise CommandError(message)
+    where = _topics(topics_dir, bootstrap_servers, kafka)
+    where.describe(name)
+    with _opened(file) as lines:
+        records = json_records(lines, keys, values) if json else text_records(lines, separator, keys, values)
+        size = commit_every or (1 if lines.isatty() else None)
+        count = sum(where.produce(name, part, key_serde=keys, value_serde=values) for part in _parts(records, size))
+    console().print(f"{counted(count, 'record')} written to {name}.")
+
+
+@topics.command(
+    epilog="""Examples: headrace topics consume clicks --limit 10
+
+    headrace topics consume totals --value-serde Long --follow"""
+)
+def consume(
+    name: Name,
+    from_beginning: Annotated[
+        bool, typer.Option("--from-beginning/--from-end", help="All records, or only those that come from now on.")
+    ] = True,
+    limit: Annotated[int | None, typer.Option(min=1, help="Stop after so many records.")] = None,
+    follow: Annotated[bool, typer.Option("--follow", help="Wait for more records; Ctrl-C ends.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object per record, for machines.")] = False,
+    key_serde: KeySerde = None,
+    value_serde: ValueSerde = None,
+    topics_dir: TopicsDir = None,
+    bootstrap_servers: Servers = None,
+    kafka: KafkaSettings = None,
+) -> None:
+    """Prints the records of a topic by partition and offset: partition, offset, timestamp, key, value, headers."""
+    if not from_beginning and not follow:
+        message = "--from-end shows the records that come from now on; add --follow to wait for them."
+        raise CommandError(message)
+    where = _topics(topics_dir, bootstrap_servers, kafka)
+    keys = Reader("key", None if key_serde is None else serde_named(key_serde), serdes.String())
+    values = Reader("value", None if value_serde is None else serde_named(value_serde), serdes.Json())
+    records = stored_records(where, name, follow=follow, from_end=not from_beginning)
+    show = print_json if json else print_readable
+    try:
+        show(records, keys, values, limit)
+    except KeyboardInterrupt:
+        raise typer.Exit from None
+
+
+def _topics(
+    topics_dir: Path | None, bootstrap_servers: str | None, kafka: list[str] | None
+) -> LocalTopics | KafkaTopics:
+    if bootstrap_servers is None:
+        if kafka:
+            message = "--kafka says how to reach brokers: name them with --bootstrap-servers."
+            raise CommandError(message)
+        return LocalTopics(topics_dir or _DEFAULT)
+    if topics_dir is not None:
+        message = "--topics-dir and --bootstrap-servers exclude each other: topics are in a directory, or on Kafka."
+        raise CommandError(message)
+    return KafkaTopics(bootstrap_servers, pairs("--kafka", kafka))
+
+
+@contextmanager
+def _opened(file: Path | None) -> Iterator[TextIO]:
+    if file is None:
+        yield sys.stdin
+        return
+    try:
+        opened = file.open(encoding="utf-8")
+    except OSError as error:
+        message = f"Cannot read {str(file)!r}: {error.strerror}."
+        raise CommandError(message) from error
+    with opened:
+        yield opened
+
+
+def _parts(records: Iterator[AnyRecord], size: int | None) -> Iterator[Iterable[AnyRecord]]:
+    """All records as one part, or as parts of a size."""
+    if size is None:
+        yield records
+        return
+    while part := list(islice(records, size)):
+        yield part

@@ -1,0 +1,1 @@
+"""Applications that `headrace demo` shows, and the tours through them."""

@@ -1,0 +1,44 @@
+"""How commands fail: one readable block instead of a traceback."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from headrace.cli.errors import CommandError
+from headrace.cli.output.console import show_error
+from headrace.errors import StreamsError
+
+
+class Commands(TyperGroup):
+    """Turns every error into one readable block and exit code 1; `--debug`, anywhere, lets the traceback through."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        ctx.meta["debug"] = "--debug" in args
+        return super().parse_args(ctx, [arg for arg in args if arg != "--debug"])
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            # The reader of our output, `head` for one, has enough. Nothing may be written at exit either.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        except Exception as error:
+            # Typer's own, wrong options for one, have an exit code, and it shows them itself.
+            if ctx.meta["debug"] or hasattr(error, "exit_code") or isinstance(error, typer.Abort):
+                raise
+            show_error(*_told(error))
+        raise typer.Exit(1)
+
+
+def _told(error: Exception) -> tuple[str, str]:
+    if isinstance(error, StreamsError):
+        return "Error" if isinstance(error, CommandError) else type(error).__name__, str(error)
+    if isinstance(error, OSError):
+        return "Error", f"{error.strerror or error}: {error.filename}" if error.filename else str(error)
+    first = next(iter(str(error).splitlines()), "")
+    return "Error", f"Unexpected {type(error).__name__}: {first}\nAdd --debug to see where it comes from."

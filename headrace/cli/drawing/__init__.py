@@ -1,0 +1,1 @@
+"""Topologies as SVG and HTML."""

@@ -1,0 +1,1 @@
+"""What commands print and read: tables, progress, records as text."""

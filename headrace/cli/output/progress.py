@@ -1,0 +1,93 @@
+"""How far an application is: what it has counted, and what waits for it. Reads files only, so anyone can ask."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+from headrace._core.metrics import Counts
+from headrace._graph.graph import Graph
+from headrace._graph.nodes import Source
+from headrace._runtime.spark.planning.plan import offset_key
+from headrace._runtime.spark.state_directory.log import open_log
+from headrace._runtime.spark.topics.backend import home_of
+from headrace._state.log.entries import State
+from headrace.config import StreamsConfig
+from headrace.errors import TopicError
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Totals over the life of an application; `waiting` is `None` where it cannot be told."""
+
+    batches: int
+    records_in: int
+    records_out: int
+    dead_letters: int
+    waiting: int | None
+
+    def since(self, start: Snapshot) -> Snapshot:
+        """What has happened since another snapshot."""
+        return Snapshot(
+            self.batches - start.batches,
+            self.records_in - start.records_in,
+            self.records_out - start.records_out,
+            self.dead_letters - start.dead_letters,
+            self.waiting,
+        )
+
+
+class Meter:
+    """Takes snapshots of one application."""
+
+    def __init__(self, graph: Graph, config: StreamsConfig) -> None:
+        self._sources = [node for node in graph.nodes if isinstance(node, Source) and not node.internal]
+        self._sinks = graph.sink_topics
+        self._dead_letters = config.dead_letter_topic
+        self._log = open_log(str(config.state_dir.absolute()), config.application_id)
+        self._home = home_of(config)
+        counts = self._home.topics()
+        self._places = [(topic, p) for topic in graph.source_topics for p in range(counts.get(topic, 0))]
+        self._first = self._home.first_offsets(self._places, {})
+
+    def read(self) -> Snapshot:
+        view = self._log.view()
+        state = State() if view is None else view.state
+        counts = state.counts
+        return Snapshot(
+            batches=state.batch + 1,
+            records_in=sum(counts.get(source.name, {}).get("records_in", 0) for source in self._sources),
+            records_out=sum(_written(counts, topic) for topic in self._sinks),
+            dead_letters=0 if self._dead_letters is None else _written(counts, self._dead_letters),
+            waiting=self._waiting(state.offsets),
+        )
+
+    def _waiting(self, done: dict[str, int]) -> int | None:
+        """Records in the source topics behind the offsets of the last committed batch."""
+        try:
+            ends = self._home.ends(self._places)
+        except TopicError:
+            return None
+        return sum(
+            max(0, end - done.get(offset_key(place), self._first.get(offset_key(place), 0)))
+            for place, end in zip(self._places, ends, strict=True)
+        )
+
+
+class Rate:
+    """Records per second over the last few seconds."""
+
+    def __init__(self, over_s: float = 10.0) -> None:
+        self._over_s = over_s
+        self._seen: deque[tuple[float, int]] = deque()
+
+    def add(self, now_s: float, records: int) -> float:
+        self._seen.append((now_s, records))
+        while len(self._seen) > 2 and self._seen[1][0] <= now_s - self._over_s:
+            self._seen.popleft()
+        then_s, before = self._seen[0]
+        return (records - before) / (now_s - then_s) if now_s > then_s else 0.0
+
+
+def _written(counts: Counts, topic: str) -> int:
+    return counts.get(f"topic {topic}", {}).get("records_out", 0)

@@ -1,0 +1,231 @@
+"""`KGroupedStream`: records grouped by key, waiting to be aggregated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar, overload
+
+from headrace._graph.checks import checked_callable
+from headrace._graph.graph import GraphBuilder
+from headrace._graph.names import checked_name
+from headrace._graph.nodes import Node, StreamAggregate, StreamCount, StreamReduce
+from headrace._graph.repartition import add_repartition, pass_over_repartition
+from headrace._graph.stores import TimestampedKeyValue
+from headrace._graph.windows.stores import checked_windows
+from headrace.dsl.ktable import KTable
+from headrace.dsl.windowed_stream import Grouping, SessionWindowedKStream, TimeWindowedKStream
+from headrace.model.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows, Windows
+from headrace.serdes import Long, Serde
+
+K = TypeVar("K")
+V = TypeVar("V")
+A = TypeVar("A")
+
+
+class KGroupedStream(Generic[K, V]):
+    """A stream grouped by key. Records without a key or without a value are dropped and counted.
+
+    Results carry the highest timestamp of all records folded in since the aggregate last became non-null.
+    Records are folded in arrival order; there is no lateness here.
+    """
+
+    def __init__(
+        self,
+        graph: GraphBuilder,
+        node: str,
+        key_serde: Serde[Any] | None,
+        value_serde: Serde[Any] | None,
+        *,
+        repartition_required: bool,
+        name: str | None,
+    ) -> None:
+        self._graph = graph
+        self._node = node
+        self._key_serde = key_serde
+        self._value_serde = value_serde
+        self._repartition_required = repartition_required
+        self._name = name
+        self._repartitioned: str | None = None
+
+    def count(self, *, store: str | None = None, name: str | None = None) -> KTable[K, int]:
+        """How many records each key has had; every record gives an update.
+
+        Args:
+            store: name of the state store; name it to query it and to keep it stable when the topology changes.
+            name: name of the operator.
+
+        Example:
+            >>> import headrace as hr
+            >>> from headrace.testing import TopologyTestDriver
+            >>> builder = hr.StreamsBuilder()
+            >>> builder.stream("in").group_by_key().count(store="counts").to_stream().to("out")
+            >>> with TopologyTestDriver(builder.build()) as driver:
+            ...     driver.input_topic("in").pipe("a", "x", timestamp_ms=7)
+            ...     driver.output_topic("out").read_all(), driver.store("counts").get("a")
+            ([Record(key='a', value=1, timestamp_ms=7)], 1)
+        """
+        return self._aggregated("KSTREAM-AGGREGATE-", store, name, Long(), lambda node: StreamCount(**node))
+
+    def reduce(
+        self,
+        reducer: Callable[[V, V], V],
+        *,
+        store: str | None = None,
+        value_serde: Serde[Any] | None = None,
+        name: str | None = None,
+    ) -> KTable[K, V]:
+        """One value per key: the first value, then `reducer(aggregate, value)`.
+
+        A reducer that answers `None` deletes the row; the next record starts anew.
+
+        Example:
+            >>> import headrace as hr
+            >>> from headrace.testing import TopologyTestDriver
+            >>> builder = hr.StreamsBuilder()
+            >>> builder.stream("in").group_by_key().reduce(max).to_stream().to("out")
+            >>> with TopologyTestDriver(builder.build()) as driver:
+            ...     for value, timestamp_ms in [(3, 1), (9, 2), (4, 3)]:
+            ...         driver.input_topic("in").pipe("a", value, timestamp_ms=timestamp_ms)
+            ...     [(record.value, record.timestamp_ms) for record in driver.output_topic("out").read_all()]
+            [(3, 1), (9, 2), (9, 3)]
+        """
+        checked_callable(reducer, "reduce", "reducer(aggregate, value)")
+        serde = value_serde or self._value_serde
+        return self._aggregated(
+            "KSTREAM-REDUCE-", store, name, serde, lambda node: StreamReduce(**node, reducer=reducer)
+        )
+
+    def aggregate(
+        self,
+        initializer: Callable[[], A],
+        aggregator: Callable[[K, V, A], A],
+        *,
+        store: str | None = None,
+        value_serde: Serde[Any] | None = None,
+        name: str | None = None,
+    ) -> KTable[K, A]:
+        """One aggregate per key: `aggregator(key, value, aggregate)`, starting from `initializer()`.
+
+        An aggregator that answers `None` deletes the row; the next record starts from `initializer()` again, with its
+        own timestamp. The aggregate may be changed in place: it is read afresh for every record.
+
+        Example:
+            >>> import headrace as hr
+            >>> from headrace.testing import TopologyTestDriver
+            >>> builder = hr.StreamsBuilder()
+            >>> grouped = builder.stream("in").group_by_key()
+            >>> grouped.aggregate(list, lambda key, value, seen: [*seen, value]).to_stream().to("out")
+            >>> with TopologyTestDriver(builder.build()) as driver:
+            ...     driver.input_topic("in").pipe("a", 1, timestamp_ms=0)
+            ...     driver.input_topic("in").pipe("a", 2, timestamp_ms=0)
+            ...     [record.value for record in driver.output_topic("out").read_all()]
+            [[1], [1, 2]]
+        """
+        checked_callable(initializer, "aggregate", "initializer()")
+        checked_callable(aggregator, "aggregate", "aggregator(key, value, aggregate)")
+        return self._aggregated(
+            "KSTREAM-AGGREGATE-",
+            store,
+            name,
+            value_serde,
+            lambda node: StreamAggregate(**node, initializer=initializer, aggregator=aggregator),
+        )
+
+    @overload
+    def windowed_by(
+        self, windows: TimeWindows | SlidingWindows | UnlimitedWindows, *, late_to: str | None = None
+    ) -> TimeWindowedKStream[K, V]: ...
+
+    @overload
+    def windowed_by(self, windows: SessionWindows, *, late_to: str | None = None) -> SessionWindowedKStream[K, V]: ...
+
+    def windowed_by(
+        self, windows: Windows, *, late_to: str | None = None
+    ) -> TimeWindowedKStream[K, V] | SessionWindowedKStream[K, V]:
+        """The records in windows, to be aggregated per key and window.
+
+        Args:
+            windows: `TimeWindows`, `SlidingWindows`, `SessionWindows` or `UnlimitedWindows`.
+            late_to: a topic for records that come too late for a window: each with its key, value and timestamp, and
+                headers that tell the window (`headrace.window.start`, `.end`), when it closed (`headrace.window.close`)
+                and the stream time that judged it (`headrace.stream.time`). They are dropped and counted in any case.
+
+        Example:
+            >>> from datetime import timedelta
+            >>> import headrace as hr
+            >>> from headrace.testing import TopologyTestDriver
+            >>> builder = hr.StreamsBuilder()
+            >>> minutes = hr.TimeWindows.of(timedelta(minutes=1))
+            >>> counts = builder.stream("in").group_by_key().windowed_by(minutes, late_to="late").count()
+            >>> with TopologyTestDriver(builder.build()) as driver:
+            ...     for timestamp_ms in (10_000, 65_000, 20_000):
+            ...         driver.input_topic("in").pipe("k", "v", timestamp_ms)
+            ...     late = driver.output_topic("late").read_all()
+            ...     [(record.timestamp_ms, dict(record.headers)["headrace.stream.time"]) for record in late]
+            [(20000, b'65000')]
+        """
+        checked_windows(windows)
+        topic = None if late_to is None else checked_name(late_to, "topic")
+        grouping = Grouping(self._graph, self._key_serde, self._value_serde, windows, topic, self._input)
+        return (
+            SessionWindowedKStream(grouping) if isinstance(windows, SessionWindows) else TimeWindowedKStream(grouping)
+        )
+
+    def cogroup(self, aggregator: Callable[[K, V, A], A]) -> CogroupedKStream[K, A]:
+        """This stream and others that follow, each folded by its own aggregator into one shared aggregate per key.
+
+        Args:
+            aggregator: `aggregator(key, value, aggregate)` for the records of this stream.
+
+        Example:
+            >>> import headrace as hr
+            >>> from headrace.testing import TopologyTestDriver
+            >>> builder = hr.StreamsBuilder()
+            >>> clicks, sales = builder.stream("clicks").group_by_key(), builder.stream("sales").group_by_key()
+            >>> both = clicks.cogroup(lambda user, page, seen: {**seen, "page": page})
+            >>> both = both.cogroup(sales, lambda user, price, seen: {**seen, "spent": seen.get("spent", 0) + price})
+            >>> both.aggregate(dict).to_stream().to("users")
+            >>> with TopologyTestDriver(builder.build()) as driver:
+            ...     driver.input_topic("clicks").pipe("ann", "/", timestamp_ms=5)
+            ...     driver.input_topic("sales").pipe("ann", 30, timestamp_ms=3)
+            ...     [(record.value, record.timestamp_ms) for record in driver.output_topic("users").read_all()]
+            [({'page': '/'}, 5), ({'page': '/', 'spent': 30}, 5)]
+        """
+        return CogroupedKStream._of(self, aggregator)
+
+    def _aggregated(
+        self,
+        prefix: str,
+        store: str | None,
+        name: str | None,
+        value_serde: Serde[Any] | None,
+        make: Callable[[dict[str, Any]], Node],
+    ) -> KTable[K, Any]:
+        store_name = self._graph.names.store(store, prefix)
+        node_name = self._graph.names.node(name, prefix)
+        parent = self._input(store_name)
+        self._graph.add_store(TimestampedKeyValue(name=store_name, key_serde=self._key_serde, value_serde=value_serde))
+        self._graph.add(make({"name": node_name, "parents": (parent,), "stores": (store_name,)}))
+        return KTable(self._graph, node_name, self._key_serde, value_serde)
+
+    def _input(self, store_name: str) -> str:
+        """The node to aggregate from: behind a repartition when the key may have changed. A named one is shared."""
+        if not self._repartition_required:
+            return self._node
+        if self._name is not None and self._repartitioned is not None:
+            pass_over_repartition(self._graph)
+            return self._repartitioned
+        self._repartitioned = add_repartition(
+            self._graph,
+            self._node,
+            self._name or store_name,
+            key_serde=self._key_serde,
+            value_serde=self._value_serde,
+        )
+        return self._repartitioned
+
+    def __repr__(self) -> str:
+        return f"<KGroupedStream {self._node}>"
+
+
+from headrace.dsl.cogrouped_stream import CogroupedKStream  # noqa: E402  grouped streams are cogrouped with grouped streams

@@ -1,0 +1,154 @@
+"""Joins of a table with another by a foreign key: rows travel to the side of their foreign key, answers travel back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from headrace._core.operators.foreign_keys.messages import Answer, Packed, Subscription
+from headrace._graph.checks import checked_callable
+from headrace._graph.names import checked_name
+from headrace._graph.nodes import (
+    ForeignKeyAnswer,
+    ForeignKeyChange,
+    ForeignKeyReceive,
+    ForeignKeyResolve,
+    ForeignKeySubscribe,
+    Sink,
+    Source,
+    TableFilter,
+    TableMapValues,
+    TableSource,
+)
+from headrace._graph.stores import KeyValue
+from headrace._graph.tables.materialized import rows_store
+from headrace._graph.tables.old_values import materialized, send_old_values
+from headrace._graph.tables.rows import rows_stores
+from headrace.dsl.joins.options import Join
+from headrace.serdes import Bytes, Serde
+
+if TYPE_CHECKING:
+    from headrace._graph.graph import GraphBuilder
+    from headrace.dsl.ktable import KTable
+
+_PREFIX = "KTABLE-FK-JOIN-"
+
+
+def join_by_foreign_key(left: KTable[Any, Any], right: KTable[Any, Any], join: Join) -> KTable[Any, Any]:
+    """Adds the nodes of both sides, two internal topics between them, and the table that results."""
+    join.allow("two tables by foreign key", "foreign_key", "store", "value_serde", "name")
+    checked_callable(join.get("foreign_key"), join.operation, "foreign_key(key, value)")
+    graph = left._graph
+    send_old_values(graph, left._node, materialize=True)
+    names = _Names(graph, join.get("name"))
+    serdes: dict[str, Any] = {"key_serde": left._key_serde, "value_serde": left._value_serde}
+    foreign_serdes: dict[str, Any] = {"foreign_serde": right._key_serde, "foreign_value_serde": right._value_serde}
+
+    topic = names.take(f"{_PREFIX}SUBSCRIPTION-REGISTRATION-", "subscription-registration") + "-topic"
+    subscribe = ForeignKeySubscribe(
+        name=names.take(f"{_PREFIX}SUBSCRIPTION-REGISTRATION-", "subscription-registration-processor"),
+        parents=(left._node,),
+        foreign_key=join.get("foreign_key"),
+        foreign_serde=right._key_serde,
+        left=join.left,
+        **serdes,
+    )
+    graph.add(subscribe)
+    registered = _through_topic(
+        graph, names, topic, "subscription-registration", right._key_serde, Packed(Subscription), (subscribe.name,)
+    )
+    store_name = names.take(f"{_PREFIX}SUBSCRIPTION-STATE-STORE-", "subscription-store")
+    store = graph.add_store(KeyValue(name=store_name, key_serde=Bytes(), value_serde=Bytes())).name
+    receive = ForeignKeyReceive(
+        name=names.take(f"{_PREFIX}SUBSCRIPTION-PROCESSOR-", "subscription-receive"),
+        parents=(registered,),
+        stores=(store,),
+        foreign_serde=right._key_serde,
+    )
+    graph.add(receive)
+    looked_up = rows_stores(graph, right._node)
+    answer = ForeignKeyAnswer(
+        name=names.take(f"{_PREFIX}SUBSCRIPTION-PROCESSOR-", "subscription-join-foreign"),
+        parents=(receive.name,),
+        stores=looked_up,
+        reads=looked_up,
+        tables=(right._node,),
+        key_serde=left._key_serde,
+        foreign_value_serde=right._value_serde,
+        left=join.left,
+    )
+    graph.add(answer)
+    change = ForeignKeyChange(
+        name=names.take(f"{_PREFIX}SUBSCRIPTION-PROCESSOR-", "foreign-join-subscription"),
+        parents=(right._node,),
+        stores=(store,),
+        key_serde=left._key_serde,
+        left=join.left,
+        with_itself=left._node == right._node,
+        with_part=_whole(graph, left._node) == _whole(graph, right._node),
+        **foreign_serdes,
+    )
+    graph.add(change)
+    topic = names.take(f"{_PREFIX}SUBSCRIPTION-RESPONSE-", "subscription-response") + "-topic"
+    answered = _through_topic(
+        graph, names, topic, "subscription-response", left._key_serde, Packed(Answer), (answer.name, change.name)
+    )
+    kept = rows_stores(graph, left._node)
+    resolve = ForeignKeyResolve(
+        name=names.take(f"{_PREFIX}SUBSCRIPTION-RESPONSE-RESOLVER-PROCESSOR-", "subscription-response-resolver"),
+        parents=(answered,),
+        stores=kept,
+        reads=kept,
+        joiner=join.joiner,
+        foreign_value_serde=right._value_serde,
+        **serdes,
+    )
+    graph.add(resolve)
+    graph.copartition(join.operation, right._node, registered)
+    graph.copartition(join.operation, left._node, answered)
+    return _result(left, join, names, resolve.name)
+
+
+def _result(left: KTable[Any, Any], join: Join, names: _Names, resolve: str) -> KTable[Any, Any]:
+    graph, value_serde, store = left._graph, join.get("value_serde"), join.get("store")
+    name = names.take(f"{_PREFIX}OUTPUT-", "result")
+    given = graph.names.store(None, f"{_PREFIX}OUTPUT-") if store is None else store
+    kept = rows_store(given, join.operation, left._key_serde, value_serde)
+    node = graph.add(TableSource(name=name, parents=(resolve,), store_when_needed=kept))
+    if store is not None:
+        materialized(graph, node)
+    return left._table(name, value_serde)
+
+
+def _whole(graph: GraphBuilder, table: str) -> str:
+    """The table that this one has rows of, perhaps not all and with other values: every change is one of both."""
+    node = graph.node(table)
+    derived = isinstance(node, TableFilter | TableMapValues) and not node.stores
+    return _whole(graph, node.parents[0]) if derived else table
+
+
+def _through_topic(
+    graph: GraphBuilder,
+    names: _Names,
+    topic: str,
+    base: str,
+    key_serde: Serde[Any] | None,
+    value_serde: Serde[Any],
+    writers: tuple[str, ...],
+) -> str:
+    """Adds an internal topic with its sink and its source, and returns the name of the source."""
+    serdes: dict[str, Any] = {"key_serde": key_serde, "value_serde": value_serde}
+    sink = Sink(name=names.take("KTABLE-SINK-", f"{base}-sink"), parents=writers, topic=topic, internal=True, **serdes)
+    graph.add(sink)
+    source = Source(name=names.take("KTABLE-SOURCE-", f"{base}-source"), topics=(topic,), internal=True, **serdes)
+    return graph.add(source).name
+
+
+class _Names:
+    """Names as Kafka Streams gives them: generated, or made from the name of the join."""
+
+    def __init__(self, graph: GraphBuilder, name: str | None) -> None:
+        self._graph = graph
+        self._name = None if name is None else checked_name(name, "node")
+
+    def take(self, prefix: str, suffix: str) -> str:
+        return self._graph.names.node(self._name and f"{self._name}-{suffix}", prefix)

@@ -1,0 +1,55 @@
+"""Joins of a stream with a table by a foreign key: records travel to the row they refer to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from headrace._core.operators.foreign_keys.messages import Keyed, Packed
+from headrace._graph.checks import checked_callable
+from headrace._graph.nodes import Sink, Source, StreamForeignKeyJoin, StreamForeignKeySelect
+from headrace._graph.tables.rows import rows_stores
+from headrace.dsl.joins.options import Join
+
+if TYPE_CHECKING:
+    from headrace.dsl.kstream import KStream
+    from headrace.dsl.ktable import KTable
+
+
+def join_stream_by_foreign_key(stream: KStream[Any, Any], table: KTable[Any, Any], join: Join) -> KStream[Any, Any]:
+    """Adds the way to the rows and the join there. Results are with the rows: by their own key they are not dealt."""
+    join.allow("a stream with a table by foreign key", "foreign_key", "key_serde", "value_serde", "name")
+    checked_callable(join.get("foreign_key"), join.operation, "foreign_key(key, value)")
+    graph, name = stream._graph, join.get("name")
+    serdes: dict[str, Any] = {
+        "key_serde": join.get("key_serde") or stream._key_serde,
+        "value_serde": join.get("value_serde") or stream._value_serde,
+    }
+    select = StreamForeignKeySelect(
+        name=graph.names.node(name and f"{name}-select", "KSTREAM-FK-SELECT-"),
+        parents=(stream._node,),
+        foreign_key=join.get("foreign_key"),
+        left=join.left,
+        **serdes,
+    )
+    graph.add(select)
+    topic = f"{name or select.name}-repartition"
+    wire: dict[str, Any] = {"key_serde": table._key_serde, "value_serde": Packed(Keyed)}
+    sink_name = graph.names.node(name and f"{topic}-sink", "KSTREAM-SINK-")
+    graph.add(Sink(name=sink_name, parents=(select.name,), topic=topic, internal=True, **wire))
+    source_name = graph.names.node(name and f"{topic}-source", "KSTREAM-SOURCE-")
+    graph.add(Source(name=source_name, topics=(topic,), internal=True, **wire))
+    looked_up = rows_stores(graph, table._node)
+    joined = StreamForeignKeyJoin(
+        name=graph.names.node(name, "KSTREAM-FK-LEFTJOIN-" if join.left else "KSTREAM-FK-JOIN-"),
+        parents=(source_name,),
+        stores=looked_up,
+        reads=looked_up,
+        tables=(table._node,),
+        joiner=join.joiner,
+        left=join.left,
+        versioned=table._versioned,
+        **serdes,
+    )
+    graph.add(joined)
+    graph.copartition(join.operation, table._node, source_name)
+    return stream._handle(joined.name, serdes["key_serde"], None, repartition_required=True)

@@ -1,0 +1,35 @@
+"""A stream joined with a global table: no repartition, and no task of the table's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from headrace._graph.checks import checked_callable
+from headrace._graph.nodes import StreamGlobalJoin
+from headrace.dsl.joins.options import Join
+
+if TYPE_CHECKING:
+    from headrace.dsl.global_table import GlobalKTable
+    from headrace.dsl.kstream import KStream
+
+
+def join_stream_global(stream: KStream[Any, Any], table: GlobalKTable[Any, Any], join: Join) -> KStream[Any, Any]:
+    """Adds the node that asks the global table for the row of each record; keys and their partitions stay."""
+    join.allow("a stream and a global table", "key_selector", "name")
+    selector: Callable[[Any, Any], Any] = join.get("key_selector") or _own_key
+    checked_callable(selector, join.operation, "key_selector(key, value)")
+    node = stream._add(
+        StreamGlobalJoin,
+        "KSTREAM-LEFTJOIN-",  # Kafka Streams calls inner ones so, too
+        join.get("name"),
+        global_stores=(table._store,),
+        key_selector=selector,
+        joiner=join.joiner,
+        left=join.left,
+    )
+    return stream._same_key(node, None)
+
+
+def _own_key(key: Any, _: Any) -> Any:
+    return key

@@ -1,0 +1,57 @@
+"""Joins of two tables by their keys."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from headrace._graph.nodes import TableJoin, TableJoinMerge
+from headrace._graph.tables.materialized import rows_store
+from headrace._graph.tables.old_values import send_old_values
+from headrace._graph.tables.rows import rows_stores
+from headrace.dsl.joins.options import Join
+
+if TYPE_CHECKING:
+    from headrace.dsl.ktable import KTable
+
+
+def join_tables(left: KTable[Any, Any], right: KTable[Any, Any], join: Join) -> KTable[Any, Any]:
+    """Adds a node for the changes of each side, and the table they make."""
+    join.allow("two tables", "foreign_key", "store", "value_serde", "name")
+    graph, name = left._graph, join.get("name")
+    for table in (left, right):
+        send_old_values(graph, table._node, materialize=True)
+    merge = graph.names.node(name, "KTABLE-MERGE-")
+    this = graph.names.node(name and f"{name}-join-this", "KTABLE-JOINTHIS-")
+    other = graph.names.node(name and f"{name}-join-other", "KTABLE-JOINOTHER-")
+    sides: tuple[tuple[str, Any, Any, dict[str, Any]], ...] = (
+        (this, left, right, {"is_left": True, "optional": join.right, "other_optional": join.left}),
+        (other, right, left, {"is_left": False, "optional": join.left, "other_optional": join.right}),
+    )
+    for node, changing, looked_up, side in sides:
+        graph.add(
+            TableJoin(
+                name=node,
+                parents=(changing._node,),
+                stores=rows_stores(graph, looked_up._node),
+                reads=rows_stores(graph, looked_up._node),
+                tables=(looked_up._node,),
+                joiner=join.joiner,
+                **side,
+            )
+        )
+    store, value_serde = join.get("store"), join.get("value_serde")
+    kept = () if store is None else (rows_store(store, join.operation, left._key_serde, value_serde),)
+    graph.add(
+        TableJoinMerge(
+            name=merge,
+            parents=(this, other),
+            stores=tuple(graph.add_store(one).name for one in kept),
+            left=left._node,
+            right=right._node,
+            joiner=join.joiner,
+            left_optional=join.right,
+            right_optional=join.left,
+        )
+    )
+    graph.copartition(join.operation, left._node, right._node)
+    return left._table(merge, value_serde)

@@ -1,0 +1,1 @@
+"""What users and all layers of the library speak of: records, windows, processors, stores."""

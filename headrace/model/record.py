@@ -1,0 +1,84 @@
+"""Records of a stream, and changes of a table's row. Both are immutable; `with_*` return changed copies."""
+
+from __future__ import annotations
+
+from typing import Any, Generic, TypeAlias, TypeVar
+
+import msgspec
+
+from headrace.errors import StreamsError
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+Headers: TypeAlias = tuple[tuple[str, bytes | None], ...]
+
+
+class Record(msgspec.Struct, Generic[K, V], frozen=True, eq=False, gc=False):
+    """One record of a stream.
+
+    `timestamp_ms` is epoch milliseconds; a record without one inherits the current one where it is forwarded.
+    `partition` only says where a record was read from or should be written to: it takes no part in equality.
+
+    Raises:
+        StreamsError: for a negative timestamp.
+
+    Example:
+        >>> Record("alice", 1, 12).with_value(2)
+        Record(key='alice', value=2, timestamp_ms=12)
+    """
+
+    key: K
+    value: V
+    timestamp_ms: int | None = None
+    headers: Headers = ()
+    partition: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.timestamp_ms is not None and self.timestamp_ms < 0:
+            message = f"Malformed record: timestamp_ms is {self.timestamp_ms}; a timestamp is 0 or greater."
+            raise StreamsError(message)
+
+    def with_key(self, key: Any) -> Record[Any, V]:
+        """The same record under another key."""
+        return Record(key, self.value, self.timestamp_ms, self.headers)
+
+    def with_value(self, value: Any) -> Record[K, Any]:
+        """The same record with another value."""
+        return Record(self.key, value, self.timestamp_ms, self.headers)
+
+    def with_timestamp(self, timestamp_ms: int) -> Record[K, V]:
+        """The same record at another time."""
+        return Record(self.key, self.value, timestamp_ms, self.headers)
+
+    def with_headers(self, headers: Headers) -> Record[K, V]:
+        """The same record with other headers."""
+        return Record(self.key, self.value, self.timestamp_ms, tuple(headers))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Record):
+            return NotImplemented
+        return (
+            self.timestamp_ms == other.timestamp_ms
+            and self.key == other.key
+            and self.value == other.value
+            and self.headers == other.headers
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.key, self.value, self.timestamp_ms, self.headers))
+
+    def __repr__(self) -> str:
+        headers = f", headers={self.headers!r}" if self.headers else ""
+        return f"Record(key={self.key!r}, value={self.value!r}, timestamp_ms={self.timestamp_ms}{headers})"
+
+
+class Change(msgspec.Struct, Generic[V], frozen=True):
+    """The new value of a row and, where someone downstream needs it, the value it replaces.
+
+    `is_latest` is false for a change of a versioned table that came too late to be the row's newest version.
+    """
+
+    new: V | None
+    old: V | None
+    is_latest: bool = True

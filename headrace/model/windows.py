@@ -1,0 +1,230 @@
+"""Windows: a span of time, a key within one, and the definitions by which records are assigned to windows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Generic, TypeVar
+
+import msgspec
+
+from headrace._graph.checks import checked_duration
+from headrace.errors import StreamsError, TopologyError
+
+K = TypeVar("K")
+
+
+class Window(msgspec.Struct, frozen=True, order=True, gc=False):
+    """A span of time in epoch milliseconds; windows order by start, then end.
+
+    Whether the end belongs to the window depends on what made it: it does not for time windows, it does for sliding
+    and session windows.
+
+    Raises:
+        StreamsError: for a negative start, or an end before the start.
+
+    Example:
+        >>> sorted([Window(10, 20), Window(0, 20), Window(0, 10)])[0]
+        Window(start_ms=0, end_ms=10)
+    """
+
+    start_ms: int
+    end_ms: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start_ms <= self.end_ms:
+            message = (
+                f"There is no window from {self.start_ms} to {self.end_ms}: "
+                "a window starts at 0 or later and does not end before it starts."
+            )
+            raise StreamsError(message)
+
+    def __str__(self) -> str:
+        return f"{self.start_ms}/{self.end_ms}"
+
+
+class Windowed(msgspec.Struct, Generic[K], frozen=True, order=True, gc=False):
+    """A key within a window: the key of every windowed result. Ordered by key, then window.
+
+    Example:
+        >>> counted = Windowed("alice", Window(0, 300_000))
+        >>> counted.key, counted.window.start_ms
+        ('alice', 0)
+        >>> print(counted)
+        [alice@0/300000]
+    """
+
+    key: K
+    window: Window
+
+    def __str__(self) -> str:
+        return f"[{self.key}@{self.window}]"
+
+
+END_OF_TIME_MS = (1 << 63) - 1
+_NO_GRACE = timedelta(0)
+
+
+@dataclass(frozen=True)
+class TimeWindows:
+    """Windows of one size, from the epoch on: tumbling, or hopping if they advance by less than their size.
+
+    A window is `[start, start + size)`: its end belongs to the next one. It takes records until the stream time reaches
+    its end plus the grace.
+
+    Example:
+        >>> from datetime import timedelta
+        >>> minutes = TimeWindows.of(timedelta(minutes=1), advance=timedelta(seconds=30))
+        >>> list(minutes.starts_for(70_000))
+        [30000, 60000]
+    """
+
+    size_ms: int
+    advance_ms: int
+    grace_ms: int
+
+    @classmethod
+    def of(cls, size: timedelta, *, advance: timedelta | None = None, grace: timedelta = _NO_GRACE) -> TimeWindows:
+        """Windows of a size.
+
+        Args:
+            size: how long a window is.
+            advance: how much later each starts than the one before; default: the size, so that none overlap.
+            grace: how long after its end a window still takes late records.
+
+        Raises:
+            TopologyError: unless `0 < advance <= size` and the grace is 0 or more, in whole milliseconds.
+        """
+        size_ms = checked_duration(size, "TimeWindows.of(): size")
+        advance_ms = size_ms if advance is None else checked_duration(advance, "TimeWindows.of(): advance")
+        if advance_ms > size_ms:
+            message = (
+                f"TimeWindows.of(): advance is {advance}, more than the size {size}: records would be in no window."
+            )
+            raise TopologyError(message)
+        return cls(size_ms, advance_ms, checked_duration(grace, "TimeWindows.of(): grace", at_least_ms=0))
+
+    def starts_for(self, timestamp_ms: int) -> range:
+        """The starts of the windows a timestamp is in, ascending."""
+        advance_ms = self.advance_ms
+        first = max(0, timestamp_ms - self.size_ms + advance_ms) // advance_ms * advance_ms
+        return range(first, timestamp_ms + 1, advance_ms)
+
+
+@dataclass(frozen=True)
+class SlidingWindows:
+    """Windows of records no further apart than a difference: one ends at each record, one begins right after it.
+
+    A window is `[start, start + difference]`, both ends included.
+    """
+
+    difference_ms: int
+    grace_ms: int
+
+    @classmethod
+    def of(cls, difference: timedelta, *, grace: timedelta = _NO_GRACE) -> SlidingWindows:
+        """Windows of a difference; `grace` as in `TimeWindows.of`."""
+        return cls(
+            checked_duration(difference, "SlidingWindows.of(): difference"),
+            checked_duration(grace, "SlidingWindows.of(): grace", at_least_ms=0),
+        )
+
+
+@dataclass(frozen=True)
+class SessionWindows:
+    """Windows of activity: records of a key no further apart than the gap are in one session.
+
+    A session is `[first record, last record]`, both ends included; a record between two merges them.
+    """
+
+    gap_ms: int
+    grace_ms: int
+
+    @classmethod
+    def of(cls, gap: timedelta, *, grace: timedelta = _NO_GRACE) -> SessionWindows:
+        """Sessions that end after a gap without records; `grace` as in `TimeWindows.of`, after the gap."""
+        return cls(
+            checked_duration(gap, "SessionWindows.of(): gap"),
+            checked_duration(grace, "SessionWindows.of(): grace", at_least_ms=0),
+        )
+
+
+@dataclass(frozen=True)
+class UnlimitedWindows:
+    """One window per key, from a time on; it never closes. Earlier records are in no window."""
+
+    start_ms: int
+    grace_ms = 0
+
+    @property
+    def size_ms(self) -> int:
+        """Up to the end of time."""
+        return END_OF_TIME_MS - self.start_ms
+
+    def starts_for(self, timestamp_ms: int) -> range:
+        """The start of the window, if a timestamp is in it."""
+        return range(self.start_ms, min(timestamp_ms, self.start_ms) + 1)
+
+    @classmethod
+    def starting_at(cls, start_ms: int = 0) -> UnlimitedWindows:
+        """One window from `start_ms`, epoch milliseconds."""
+        if not isinstance(start_ms, int) or start_ms < 0:
+            message = (
+                f"UnlimitedWindows.starting_at() was given {start_ms!r}; it must be epoch milliseconds, 0 or more."
+            )
+            raise TopologyError(message)
+        return cls(start_ms)
+
+
+Windows = TimeWindows | SlidingWindows | SessionWindows | UnlimitedWindows
+
+
+@dataclass(frozen=True)
+class JoinWindows:
+    """How far apart the timestamps of two joined records may be, both ends included.
+
+    A record of the left stream at `t` meets those of the right one from `t - before` to `t + after`. Records may come
+    late; one without a partner is given up when the stream time is beyond `t + after + grace`.
+
+    Example:
+        >>> from datetime import timedelta
+        >>> JoinWindows.of(timedelta(minutes=5), before=timedelta(0), grace=timedelta(minutes=1))
+        JoinWindows(before_ms=0, after_ms=300000, grace_ms=60000)
+    """
+
+    before_ms: int
+    after_ms: int
+    grace_ms: int
+
+    @classmethod
+    def of(
+        cls,
+        difference: timedelta,
+        *,
+        before: timedelta | None = None,
+        after: timedelta | None = None,
+        grace: timedelta = _NO_GRACE,
+    ) -> JoinWindows:
+        """Windows of a difference on both sides.
+
+        Args:
+            difference: how far apart two timestamps may be.
+            before: how much earlier the right record may be, if not by the difference; may be negative.
+            after: how much later the right record may be, if not by the difference; may be negative.
+            grace: how long a record without a partner waits for late ones.
+
+        Raises:
+            TopologyError: if the window would end before it starts, or difference or grace are negative.
+        """
+        difference_ms = checked_duration(difference, "JoinWindows.of(): difference", at_least_ms=0)
+        before_ms, after_ms = (
+            difference_ms if given is None else checked_duration(given, f"JoinWindows.of(): {side}", at_least_ms=None)
+            for side, given in (("before", before), ("after", after))
+        )
+        if before_ms + after_ms < 0:
+            message = (
+                f"JoinWindows.of(): before is {before_ms} ms, after is {after_ms} ms: the window would end before it "
+                "starts. before + after must be 0 or more."
+            )
+            raise TopologyError(message)
+        return cls(before_ms, after_ms, checked_duration(grace, "JoinWindows.of(): grace", at_least_ms=0))
