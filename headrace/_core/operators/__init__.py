@@ -1,4 +1,4 @@
-"""All operators, one file each: the record path that defines what is right."""
+"""All operators, by theme: the record path that defines what is right."""
 
 from headrace._core.operators.aggregations.streams import StreamAggregate, StreamCount, StreamReduce
 from headrace._core.operators.aggregations.tables import TableAggregate, TableGroupBy, TableReduce
