@@ -31,8 +31,8 @@ MUTATIONS = (
     Mutation(
         "a window's result leaves when stream time reaches its end plus grace, not later",
         "_core/operators/windows/suppress.py",
-        "time_ms - settings.wait_ms",
-        "time_ms - settings.wait_ms - 1",
+        "last_closed_end(time_ms, settings.wait_ms)",
+        "last_closed_end(time_ms, settings.wait_ms) - 1",
     ),
     Mutation(
         "a row held back keeps the time of its first update",

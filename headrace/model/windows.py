@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 import msgspec
 
@@ -82,6 +82,12 @@ class TimeWindows:
     size_ms: int
     advance_ms: int
     grace_ms: int
+    end_included: ClassVar[bool] = False
+
+    @property
+    def wait_ms(self) -> int:
+        """How long after its end a window takes late records."""
+        return self.grace_ms
 
     @classmethod
     def of(cls, size: timedelta, *, advance: timedelta | None = None, grace: timedelta = _NO_GRACE) -> TimeWindows:
@@ -120,6 +126,12 @@ class SlidingWindows:
 
     difference_ms: int
     grace_ms: int
+    end_included: ClassVar[bool] = True
+
+    @property
+    def wait_ms(self) -> int:
+        """How long after its end a window takes late records."""
+        return self.grace_ms
 
     @classmethod
     def of(cls, difference: timedelta, *, grace: timedelta = _NO_GRACE) -> SlidingWindows:
@@ -139,6 +151,12 @@ class SessionWindows:
 
     gap_ms: int
     grace_ms: int
+    end_included: ClassVar[bool] = True
+
+    @property
+    def wait_ms(self) -> int:
+        """How long after its end a session takes records: the gap, then the grace."""
+        return self.gap_ms + self.grace_ms
 
     @classmethod
     def of(cls, gap: timedelta, *, grace: timedelta = _NO_GRACE) -> SessionWindows:
@@ -154,7 +172,9 @@ class UnlimitedWindows:
     """One window per key, from a time on; it never closes. Earlier records are in no window."""
 
     start_ms: int
-    grace_ms = 0
+    grace_ms: ClassVar[int] = 0
+    wait_ms: ClassVar[int] = 0
+    end_included: ClassVar[bool] = False
 
     @property
     def size_ms(self) -> int:

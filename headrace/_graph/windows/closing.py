@@ -5,7 +5,7 @@ from __future__ import annotations
 from headrace._graph.graph import GraphBuilder
 from headrace._graph.nodes import WindowedAggregate
 from headrace.errors import TopologyError
-from headrace.model.windows import SessionWindows, UnlimitedWindows, Windows
+from headrace.model.windows import UnlimitedWindows, Windows
 
 
 def close_wait_ms(graph: GraphBuilder, table: str) -> int:
@@ -41,4 +41,4 @@ def _wait_ms(windows: Windows, aggregation: str, table: str) -> int:
             f"{aggregation}, which never close. Use windows that end, or Suppressed.until_time_limit(...)."
         )
         raise TopologyError(message)
-    return windows.grace_ms + (windows.gap_ms if isinstance(windows, SessionWindows) else 0)
+    return windows.wait_ms

@@ -62,9 +62,9 @@ def _size_ms(windows: TimeWindows | SlidingWindows | UnlimitedWindows) -> int:
 def _shortest_retention_ms(windows: Windows) -> int:
     match windows:
         case SessionWindows():
-            return windows.gap_ms + windows.grace_ms
+            return windows.wait_ms
         case SlidingWindows():
-            return 2 * windows.difference_ms + windows.grace_ms
+            return 2 * windows.difference_ms + windows.wait_ms
         case UnlimitedWindows():
             return _FOREVER_MS
-    return windows.size_ms + windows.grace_ms
+    return windows.size_ms + windows.wait_ms

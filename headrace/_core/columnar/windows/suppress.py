@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from headrace._core.columnar.batch import Batch, headers_column, headers_of, longs
 from headrace._core.columnar.groups import Groups, Ints
+from headrace._core.laws import closes_at, last_closed_end
 from headrace._core.operators.windows.suppress import TableSuppress
 from headrace._core.time.stream_time import KeyTime
 from headrace._state.stores.suppress_buffer import HeldRow, SuppressBuffer, row_size
@@ -97,8 +98,8 @@ class WindowCloseForm:
         if isinstance(time, KeyTime):
             return self._clock_of_each_key(time, inner, batch.timestamps, wait_ms)
         times, _ = time.advance_many(inner, batch.timestamps)
-        due = self._buffer.due(int(times[-1]) - wait_ms)
-        return lambda _, ends: np.searchsorted(times, ends + wait_ms), due
+        due = self._buffer.due(last_closed_end(int(times[-1]), wait_ms))
+        return lambda _, ends: np.searchsorted(times, closes_at(ends, wait_ms)), due
 
     def _clock_of_each_key(
         self, time: KeyTime, inner: pa.Array, timestamps: Ints, wait_ms: int
@@ -113,14 +114,15 @@ class WindowCloseForm:
 
         def close_rows(keys: list[bytes], ends: Ints) -> npt.NDArray[np.intp]:
             owners = np.fromiter((numbers[key[:-_START]] for key in keys), np.int32, len(keys))
-            return rows.first_reaching(times, owners, ends + wait_ms)
+            return rows.first_reaching(times, owners, closes_at(ends, wait_ms))
 
         # Only where time passed the end of a window can one be waiting that is due.
-        passed = (before >= 0) & ((reached - wait_ms) // self._size_ms > (before - wait_ms) // self._size_ms)
+        closed, closed_before = (last_closed_end(times, wait_ms) // self._size_ms for times in (reached, before))
+        passed = (before >= 0) & (closed > closed_before)
         due = [
             key
             for number in np.flatnonzero(passed).tolist()
-            for key in self._buffer.due(int(reached[number]) - wait_ms, distinct[number])
+            for key in self._buffer.due(last_closed_end(int(reached[number]), wait_ms), distinct[number])
         ]
         return close_rows, due
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from headrace._core.laws import latest
 from headrace._core.operator import AnyRecord, Operator
 from headrace._core.operators.foreign_keys.messages import Answer, Instruction, Subscription
 from headrace._core.rows import Rows
@@ -130,7 +131,7 @@ class ForeignKeyAnswer(Operator):
         assert timestamp_ms is not None
         row = None if record.key is None else self._rows.get(record.key)
         if row is not None:
-            timestamp_ms = max(timestamp_ms, row[1])
+            timestamp_ms = latest(timestamp_ms, row[1])
         elif subscription.instruction is Instruction.ANSWER_IF_FOUND:
             return
         # In an inner join, a row without a partner has no result.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from headrace._core.laws import latest
 from headrace._core.operator import AnyRecord, Operator
 from headrace._core.rows import Rows
 from headrace._core.task.context import TaskContext
@@ -50,7 +51,7 @@ class TableJoin(Operator):
             other = None
         else:
             other, other_ms = row
-            timestamp_ms = max(timestamp_ms, other_ms)
+            timestamp_ms = latest(timestamp_ms, other_ms)
         new = self._joined(change.new, other)
         old = self._joined(change.old, other) if self._send_old_values else None
         self.forward(record.with_value(Change(new, old)).with_timestamp(timestamp_ms))

@@ -26,22 +26,21 @@ class SessionWindowAggregate(WindowedOperator):
         aggregator: Callable[[Any, Any, Any], Any],
         merger: Callable[[Any, Any, Any], Any],
     ) -> None:
-        super().__init__(name, settings, initializer, aggregator)
+        super().__init__(name, settings, windows, initializer, aggregator)
         self._windows = windows
         self._merger = merger
 
     def _fold(self, record: AnyRecord, key: Any, timestamp_ms: int, time_ms: int) -> None:
-        gap_ms, grace_ms = self._windows.gap_ms, self._windows.grace_ms
-        close_ms = time_ms - grace_ms - gap_ms
-        self._write_closed(record, close_ms - 1)
+        gap_ms, closed_ms = self._windows.gap_ms, self._last_closed_end(time_ms)
+        self._write_closed(record, closed_ms)
         aggregate, start_ms, end_ms = self._initializer(), timestamp_ms, timestamp_ms
         found = list(self._store.find_sessions(key, timestamp_ms - gap_ms, timestamp_ms + gap_ms))
         for session, value in found:
             aggregate = self._merger(key, aggregate, value)
             start_ms, end_ms = min(start_ms, session.window.start_ms), max(end_ms, session.window.end_ms)
         merged = Window(start_ms, end_ms)
-        if end_ms < close_ms:
-            self._drop_late(record, merged, end_ms + gap_ms + grace_ms, time_ms)
+        if end_ms <= closed_ms:
+            self._drop_late(record, merged, time_ms)
             return
         if start_ms < end_ms:
             for session, _ in found:
@@ -49,10 +48,6 @@ class SessionWindowAggregate(WindowedOperator):
         aggregate = self._aggregator(key, record.value, aggregate)
         self._store.put(Windowed(key, merged), aggregate)
         self._result(record, merged, Change(aggregate, None), end_ms)
-
-    def _closes_at_ms(self, window: Window) -> int:
-        # At its end plus gap and grace it still takes records.
-        return window.end_ms + self._windows.gap_ms + self._windows.grace_ms + 1
 
     def _delete(self, record: AnyRecord, session: Windowed[Any]) -> None:
         # The merger may have changed the aggregate in place: what it was is read anew.

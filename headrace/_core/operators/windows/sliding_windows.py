@@ -34,9 +34,8 @@ class SlidingWindowAggregate(WindowedOperator):
         initializer: Callable[[], Any],
         aggregator: Callable[[Any, Any, Any], Any],
     ) -> None:
-        super().__init__(name, settings, initializer, aggregator)
+        super().__init__(name, settings, windows, initializer, aggregator)
         self._difference_ms = windows.difference_ms
-        self._grace_ms = windows.grace_ms
 
     def process(self, record: AnyRecord) -> None:
         if record.key is not None and record.value is None:
@@ -45,21 +44,17 @@ class SlidingWindowAggregate(WindowedOperator):
         super().process(record)
 
     def _fold(self, record: AnyRecord, key: Any, timestamp_ms: int, time_ms: int) -> None:
-        close_ms = time_ms - self._grace_ms
-        if timestamp_ms + self._difference_ms < close_ms:
+        closed_ms = self._last_closed_end(time_ms)
+        if timestamp_ms + self._difference_ms <= closed_ms:
             window = Window(max(0, timestamp_ms - self._difference_ms), max(timestamp_ms, self._difference_ms))
-            self._drop_late(record, window, window.end_ms + self._grace_ms, time_ms)
+            self._drop_late(record, window, time_ms)
             return
         update = _Update(self, record, key, timestamp_ms, time_ms)
         if timestamp_ms < self._difference_ms:
             self._fold_early(update)
         else:
-            self._write_closed(record, close_ms - 1)
+            self._write_closed(record, closed_ms)
             self._fold_usual(update)
-
-    def _closes_at_ms(self, window: Window) -> int:
-        # At its end plus grace it still takes records.
-        return window.end_ms + self._grace_ms + 1
 
     def _fold_usual(self, update: _Update) -> None:
         """Windows around the record from the newest to the oldest, then those it makes."""
@@ -147,9 +142,8 @@ class _Update:
         """Adds the record to a window that has this row, or to a `new` one that starts from it."""
         operator = self._operator
         end_ms = start_ms + operator._difference_ms
-        if end_ms < self._time_ms - operator._grace_ms:
-            window = Window(start_ms, end_ms)
-            operator._drop_late(self._record, window, end_ms + operator._grace_ms, self._time_ms)
+        if end_ms <= operator._last_closed_end(self._time_ms):
+            operator._drop_late(self._record, Window(start_ms, end_ms), self._time_ms)
             return
         base, result_ms = (operator._initializer(), self.timestamp_ms) if row is None else row
         value = operator._aggregator(self._key, self._record.value, base)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from headrace._core.laws import closes_at, last_closed_end
 from headrace._core.operator import AnyRecord, Operator
 from headrace._core.task.context import TaskContext
 from headrace._core.time.idle_keys import IdleKeys, IdleSettings
@@ -55,7 +56,7 @@ class TableSuppress(Operator):
             self.idle.saw(_timed_key(key))
         buffer_time_ms = self._window_end_ms(key) if settings.until_window_closes else record.timestamp_ms
         buffer.put(record, buffer_time_ms, topic=self.context.topic)
-        for row in buffer.evict_due(key, time_ms - settings.wait_ms):
+        for row in buffer.evict_due(key, last_closed_end(time_ms, settings.wait_ms)):
             self._emit(row)
         if self._is_full():
             if not settings.buffer.emits_early:
@@ -81,7 +82,7 @@ class TableSuppress(Operator):
             self.buffer.usage().records,
             key,
             since_ms=buffer_time_ms,
-            release_ms=buffer_time_ms + self.settings.wait_ms,
+            release_ms=closes_at(buffer_time_ms, self.settings.wait_ms),
             release_key=_timed_key(key) if time.by_key else None,
             stream_time_ms=time.reached(_timed_key(key)),
         )

@@ -27,12 +27,12 @@ class TimeWindowAggregate(WindowedOperator):
         initializer: Callable[[], Any],
         aggregator: Callable[[Any, Any, Any], Any],
     ) -> None:
-        super().__init__(name, settings, initializer, aggregator)
+        super().__init__(name, settings, windows, initializer, aggregator)
         self.windows = windows
 
     def _fold(self, record: AnyRecord, key: Any, timestamp_ms: int, time_ms: int) -> None:
         windows, store = self.windows, self._store
-        closed_ms = time_ms - windows.grace_ms
+        closed_ms = self._last_closed_end(time_ms)
         self._write_closed(record, closed_ms)
         starts = windows.starts_for(timestamp_ms)
         if not starts:
@@ -40,8 +40,7 @@ class TimeWindowAggregate(WindowedOperator):
         for start_ms in starts:
             end_ms = start_ms + windows.size_ms
             if end_ms <= closed_ms:
-                window = Window(start_ms, end_ms)
-                self._drop_late(record, window, self._closes_at_ms(window), time_ms)
+                self._drop_late(record, Window(start_ms, end_ms), time_ms)
                 continue
             row = store.fetch(key, start_ms)
             base, result_ms = (self._initializer(), timestamp_ms) if row is None else row
@@ -82,9 +81,6 @@ class TimeWindowAggregate(WindowedOperator):
     def _advance_ms(self) -> int:
         assert isinstance(self.windows, TimeWindows)
         return self.windows.advance_ms
-
-    def _closes_at_ms(self, window: Window) -> int:
-        return window.end_ms + self.windows.grace_ms
 
 
 class TimeWindowCount(TimeWindowAggregate):

@@ -7,6 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from headrace._core.laws import closes_at, last_closed_end
 from headrace._core.operator import AnyRecord, Operator
 from headrace._core.task.context import TaskContext
 from headrace._core.time.idle_keys import IdleKeys, IdleSettings
@@ -16,7 +17,7 @@ from headrace._state.bytes.composite import MAX_TIME
 from headrace._state.layouts.bykey import forget
 from headrace.model.pending import PendingTask
 from headrace.model.record import Change, Record
-from headrace.model.windows import Window, Windowed
+from headrace.model.windows import Window, Windowed, Windows
 
 _log = logging.getLogger(__name__)
 
@@ -40,11 +41,14 @@ class WindowedOperator(Operator):
         self,
         name: str,
         settings: WindowSettings,
+        windows: Windows,
         initializer: Callable[[], Any],
         aggregator: Callable[[Any, Any, Any], Any],
     ) -> None:
         super().__init__(name)
         self.settings = settings
+        self._wait_ms = windows.wait_ms
+        self._end_included = windows.end_included
         self._initializer = initializer
         self._aggregator = aggregator
         self._late: Operator | None = None
@@ -103,9 +107,8 @@ class WindowedOperator(Operator):
         for _, _, (windowed, value, timestamp_ms) in finals:
             self.forward(Record(windowed, Change(value, None), timestamp_ms))
 
-    @abstractmethod
-    def _closes_at_ms(self, window: Window) -> int:
-        """The stream time from which on a window is closed."""
+    def _last_closed_end(self, time_ms: int) -> int:
+        return last_closed_end(time_ms, self._wait_ms, end_included=self._end_included)
 
     def pending(self) -> PendingTask | None:
         if self._open is None:
@@ -118,7 +121,7 @@ class WindowedOperator(Operator):
             self._open.waiting(),
             oldest,
             since_ms=oldest.window.end_ms,
-            release_ms=self._closes_at_ms(oldest.window),
+            release_ms=closes_at(oldest.window.end_ms, self._wait_ms, end_included=self._end_included),
             release_key=oldest.key if self.time.by_key else None,
             stream_time_ms=self.time.reached(oldest.key),
         )
@@ -141,8 +144,9 @@ class WindowedOperator(Operator):
             for windowed, value, timestamp_ms in self._open.take_closed(record.key, last_end_ms):
                 self.forward(Record(windowed, Change(value, None), timestamp_ms, record.headers))
 
-    def _drop_late(self, record: AnyRecord, window: Window, close_ms: int, time_ms: int) -> None:
+    def _drop_late(self, record: AnyRecord, window: Window, time_ms: int) -> None:
         """Counts a record that came too late for a window that closed, and sends it where late ones go."""
+        close_ms = window.end_ms + self._wait_ms
         self.context.drop(self.name, "late")
         _log.info(
             "%s: the record of key %r at %d is late for window [%s]: it closed at %d, stream time is %d.",
