@@ -18,7 +18,7 @@ from typing import Any, Self
 
 import headrace as hr
 from headrace import serdes
-from headrace.topics.log import TopicLog
+from headrace.topics.embedded.log import TopicLog
 
 KEYS = 100_000
 WORDS = 10_000

@@ -43,7 +43,7 @@ from bench.kafka_contenders import (
 from bench.kafka_input import PARTITIONS, Input, keyed_records, lines, refuse_wrong
 from bench.processes import ROOT, Running
 from bench.versions import checked_out, versions
-from headrace.topics.kafka_cluster import KafkaCluster
+from headrace.topics.kafka.cluster import KafkaCluster
 from tests.support.broker import Broker
 
 _WARM = 0.3

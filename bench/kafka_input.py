@@ -12,8 +12,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from headrace._core.partitioning import partitions_for
-from headrace.topics.kafka_cluster import KafkaCluster
-from headrace.topics.kafka_send import Outgoing, write_at_least_once
+from headrace.topics.kafka.cluster import KafkaCluster
+from headrace.topics.kafka.send import Outgoing, write_at_least_once
 
 PARTITIONS = 4
 KEYS = 100_000

@@ -28,7 +28,7 @@ from bench.kafka_contenders import Commands, Job, build, trickle_headrace, trick
 from bench.kafka_input import PARTITIONS
 from bench.trickle import FULL, QUICK, SHAPES, Dose, Measured, Seen, measure, show, summary
 from bench.versions import checked_out, versions
-from headrace.topics.kafka_cluster import KafkaCluster
+from headrace.topics.kafka.cluster import KafkaCluster
 from tests.support.broker import Broker
 
 _POLL_S = 0.1

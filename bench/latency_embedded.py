@@ -16,7 +16,7 @@ from bench.kafka_contenders import Job, trickle_headrace
 from bench.trickle import FULL, QUICK, SHAPES, Dose, Measured, Seen, measure, show, summary
 from bench.versions import checked_out, versions
 from headrace import LocalTopics, Record, serdes
-from headrace.topics.log import TopicLog
+from headrace.topics.embedded.log import TopicLog
 
 PARTITIONS = 4
 _SHAPES = ("one", "three")

@@ -56,8 +56,8 @@ from headrace.model.windows import (
     Windowed,
 )
 from headrace.streams import Streams
-from headrace.topics.kafka import KafkaTopics
-from headrace.topics.local import LocalTopics
+from headrace.topics.embedded.topics import LocalTopics
+from headrace.topics.kafka.topics import KafkaTopics
 
 __version__ = "0.1.0"
 

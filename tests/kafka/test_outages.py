@@ -12,9 +12,9 @@ import pytest
 
 import headrace as hr
 from headrace import serdes
-from headrace.topics.kafka_cluster import KafkaCluster
-from headrace.topics.kafka_commits import Commits
-from headrace.topics.kafka_groups import ConsumerGroup
+from headrace.topics.kafka.cluster import KafkaCluster
+from headrace.topics.kafka.commits import Commits
+from headrace.topics.kafka.groups import ConsumerGroup
 from tests.kafka.test_topics import await_sent, has_open_transaction, outgoing, written
 from tests.support import state_logs
 

@@ -9,9 +9,9 @@ import pytest
 import headrace as hr
 from headrace import serdes
 from headrace.cli.loading import load
-from headrace.topics.kafka_cluster import KafkaCluster
-from headrace.topics.kafka_commits import Commits
-from headrace.topics.kafka_groups import ConsumerGroup
+from headrace.topics.kafka.cluster import KafkaCluster
+from headrace.topics.kafka.commits import Commits
+from headrace.topics.kafka.groups import ConsumerGroup
 from tests.kafka.test_topics import outgoing, written
 from tests.spark.test_reset import SOURCE, check_everything_is_processed_again, own_environment, reset  # noqa: F401
 

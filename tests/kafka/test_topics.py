@@ -12,11 +12,11 @@ import pytest
 import headrace as hr
 from headrace import serdes
 from headrace._core.partitioning import partition_for
-from headrace.topics.kafka_client import client
-from headrace.topics.kafka_cluster import KafkaCluster
-from headrace.topics.kafka_commits import Commits
-from headrace.topics.kafka_rules import OutgoingRecord
-from headrace.topics.kafka_send import Outgoing, write_at_least_once
+from headrace.topics.kafka.client import client
+from headrace.topics.kafka.cluster import KafkaCluster
+from headrace.topics.kafka.commits import Commits
+from headrace.topics.kafka.rules import OutgoingRecord
+from headrace.topics.kafka.send import Outgoing, write_at_least_once
 from tests.kafka.test_streams import transaction
 from tests.support.broker import classpath
 

@@ -53,10 +53,10 @@ from headrace._state.log.state_log import StateLog, TakenOverError
 from headrace._state.log.task import LoggedTask
 from headrace._state.replica.position import ORIGIN
 from headrace.errors import StateError, TopicError
-from headrace.topics import kafka_commits
-from headrace.topics.kafka_client import client, lost
-from headrace.topics.kafka_commits import Commits
-from headrace.topics.log import Run
+from headrace.topics.embedded.log import Run
+from headrace.topics.kafka import commits as kafka_commits
+from headrace.topics.kafka.client import client, lost
+from headrace.topics.kafka.commits import Commits
 from tests.support.dose import examples
 from tests.support.simulated_files import (
     GO_ON,

@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace.errors import TopicError
-from headrace.topics import _batches, _writer
-from headrace.topics.log import ORDER_SCHEMA, TopicLog
+from headrace.topics import batches as _batches
+from headrace.topics.embedded import writer as _writer
+from headrace.topics.embedded.log import ORDER_SCHEMA, TopicLog
 from tests.support.dose import examples
 
 TOPICS = {"a": 1, "b": 2}

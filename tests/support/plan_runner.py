@@ -23,7 +23,7 @@ from headrace._runtime.spark.starting import start
 from headrace._runtime.spark.state_directory.log import current_view, state_log
 from headrace._runtime.spark.topics.backend import SinkTask, home_of
 from headrace._state.log.entries import BatchPlan
-from headrace.topics.log import TopicLog
+from headrace.topics.embedded.log import TopicLog
 
 
 class Lost(Exception):

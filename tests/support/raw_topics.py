@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from headrace._runtime.spark.stages import frames
-from headrace.topics.log import TopicLog
+from headrace.topics.embedded.log import TopicLog
 
 
 def append(directory, topic, records):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.topics._batches import concatenated
-from headrace.topics.kafka_rules import NO_LIMIT_MS, OutgoingRecord, TopicRules
-from headrace.topics.kafka_send import Outgoing
+from headrace.topics.batches import concatenated
+from headrace.topics.kafka.rules import NO_LIMIT_MS, OutgoingRecord, TopicRules
+from headrace.topics.kafka.send import Outgoing
 
 NOW_MS = 1_000_000
 

@@ -6,8 +6,8 @@ from headrace import serdes
 from headrace._core.partitioning import partition_for
 from headrace.errors import SerdeError, TopicError
 from headrace.model.record import Record
-from headrace.topics import local
-from headrace.topics.local import LocalTopics, TopicDescription
+from headrace.topics.embedded import topics as local
+from headrace.topics.embedded.topics import LocalTopics, TopicDescription
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from headrace._runtime.spark.state_directory.log import current_view
 from headrace._runtime.spark.topics.backend import home_of
 from headrace._state.log.entries import BatchPlan, Commit, Start, State
 from headrace._state.log.state_log import StateLog, TakenOverError
-from headrace.topics.log import TopicLog
+from headrace.topics.embedded.log import TopicLog
 
 CONFIG = hr.StreamsConfig(
     application_id="app", topics_dir="topics", state_dir="state", local_dir="local", sync_state=False

@@ -13,8 +13,9 @@ import pyarrow as pa
 import pytest
 
 from headrace.errors import TopicError
-from headrace.topics import _batches, _writer
-from headrace.topics.log import RECORD_SCHEMA, Run, TopicLog
+from headrace.topics import batches as _batches
+from headrace.topics.embedded import writer as _writer
+from headrace.topics.embedded.log import RECORD_SCHEMA, Run, TopicLog
 
 
 @pytest.fixture
@@ -715,7 +716,7 @@ def _produce(directory, producer, commits):
 _ENDLESS_PRODUCER = """
 import os, sys
 import pyarrow as pa
-from headrace.topics.log import TopicLog
+from headrace.topics.embedded.log import TopicLog
 log = TopicLog(sys.argv[1])
 first = int(sys.argv[2])
 os.write(1, b"ready\\n")

@@ -27,7 +27,7 @@ from headrace._state.log.state_log import View
 from headrace.config import StreamsConfig
 from headrace.errors import NewPartitionsError, StreamsError
 from headrace.model.pending import Pending
-from headrace.topics.kafka_cluster import Place
+from headrace.topics.kafka.cluster import Place
 
 _logger = logging.getLogger(__name__)
 _FINISH_WITHIN_S = 5.0

@@ -16,9 +16,9 @@ from headrace.cli.output.values import as_json, shown, shown_time
 from headrace.errors import SerdeError
 from headrace.model.record import Headers
 from headrace.serdes import Serde
-from headrace.topics._records import decode, offsets_of
-from headrace.topics.kafka import KafkaTopics
-from headrace.topics.local import LocalTopics
+from headrace.topics.embedded.topics import LocalTopics
+from headrace.topics.kafka.topics import KafkaTopics
+from headrace.topics.records import decode, offsets_of
 
 _POLL_S = 0.2
 _HEAD = f"{'part':>4} {'offset':>8}  {'timestamp (UTC)':<23}  {'key':<16}  value"

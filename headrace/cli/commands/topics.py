@@ -17,8 +17,8 @@ from headrace.cli.errors import CommandError
 from headrace.cli.output.console import console, counted, table
 from headrace.cli.output.lines import AnyRecord, json_records, text_records
 from headrace.cli.output.values import pairs, serde_named
-from headrace.topics.kafka import KafkaTopics
-from headrace.topics.local import LocalTopics
+from headrace.topics.embedded.topics import LocalTopics
+from headrace.topics.kafka.topics import KafkaTopics
 
 _DEFAULT = Path("topics")
 

@@ -15,7 +15,7 @@ from headrace.cli.loading import Loaded, load
 from headrace.cli.output.console import console, counted, table
 from headrace.model.record import Record
 from headrace.streams import Streams
-from headrace.topics.local import LocalTopics
+from headrace.topics.embedded.topics import LocalTopics
 
 _QUESTION = f"""\
 {len(DEVICES)} devices measured the temperature every minute, but were offline all day. Now

@@ -14,7 +14,7 @@ from headrace.cli.loading import Loaded, load
 from headrace.cli.output.console import console, table
 from headrace.cli.output.values import shown
 from headrace.model.record import Record
-from headrace.topics.local import LocalTopics
+from headrace.topics.embedded.topics import LocalTopics
 
 Rooms = ReadOnlyTimestampedStore[Any, Any]
 

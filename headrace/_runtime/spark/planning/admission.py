@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Sequence
 import numpy as np
 
 from headrace._core.task.order import Order, concatenated
-from headrace.topics.log import TopicLog
+from headrace.topics.embedded.log import TopicLog
 
 _BEYOND_MS = 1 << 43  # the year 2248
 _WELL_FILLED = 0.75

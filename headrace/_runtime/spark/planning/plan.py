@@ -18,7 +18,7 @@ from headrace._runtime.spark.planning.clock import Clock, system_clock
 from headrace._runtime.spark.planning.routing import routes
 from headrace.config import StreamsConfig
 from headrace.serdes import SessionWindowed, Windowed
-from headrace.topics.kafka_cluster import KafkaCluster, Place
+from headrace.topics.kafka.cluster import KafkaCluster, Place
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from headrace._state.log.entries import BatchPlan, Commit
 from headrace._state.log.objects import delete, expired
 from headrace._state.log.state_log import View
 from headrace._state.log.task import WrittenState
-from headrace.topics.log import Run
+from headrace.topics.embedded.log import Run
 
 
 @dataclass

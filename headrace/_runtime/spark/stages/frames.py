@@ -12,7 +12,7 @@ import pyarrow as pa
 from headrace._core.task.chunk import Columns
 from headrace._core.task.order import Ints, Order
 from headrace.model.record import Headers
-from headrace.topics.log import RECORD_SCHEMA
+from headrace.topics.embedded.log import RECORD_SCHEMA
 
 # stages that are none
 TO_SINK = -1

@@ -14,8 +14,8 @@ from headrace._runtime.spark.stages.frames import Frame
 from headrace._state.log.entries import BatchPlan, State
 from headrace._state.log.state_log import View
 from headrace.config import StreamsConfig
-from headrace.topics.kafka_cluster import KafkaCluster, Place
-from headrace.topics.log import Run
+from headrace.topics.embedded.log import Run
+from headrace.topics.kafka.cluster import KafkaCluster, Place
 
 
 class SinkTask(NamedTuple):

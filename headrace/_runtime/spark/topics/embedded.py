@@ -23,8 +23,8 @@ from headrace._runtime.spark.topics.backend import SinkTask
 from headrace._state.log.entries import State
 from headrace._state.log.state_log import View
 from headrace.errors import StateError
-from headrace.topics.kafka_cluster import Place
-from headrace.topics.log import Extent, Run, SegmentWriter, TopicLog
+from headrace.topics.embedded.log import Extent, Run, SegmentWriter, TopicLog
+from headrace.topics.kafka.cluster import Place
 
 _ABANDONED_AFTER_S = 24 * 3600  # data files of writers that were killed; no batch takes so long
 _LOOK_EVERY_S = 0.005

@@ -18,12 +18,12 @@ from headrace._runtime.spark.topics.kafka_output import TaskOutput
 from headrace._state.log.entries import State
 from headrace._state.log.state_log import View
 from headrace.errors import NewPartitionsError, StateError, TopicError
-from headrace.topics.kafka_cluster import KafkaCluster, Place
-from headrace.topics.kafka_commits import Commits
-from headrace.topics.kafka_groups import ConsumerGroup
-from headrace.topics.kafka_send import write_at_least_once
-from headrace.topics.kafka_tail import Tail
-from headrace.topics.log import Run
+from headrace.topics.embedded.log import Run
+from headrace.topics.kafka.cluster import KafkaCluster, Place
+from headrace.topics.kafka.commits import Commits
+from headrace.topics.kafka.groups import ConsumerGroup
+from headrace.topics.kafka.send import write_at_least_once
+from headrace.topics.kafka.tail import Tail
 
 _ROOM_FOR_HEADERS = 1 << 20
 _REFRESH = "topic.metadata.refresh.interval.ms"

@@ -13,11 +13,11 @@ from headrace._runtime.spark.planning.plan import Plan
 from headrace._runtime.spark.stages import frames
 from headrace._runtime.spark.stages.frames import Frame
 from headrace._runtime.spark.topics.kafka_refusals import Maker, Refusals
-from headrace.topics._batches import concatenated
-from headrace.topics._segments import ORDER_SCHEMA
-from headrace.topics.kafka_cluster import KafkaCluster
-from headrace.topics.kafka_rules import TopicRules
-from headrace.topics.kafka_send import Outgoing
+from headrace.topics.batches import concatenated
+from headrace.topics.embedded.segments import ORDER_SCHEMA
+from headrace.topics.kafka.cluster import KafkaCluster
+from headrace.topics.kafka.rules import TopicRules
+from headrace.topics.kafka.send import Outgoing
 
 
 class TaskOutput:

@@ -21,8 +21,8 @@ from headrace.errors import ProcessingError
 from headrace.model.error_handlers import ErrorHandlerContext
 from headrace.model.processor import RecordMetadata
 from headrace.model.record import Headers
-from headrace.topics.kafka_cluster import KafkaCluster, Place
-from headrace.topics.kafka_rules import OutgoingRecord, Refusal, TopicRules
+from headrace.topics.kafka.cluster import KafkaCluster, Place
+from headrace.topics.kafka.rules import OutgoingRecord, Refusal, TopicRules
 
 _HINT = "production_exception_handler='continue' or 'dead_letter' takes such results out."
 _FULL_LENGTH = "headrace.error.value_bytes"

@@ -25,7 +25,7 @@ from headrace._runtime.spark.topics.backend import TopicHome, home_of
 from headrace._runtime.spark.workers import program
 from headrace._runtime.spark.workers.failures import reported
 from headrace._state.log.entries import BatchPlan
-from headrace.topics.kafka_cluster import Place
+from headrace.topics.kafka.cluster import Place
 
 _ROWS_PER_READ = 16
 _LOOK_UP_S = 0.5

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple, TypeAlias
 
 from headrace.errors import TopicError
-from headrace.topics._files import file_lock, os_errors, sync_directory
+from headrace.topics.embedded.files import file_lock, os_errors, sync_directory
 
 _logger = logging.getLogger(__name__)
 _HEADER = re.compile(rb"([0-9a-f]{8}) ([0-9a-f]{8}) (?=\{)")

@@ -14,8 +14,8 @@ from headrace._core.partitioning import partitions_for
 from headrace.errors import SerdeError, TopicError
 from headrace.model.record import Headers, Record
 from headrace.serdes import Serde
-from headrace.topics._catalog import check_partition
-from headrace.topics._segments import RECORD_SCHEMA
+from headrace.topics.embedded.catalog import check_partition
+from headrace.topics.embedded.segments import RECORD_SCHEMA
 
 AnyRecord = Record[Any, Any]
 

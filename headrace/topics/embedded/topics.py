@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from headrace.model.record import Record
 from headrace.serdes import Json, Serde, String
-from headrace.topics._records import RecordEncoder, decode
-from headrace.topics.log import TopicLog
+from headrace.topics.embedded.log import TopicLog
+from headrace.topics.records import RecordEncoder, decode
 
 _CHUNK = 1 << 16
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headrace.errors import TopicError
-from headrace.topics.kafka_client import ANSWER_WITHIN_S, client
-from headrace.topics.kafka_cluster import KafkaCluster, Place
+from headrace.topics.kafka.client import ANSWER_WITHIN_S, client
+from headrace.topics.kafka.cluster import KafkaCluster, Place
 
 
 class ConsumerGroup:

@@ -12,10 +12,10 @@ import pyarrow as pa
 from headrace.errors import TopicError
 from headrace.model.record import Headers
 from headrace.serdes.base import shortened
-from headrace.topics._segments import RECORD_SCHEMA
-from headrace.topics.kafka_client import client
-from headrace.topics.kafka_cluster import KafkaCluster
-from headrace.topics.kafka_rules import OutgoingRecord, Refusal, TopicRules
+from headrace.topics.embedded.segments import RECORD_SCHEMA
+from headrace.topics.kafka.client import client
+from headrace.topics.kafka.cluster import KafkaCluster
+from headrace.topics.kafka.rules import OutgoingRecord, Refusal, TopicRules
 
 SEND_WITHIN_S = 60.0
 _FULL_WAIT_S = 0.01

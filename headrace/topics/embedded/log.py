@@ -20,12 +20,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from headrace.errors import TopicError
-from headrace.topics._catalog import FORMAT, Catalog, Commit, CommitSummary
-from headrace.topics._extents import read_extents, read_timestamps
-from headrace.topics._files import os_errors
-from headrace.topics._journal import Entries, Journal
-from headrace.topics._segments import ORDER_SCHEMA, RECORD_SCHEMA, Extent, Run
-from headrace.topics._writer import SegmentWriter
+from headrace.topics.embedded.catalog import FORMAT, Catalog, Commit, CommitSummary
+from headrace.topics.embedded.extents import read_extents, read_timestamps
+from headrace.topics.embedded.files import os_errors
+from headrace.topics.embedded.journal import Entries, Journal
+from headrace.topics.embedded.segments import ORDER_SCHEMA, RECORD_SCHEMA, Extent, Run
+from headrace.topics.embedded.writer import SegmentWriter
 
 __all__ = ["ORDER_SCHEMA", "RECORD_SCHEMA", "Extent", "Run", "SegmentWriter", "TopicLog"]
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from headrace.errors import TopicError, known_names, nearest
-from headrace.topics._segments import Run
+from headrace.topics.embedded.segments import Run
 
 FORMAT = 1
 _NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from headrace.topics._batches import coalesced
-from headrace.topics._merge import Merge
-from headrace.topics._segments import RECORD_SCHEMA, Extent, load_blob
+from headrace.topics.batches import coalesced
+from headrace.topics.embedded.merge import Merge
+from headrace.topics.embedded.segments import RECORD_SCHEMA, Extent, load_blob
 
 
 def read_extents(segments: Path, extents: Iterable[Extent], start: int, end: int) -> Iterator[pa.RecordBatch]:

@@ -17,9 +17,9 @@ import pyarrow as pa
 
 from headrace.errors import TopicError, known_names, nearest
 from headrace.serdes.base import shortened
-from headrace.topics.kafka_client import ANSWER_WITHIN_S, away, client, explained, passes, refuses
-from headrace.topics.kafka_fetch import FETCH_SETTINGS, fetched
-from headrace.topics.kafka_rules import TopicRules
+from headrace.topics.kafka.client import ANSWER_WITHIN_S, away, client, explained, passes, refuses
+from headrace.topics.kafka.fetch import FETCH_SETTINGS, fetched
+from headrace.topics.kafka.rules import TopicRules
 
 _T = TypeVar("_T")
 

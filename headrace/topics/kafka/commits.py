@@ -19,10 +19,10 @@ from typing import NamedTuple
 import msgspec
 
 from headrace.errors import StateError
-from headrace.topics.kafka_client import ANSWER_WITHIN_S, client, lost, refuses
-from headrace.topics.kafka_cluster import KafkaCluster
-from headrace.topics.kafka_rules import OutgoingRecord, TopicRules
-from headrace.topics.kafka_send import SEND_WITHIN_S, Outgoing, Sender
+from headrace.topics.kafka.client import ANSWER_WITHIN_S, client, lost, refuses
+from headrace.topics.kafka.cluster import KafkaCluster
+from headrace.topics.kafka.rules import OutgoingRecord, TopicRules
+from headrace.topics.kafka.send import SEND_WITHIN_S, Outgoing, Sender
 
 _GIVE_WAY_S = 3.0
 _TAIL = 20

@@ -11,11 +11,11 @@ import pyarrow as pa
 from headrace.errors import TopicError
 from headrace.model.record import Record
 from headrace.serdes import Json, Serde, String
-from headrace.topics._catalog import check_topic
-from headrace.topics._records import RecordEncoder, decode
-from headrace.topics.kafka_cluster import KafkaCluster
-from headrace.topics.kafka_send import Outgoing, taken, write_at_least_once
-from headrace.topics.local import TopicDescription
+from headrace.topics.embedded.catalog import check_topic
+from headrace.topics.embedded.topics import TopicDescription
+from headrace.topics.kafka.cluster import KafkaCluster
+from headrace.topics.kafka.send import Outgoing, taken, write_at_least_once
+from headrace.topics.records import RecordEncoder, decode
 
 _CHUNK = 1 << 16
 

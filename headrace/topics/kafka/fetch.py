@@ -12,9 +12,9 @@ from typing import Any
 import pyarrow as pa
 
 from headrace.errors import TopicError
-from headrace.topics._batches import concatenated
-from headrace.topics._segments import HEADERS, RECORD_SCHEMA
-from headrace.topics.kafka_client import client, passes
+from headrace.topics.batches import concatenated
+from headrace.topics.embedded.segments import HEADERS, RECORD_SCHEMA
+from headrace.topics.kafka.client import client, passes
 
 FETCHED_SCHEMA = pa.schema([*RECORD_SCHEMA, ("offset", pa.int64())])
 

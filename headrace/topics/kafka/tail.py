@@ -11,9 +11,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from headrace.topics.kafka_client import client, passes
-from headrace.topics.kafka_cluster import KafkaCluster, Place
-from headrace.topics.kafka_fetch import as_batch
+from headrace.topics.kafka.client import client, passes
+from headrace.topics.kafka.cluster import KafkaCluster, Place
+from headrace.topics.kafka.fetch import as_batch
 
 _SETTINGS = {"fetch.wait.max.ms": 500, "fetch.min.bytes": 1, "queued.min.messages": 1_000}
 _AT_A_TIME = 500

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from headrace.topics._batches import bounded_rows, concatenated
-from headrace.topics._segments import ORDER_SCHEMA, RECORD_SCHEMA, Extent, load_blob
+from headrace.topics.batches import bounded_rows, concatenated
+from headrace.topics.embedded.segments import ORDER_SCHEMA, RECORD_SCHEMA, Extent, load_blob
 
 
 class Merge:

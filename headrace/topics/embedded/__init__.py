@@ -1,0 +1,1 @@
+"""Topics in a directory: a log of commits, and immutable segments."""

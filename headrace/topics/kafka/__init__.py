@@ -1,0 +1,1 @@
+"""Topics on Kafka: reading, writing in transactions, rules of topics."""
