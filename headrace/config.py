@@ -4,57 +4,58 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, Self, overload
 
+from headrace._settings import check, writes_two_events
 from headrace.errors import ConfigError, known_names, nearest
-from headrace.model.error_handlers import ANSWERS, ErrorHandler
+from headrace.model.error_handlers import ErrorHandler
 from headrace.model.timestamps import Extractor, fail_on_invalid_timestamp
 from headrace.serdes import Serde
 
-_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
-_APPLICATION_ID = re.compile(r"[A-Za-z0-9._-]{1,200}")
-
-# Settings whose meaning arrives with a later capability: accepted only at their neutral value.
-_NOT_YET: dict[str, tuple[Any, str]] = {
-    "statestore_cache_max_bytes": (0, "the record cache"),
-}
-
-_GUARANTEES = ("exactly_once_v2", "exactly_once", "at_least_once")
-_RESETS = ("earliest", "latest")
-# Settings of the Kafka client on which exactly-once rests, or that have a setting here.
-_OWN_KAFKA_SETTINGS = {
-    "bootstrap.servers": "set bootstrap_servers",
-    "group.id": "it is the application_id",
-    "auto.offset.reset": "set auto_offset_reset",
-    "transactional.id": "it is made of the application_id",
-    "enable.idempotence": "output is always written so",
-    "isolation.level": "only committed records are read",
-    "enable.auto.commit": "offsets are committed with each micro-batch",
-    "enable.partition.eof": "reading depends on it",
-}
-_ONE_REQUEST = timedelta(seconds=10)
 _SECRETS = re.compile("password|secret|jaas|pem|oauthbearer.config")
-
-_AHEAD_HANDLERS = ("fail", "skip", "dead_letter")
-_ERROR_HANDLERS = ("deserialization_exception_handler", "processing_exception_handler", "production_exception_handler")
-
-# Up to here Kafka Streams told a change within a group of a table as two events.
-_TWO_EVENTS = (
-    *("0.10.0", "0.10.1", "0.10.2", "0.11.0", "1.0", "1.1"),
-    *(f"2.{minor}" for minor in range(9)),
-    *(f"3.{minor}" for minor in range(5)),
-)
-_VERSIONS = (*_TWO_EVENTS, "3.5", "3.6", "3.7", "3.8", "3.9", "4.0", "4.1", "4.2", "4.3")
-
-_NUMBERS = ("max_records_per_batch", "statestore_cache_max_bytes", "spark_partitions")
-_FLAGS = ("allow_stream_time_key_tracking", "sync_state")
-_DURATIONS = ("commit_interval", "task_timeout", "max_timestamp_ahead", "stream_time_key_idle", "state_retention")
+_TEXT_FLAGS = {"true": True, "false": False}
 
 
+class _Directory:
+    """A setting that takes a path as text, too, and gives it as a `Path`."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, config: None, owner: type) -> None: ...
+
+    @overload
+    def __get__(self, config: object, owner: type) -> Path | None: ...
+
+    def __get__(self, config: object, owner: type) -> Path | None:
+        return None if config is None else vars(config)[self._name]
+
+    def __set__(self, config: object, given: str | Path | None) -> None:
+        vars(config)[self._name] = None if given is None else Path(given)
+
+
+class _StateDirectory(_Directory):
+    """The same, with a default that depends on the application."""
+
+    @overload
+    def __get__(self, config: None, owner: type) -> None: ...
+
+    @overload
+    def __get__(self, config: object, owner: type) -> Path: ...
+
+    def __get__(self, config: object, owner: type) -> Path | None:
+        if config is None:
+            return None
+        return super().__get__(config, owner) or Path("headrace-state") / str(vars(config)["application_id"])
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class StreamsConfig:
-    """The settings of one application; immutable.
+    """The settings of one application; immutable. `replace` makes a copy with some of them changed.
 
     Args:
         application_id: names the application; its state belongs to it.
@@ -79,8 +80,8 @@ class StreamsConfig:
             `allow_stream_time_key_tracking`. Default: never.
         max_timestamp_ahead: how far ahead of the wall clock the timestamp of an input record may be; one in the far
             future closes every window. Default: no limit.
-        timestamp_ahead_handler: what becomes of a record beyond that: "fail" stops the application, "skip" drops and
-            counts it, "dead_letter" also writes it to `dead_letter_topic`.
+        timestamp_ahead_handler: what becomes of a record beyond that: "fail" stops the application, "continue" drops
+            and counts it, "dead_letter" also writes it to `dead_letter_topic`.
         deserialization_exception_handler: what becomes of an input record that cannot be decoded, or has a negative
             timestamp: "fail" stops the application, "continue" drops and counts it, "dead_letter" also writes it to
             `dead_letter_topic`; or a function that is given an `ErrorHandlerContext` and answers one of these.
@@ -107,231 +108,84 @@ class StreamsConfig:
     Example:
         >>> StreamsConfig(application_id="clicks").state_dir.as_posix()
         'headrace-state/clicks'
+        >>> StreamsConfig(application_id="clicks").replace(max_records_per_batch=10).max_records_per_batch
+        10
         >>> StreamsConfig.from_mapping({"application.id": "clicks", "max.records.per.batch": 10}).max_records_per_batch
         10
     """
 
-    def __init__(
-        self,
-        *,
-        application_id: str = "",
-        bootstrap_servers: str | None = None,
-        kafka: Mapping[str, Any] | None = None,
-        task_timeout: timedelta = timedelta(minutes=5),
-        auto_offset_reset: str = "earliest",
-        topics_dir: str | Path | None = None,
-        state_dir: str | Path | None = None,
-        local_dir: str | Path | None = None,
-        commit_interval: timedelta = timedelta(0),
-        max_records_per_batch: int = 1_000_000,
-        default_key_serde: Serde[Any] | None = None,
-        default_value_serde: Serde[Any] | None = None,
-        default_timestamp_extractor: Extractor = fail_on_invalid_timestamp,
-        upgrade_from: str | None = None,
-        allow_stream_time_key_tracking: bool = False,
-        stream_time_key_idle: timedelta | None = None,
-        max_timestamp_ahead: timedelta | None = None,
-        timestamp_ahead_handler: str = "fail",
-        statestore_cache_max_bytes: int = 0,
-        processing_guarantee: str = "exactly_once_v2",
-        deserialization_exception_handler: ErrorHandler = "fail",
-        processing_exception_handler: ErrorHandler = "fail",
-        production_exception_handler: ErrorHandler = "fail",
-        dead_letter_topic: str | None = None,
-        spark: Mapping[str, str] | None = None,
-        spark_partitions: int | None = None,
-        sync_state: bool = True,
-        state_retention: timedelta = timedelta(minutes=2),
-        **unknown: Any,
-    ) -> None:
-        given = {name: value for name, value in locals().items() if name not in ("self", "unknown")}
-        for name in unknown:
-            message = f"Unknown setting {name!r}.{nearest(name, given)} Known settings: {known_names(given)}."
-            raise ConfigError(message)
-        _check(given)
-        given["topics_dir"] = Path(topics_dir) if topics_dir is not None else None
-        given["state_dir"] = Path(state_dir) if state_dir is not None else Path("headrace-state") / application_id
-        given["local_dir"] = Path(local_dir) if local_dir is not None else None
-        given["kafka"] = dict(kafka or {})
-        given["spark"] = {str(key): str(value) for key, value in (spark or {}).items()}
-        vars(self).update(given)
+    application_id: str = ""
+    bootstrap_servers: str | None = None
+    kafka: Mapping[str, Any] = field(default_factory=dict)
+    task_timeout: timedelta = timedelta(minutes=5)
+    auto_offset_reset: Literal["earliest", "latest"] = "earliest"
+    topics_dir: _Directory = _Directory()
+    state_dir: _StateDirectory = _StateDirectory()
+    local_dir: _Directory = _Directory()
+    commit_interval: timedelta = timedelta(0)
+    max_records_per_batch: int = 1_000_000
+    default_key_serde: Serde[Any] | None = None
+    default_value_serde: Serde[Any] | None = None
+    default_timestamp_extractor: Extractor = fail_on_invalid_timestamp
+    upgrade_from: str | None = None
+    allow_stream_time_key_tracking: bool = False
+    stream_time_key_idle: timedelta | None = None
+    max_timestamp_ahead: timedelta | None = None
+    timestamp_ahead_handler: Literal["fail", "continue", "dead_letter"] = "fail"
+    statestore_cache_max_bytes: int = 0
+    processing_guarantee: Literal["exactly_once_v2", "exactly_once", "at_least_once"] = "exactly_once_v2"
+    deserialization_exception_handler: ErrorHandler = "fail"
+    processing_exception_handler: ErrorHandler = "fail"
+    production_exception_handler: ErrorHandler = "fail"
+    dead_letter_topic: str | None = None
+    spark: Mapping[str, str] = field(default_factory=dict)
+    spark_partitions: int | None = None
+    sync_state: bool = True
+    state_retention: timedelta = timedelta(minutes=2)
 
-    application_id: str
-    bootstrap_servers: str | None
-    kafka: dict[str, Any]
-    task_timeout: timedelta
-    auto_offset_reset: str
-    topics_dir: Path | None
-    state_dir: Path
-    local_dir: Path | None
-    commit_interval: timedelta
-    max_records_per_batch: int
-    default_key_serde: Serde[Any] | None
-    default_value_serde: Serde[Any] | None
-    default_timestamp_extractor: Extractor
-    upgrade_from: str | None
-    allow_stream_time_key_tracking: bool
-    stream_time_key_idle: timedelta | None
-    max_timestamp_ahead: timedelta | None
-    timestamp_ahead_handler: str
-    deserialization_exception_handler: ErrorHandler
-    processing_exception_handler: ErrorHandler
-    production_exception_handler: ErrorHandler
-    dead_letter_topic: str | None
-    processing_guarantee: str
-    spark: dict[str, str]
-    spark_partitions: int | None
-    sync_state: bool
-    state_retention: timedelta
+    def __new__(cls, **given: Any) -> Self:
+        known = [setting.name for setting in fields(cls)]
+        for name in given:
+            if name not in known:
+                message = f"Unknown setting {name!r}.{nearest(name, known)} Known settings: {known_names(known)}."
+                raise ConfigError(message)
+        return super().__new__(cls)
+
+    def __post_init__(self) -> None:
+        check(self._given())
+        vars(self)["kafka"] = dict(self.kafka)
+        vars(self)["spark"] = {str(name): str(value) for name, value in self.spark.items()}
 
     @property
     def writes_old_change_events(self) -> bool:
         """Whether `upgrade_from` asks for change events that Kafka Streams up to 3.4 understands."""
-        return self.upgrade_from in _TWO_EVENTS
+        return writes_two_events(self.upgrade_from)
+
+    def replace(self, **changes: Any) -> StreamsConfig:
+        """A copy with some settings changed."""
+        return StreamsConfig(**{**self._given(), **changes})
 
     @classmethod
     def from_mapping(cls, settings: Mapping[str, Any]) -> StreamsConfig:
-        """The same from Kafka's dotted names, e.g. `{"application.id": "clicks"}`; numbers may be text."""
+        """The same from Kafka's dotted names, e.g. `{"application.id": "clicks"}`; numbers and flags may be text."""
+        types = {setting.name: str(setting.type) for setting in fields(cls)}
         converted: dict[str, Any] = {}
         for dotted, value in settings.items():
             name = dotted.replace(".", "_")
-            if name.removesuffix("_ms") in _DURATIONS and name.endswith("_ms"):
+            if name.endswith("_ms") and "timedelta" in types.get(name.removesuffix("_ms"), ""):
                 name, value = name.removesuffix("_ms"), timedelta(milliseconds=float(value))
-            elif name in _FLAGS and isinstance(value, str) and value.lower() in ("true", "false"):
-                value = value.lower() == "true"
-            elif name in _NUMBERS and isinstance(value, str) and value.isdecimal():
+            elif types.get(name) == "bool" and isinstance(value, str):
+                value = _TEXT_FLAGS.get(value.lower(), value)
+            elif types.get(name, "").startswith("int") and isinstance(value, str) and value.isdecimal():
                 value = int(value)
             converted[name] = value
         return cls(**converted)
 
-    def __setattr__(self, name: str, value: object) -> None:
-        message = f"StreamsConfig is immutable; make a new one with {name}={value!r}."
-        raise ConfigError(message)
+    def _given(self) -> dict[str, Any]:
+        """All settings as they were given, defaults included."""
+        return {setting.name: vars(self)[setting.name] for setting in fields(self)}
 
     def __repr__(self) -> str:
         hidden = {name: "..." if _SECRETS.search(name) else value for name, value in self.kafka.items()}
-        shown = vars(self) | {"kafka": hidden}
+        shown = {setting.name: getattr(self, setting.name) for setting in fields(self)} | {"kafka": hidden}
         return f"StreamsConfig({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
-
-
-def _check(given: Mapping[str, Any]) -> None:
-    application_id = given["application_id"]
-    if not isinstance(application_id, str) or not _APPLICATION_ID.fullmatch(application_id):
-        message = f"application_id is {application_id!r}; it must be 1-200 letters, digits, '.', '_' or '-'."
-        raise ConfigError(message)
-    for name, (neutral, capability) in _NOT_YET.items():
-        if given[name] != neutral:
-            message = (
-                f"{name}={given[name]!r} needs {capability}, which this version does not have; leave it at {neutral!r}."
-            )
-            raise ConfigError(message)
-    if given["upgrade_from"] is not None and given["upgrade_from"] not in _VERSIONS:
-        message = f"upgrade_from is {given['upgrade_from']!r}; allowed: None, {', '.join(map(repr, _VERSIONS))}."
-        raise ConfigError(message)
-    _check_choice("processing_guarantee", given["processing_guarantee"], _GUARANTEES)
-    _check_kafka(given)
-    for name in ("commit_interval", "state_retention"):
-        _check_duration(name, given[name])
-    _check_guard(given)
-    _check_error_handlers(given)
-    _check_optional_duration("stream_time_key_idle", given["stream_time_key_idle"])
-    if given["stream_time_key_idle"] is not None and not given["allow_stream_time_key_tracking"]:
-        message = (
-            "stream_time_key_idle closes the windows of a silent key, which needs a time for each key: set "
-            "allow_stream_time_key_tracking=True as well."
-        )
-        raise ConfigError(message)
-    _check_positive("max_records_per_batch", given["max_records_per_batch"])
-    if given["spark_partitions"] is not None:
-        _check_positive("spark_partitions", given["spark_partitions"])
-    for name in ("topics_dir", "state_dir", "local_dir"):
-        if _ADDRESS.match(str(given[name])):
-            message = (
-                f"{name} is {str(given[name])!r}, an address; it must be a directory of a file system. On a cluster, "
-                "mount one that all its machines share."
-            )
-            raise ConfigError(message)
-    for name in ("default_key_serde", "default_value_serde"):
-        if given[name] is not None and not hasattr(given[name], "deserialize"):
-            message = f"{name} is {given[name]!r}; it must be a serde such as serdes.String() or serdes.Json()."
-            raise ConfigError(message)
-
-
-def _check_kafka(given: Mapping[str, Any]) -> None:
-    servers, settings = given["bootstrap_servers"], given["kafka"]
-    _check_choice("auto_offset_reset", given["auto_offset_reset"], _RESETS)
-    if servers is not None and (not isinstance(servers, str) or not servers.strip()):
-        message = f"bootstrap_servers is {servers!r}; it must be text like 'host:9092', several with commas between."
-        raise ConfigError(message)
-    if servers is not None and given["topics_dir"] is not None:
-        message = (
-            f"bootstrap_servers={servers!r} and topics_dir={str(given['topics_dir'])!r} exclude each other: topics are "
-            "on Kafka, or embedded in a directory. Leave one of them out."
-        )
-        raise ConfigError(message)
-    if not isinstance(given["task_timeout"], timedelta) or given["task_timeout"] < _ONE_REQUEST:
-        message = (
-            f"task_timeout is {given['task_timeout']!r}; it must be a timedelta of {_ONE_REQUEST.seconds} seconds or "
-            "more: so long a single request to a broker may take."
-        )
-        raise ConfigError(message)
-    if servers is None and (settings or given["auto_offset_reset"] != "earliest"):
-        message = "kafka and auto_offset_reset are about topics on Kafka: set bootstrap_servers as well."
-        raise ConfigError(message)
-    for name in settings or {}:
-        if name in _OWN_KAFKA_SETTINGS:
-            message = f"kafka={{{name!r}: ...}} cannot be set there: {_OWN_KAFKA_SETTINGS[name]}."
-            raise ConfigError(message)
-
-
-def _check_choice(name: str, given: object, allowed: tuple[str, ...]) -> None:
-    if given not in allowed:
-        message = f"{name} is {given!r}; allowed: {', '.join(map(repr, allowed))}."
-        raise ConfigError(message)
-
-
-def _check_guard(given: Mapping[str, Any]) -> None:
-    ahead, handler = given["max_timestamp_ahead"], given["timestamp_ahead_handler"]
-    _check_optional_duration("max_timestamp_ahead", ahead)
-    _check_choice("timestamp_ahead_handler", handler, _AHEAD_HANDLERS)
-    if ahead is None and handler != "fail":
-        message = f"timestamp_ahead_handler is {handler!r}, but nothing is ever too far ahead: set max_timestamp_ahead."
-        raise ConfigError(message)
-
-
-def _check_error_handlers(given: Mapping[str, Any]) -> None:
-    for name in _ERROR_HANDLERS:
-        if not callable(given[name]) and given[name] not in ANSWERS:
-            message = (
-                f"{name} is {given[name]!r}; allowed: {', '.join(map(repr, ANSWERS))}, or a function that is given an "
-                "ErrorHandlerContext and answers one of these."
-            )
-            raise ConfigError(message)
-    topic, names = given["dead_letter_topic"], (*_ERROR_HANDLERS, "timestamp_ahead_handler")
-    writing = [name for name in names if given[name] == "dead_letter"]
-    if writing and (not isinstance(topic, str) or not topic):
-        message = f"{writing[0]}='dead_letter' needs a topic to write to; dead_letter_topic is {topic!r}."
-        raise ConfigError(message)
-    if topic is not None and not writing and not any(callable(given[name]) for name in _ERROR_HANDLERS):
-        message = (
-            f"dead_letter_topic={topic!r}, but no handler writes to it: set one of {', '.join(names)} to 'dead_letter'."
-        )
-        raise ConfigError(message)
-
-
-def _check_positive(name: str, given: object) -> None:
-    if not isinstance(given, int) or given < 1:
-        message = f"{name} is {given!r}; it must be a whole number of 1 or more."
-        raise ConfigError(message)
-
-
-def _check_duration(name: str, given: object) -> None:
-    if not isinstance(given, timedelta) or given < timedelta(0):
-        message = f"{name} is {given!r}; it must be a timedelta of 0 or more."
-        raise ConfigError(message)
-
-
-def _check_optional_duration(name: str, given: object) -> None:
-    if given is not None and (not isinstance(given, timedelta) or given < timedelta(milliseconds=1)):
-        message = f"{name} is {given!r}; it must be None, or a timedelta of a millisecond or more."
-        raise ConfigError(message)

@@ -37,8 +37,6 @@ class Loaded:
             settings: dict[str, Any] = {"application_id": re.sub(r"[^A-Za-z0-9._-]", "-", self.path.stem)}
         else:
             settings = dict(vars(self.config))
-            if settings["state_dir"] == StreamsConfig(application_id=self.config.application_id).state_dir:
-                del settings["state_dir"]
         if "bootstrap_servers" in given:
             settings.pop("topics_dir", None)
         elif "topics_dir" in given:

@@ -59,7 +59,7 @@ KEPT = [("[k@0/10]", 1, 5), ("[k@0/10]", 2, 7), ("[k@100/110]", 1, 100)]
 
 def test_skipped_record_is_counted_and_moves_no_time(caplog):
     with caplog.at_level(logging.WARNING):
-        found = driven(counts(), RECORDS, guarded("skip"))
+        found = driven(counts(), RECORDS, guarded("continue"))
     assert found == (KEPT, None, {"timestamp too far ahead": 2})
     assert caplog.records[0].getMessage() == (
         "Dropped (timestamp too far ahead): reads refuses record in-0@1: its timestamp 1000000 is 1000000 ms ahead of "
@@ -85,7 +85,7 @@ def test_failure_says_which_record_and_what_to_do():
     assert str(refused.value) == (
         "reads refuses record in-0@1: its timestamp 1000000 is 999980 ms ahead of the wall clock 20, and "
         "max_timestamp_ahead allows 100 ms. Mend the timestamp where the record is made or with a "
-        "timestamp_extractor, or take such records out with timestamp_ahead_handler='skip' or 'dead_letter'."
+        "timestamp_extractor, or take such records out with timestamp_ahead_handler='continue' or 'dead_letter'."
     )
 
 
@@ -116,7 +116,7 @@ def test_stream_time_of_processors_is_not_moved():
 
     builder = hr.StreamsBuilder()
     builder.stream("in", name="reads").process(Telling).to("out")
-    out, _, _ = driven(builder.build(), RECORDS[:3], guarded("skip"))
+    out, _, _ = driven(builder.build(), RECORDS[:3], guarded("continue"))
     assert out == [("k", 5, 5), ("k", 7, 7)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import FrozenInstanceError
 from datetime import timedelta
 from pathlib import Path
 
@@ -57,9 +58,13 @@ def test_dotted_names_are_kafkas():
             {"application_id": "a", "stream_time_key_idle": timedelta(hours=1)},
             "needs a time for each key: set allow_stream_time_key_tracking=True as well",
         ),
-        ({"application_id": "a", "timestamp_ahead_handler": "x"}, "allowed: 'fail', 'skip', 'dead_letter'."),
+        ({"application_id": "a", "timestamp_ahead_handler": "x"}, "allowed: 'fail', 'continue', 'dead_letter'."),
+        ({"application_id": "a", "allow_stream_time_key_tracking": "false"}, "is 'false'; it must be True or False."),
+        ({"application_id": "a", "sync_state": 0}, "sync_state is 0; it must be True or False."),
+        ({"application_id": "a", "max_records_per_batch": True}, "max_records_per_batch is True"),
+        ({"application_id": "a", "bootstrap_servers": "h:1", "kafka": "text"}, "kafka is 'text'; it must be a dict"),
         (
-            {"application_id": "a", "timestamp_ahead_handler": "skip"},
+            {"application_id": "a", "timestamp_ahead_handler": "continue"},
             "nothing is ever too far ahead: set max_timestamp",
         ),
         ({"application_id": "a", "dead_letter_topic": "d"}, "dead_letter_topic='d', but no handler writes to it: set"),
@@ -135,8 +140,28 @@ def test_unknown_dotted_name_suggests_the_nearest_one():
 
 def test_config_is_immutable():
     config = StreamsConfig(application_id="a")
-    with pytest.raises(ConfigError, match="make a new one with application_id='b'"):
+    with pytest.raises(FrozenInstanceError, match="application_id"):
         config.application_id = "b"
+
+
+def test_copy_has_the_settings_that_were_not_changed():
+    config = StreamsConfig(application_id="a", topics_dir="t", spark={"spark.master": "local[1]"})
+    copy = config.replace(application_id="b", sync_state=False)
+    assert (copy.application_id, copy.topics_dir, copy.spark, copy.sync_state) == (
+        "b",
+        Path("t"),
+        {"spark.master": "local[1]"},
+        False,
+    )
+    assert (config.state_dir, copy.state_dir) == (Path("headrace-state/a"), Path("headrace-state/b"))
+    with pytest.raises(ConfigError, match="Did you mean 'state_dir'"):
+        config.replace(state_dri="x")
+
+
+@pytest.mark.parametrize(("text", "flag"), [("true", True), ("False", False)])
+def test_flags_may_be_text_in_a_mapping(text, flag):
+    settings = {"application.id": "a", "allow.stream.time.key.tracking": text}
+    assert StreamsConfig.from_mapping(settings).allow_stream_time_key_tracking is flag
 
 
 def test_default_serdes_are_used_where_a_stream_names_none():

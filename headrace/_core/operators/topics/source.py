@@ -77,8 +77,8 @@ class Source(Operator):
         if handler == "fail":
             message = (
                 f"{self.name} refuses record {topic}-{partition}@{offset}: {told}. Mend the timestamp where the record "
-                "is made or with a timestamp_extractor, or take such records out with timestamp_ahead_handler='skip' "
-                "or 'dead_letter'."
+                "is made or with a timestamp_extractor, or take such records out with "
+                "timestamp_ahead_handler='continue' or 'dead_letter'."
             )
             raise ProcessingError(message)
         self.context.errors.refused(self.name, _REASON, ProcessingError(told), dead_letter=handler == "dead_letter")
