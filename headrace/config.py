@@ -19,7 +19,7 @@ _SECRETS = re.compile("password|secret|jaas|pem|oauthbearer.config")
 _TEXT_FLAGS = {"true": True, "false": False}
 
 
-class _Directory:
+class _DirectorySetting:
     """A setting that takes a path as text, too, and gives it as a `Path`."""
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -38,7 +38,7 @@ class _Directory:
         vars(config)[self._name] = None if given is None else Path(given)
 
 
-class _StateDirectory(_Directory):
+class _StateDirectorySetting(_DirectorySetting):
     """The same, with a default that depends on the application."""
 
     @overload
@@ -119,9 +119,9 @@ class StreamsConfig:
     kafka: Mapping[str, Any] = field(default_factory=dict)
     task_timeout: timedelta = timedelta(minutes=5)
     auto_offset_reset: Literal["earliest", "latest"] = "earliest"
-    topics_dir: _Directory = _Directory()
-    state_dir: _StateDirectory = _StateDirectory()
-    local_dir: _Directory = _Directory()
+    topics_dir: _DirectorySetting = _DirectorySetting()
+    state_dir: _StateDirectorySetting = _StateDirectorySetting()
+    local_dir: _DirectorySetting = _DirectorySetting()
     commit_interval: timedelta = timedelta(0)
     max_records_per_batch: int = 1_000_000
     default_key_serde: Serde[Any] | None = None

@@ -10,11 +10,11 @@ from typing import Any
 from headrace._core import operators as ops
 from headrace._core.columnar.compile import columnar_forms
 from headrace._core.columnar.joins.forms import join_forms
-from headrace._core.columnar.layout import Kept
+from headrace._core.columnar.layout import TaskStores
 from headrace._core.errors.policy import ErrorPolicy
 from headrace._core.metrics import Metrics
 from headrace._core.operator import Operator
-from headrace._core.operators.processors.lifecycle import Processors, Revive
+from headrace._core.operators.processors.lifecycle import LoadProcessorState, Processors
 from headrace._core.operators.topics.source import Source
 from headrace._core.task.context import Collector, TaskContext
 from headrace._core.task.decoding import Decoder
@@ -99,12 +99,12 @@ class TaskBlueprint:
         *,
         columnar: bool = True,
         system_time_ms: int = 0,
-        revive: Revive | None = None,
+        load_state: LoadProcessorState | None = None,
     ) -> Task:
         """A task on these stores; `columnar=False` keeps it on the record path throughout.
 
-        `system_time_ms` and `revive` matter to tasks with processors: what the clock shows as they begin, and the
-        life they take up instead.
+        `system_time_ms` and `load_state` matter to tasks with processors: what the clock shows as they begin, and the
+        state with which they go on instead.
         """
         typed = self._typed(stores, self.sub.stores) | {name: stores[name] for name in self.internal_stores}
         context = self._context(partition, collector, typed, metrics, places, self.sub.nodes, system_time_ms)
@@ -120,12 +120,12 @@ class TaskBlueprint:
         forms, joins = {}, {}
         if columnar and not self.has_processors:
             handlers = self.defaults.error_handlers
-            forms = columnar_forms(sources, Kept(typed, context.tables, calls=not handlers.skip_results))
+            forms = columnar_forms(sources, TaskStores(typed, context.tables, calls=not handlers.skip_results))
             joins = join_forms(sources, typed) if handlers.all_fail else {}
         processors: Callable[[], Processors] | None = None
         if self.has_processors:
             users = [operator for operator in built.values() if isinstance(operator, ops.UserProcessor)]
-            processors = partial(Processors, context, users, stores[TASK], revive)
+            processors = partial(Processors, context, users, stores[TASK], load_state)
         decoder = Decoder(context, sources, self.extractors, times)
         return Task(context, list(built.values()), decoder, forms, tables, joins, processors)
 

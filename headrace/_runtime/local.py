@@ -10,7 +10,7 @@ import numpy as np
 
 from headrace._core.columnar.batch import Batch
 from headrace._core.metrics import Counts, Metrics, total
-from headrace._core.task.chunk import Chunk, Columns
+from headrace._core.task.chunk import Chunk, RecordColumns
 from headrace._core.task.order import Order
 from headrace._core.task.task import Task
 from headrace._graph.graph import Graph
@@ -240,7 +240,7 @@ def _chunk(topic: str, records: list[tuple[Order, Message]], *, handed_over: boo
     orders = Order(*(np.concatenate(columns) for columns in zip(*(order for order, _ in records), strict=True)))
     messages = [message for _, message in records]
     headers = [message.headers for message in messages]
-    columns = Columns(
+    columns = RecordColumns(
         [message.key for message in messages],
         [message.value for message in messages],
         [message.timestamp_ms for message in messages],

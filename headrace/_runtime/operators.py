@@ -180,7 +180,7 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
         node.name,
         node.tables[0],
         node.joiner,
-        ops.JoinSide(node.is_left, node.optional, node.other_optional),
+        ops.TableSide(node.is_left, node.optional, node.other_optional),
         send_old_values=node.send_old_values,
     ),
     nodes.TableJoinMerge: lambda node, _: ops.TableJoinMerge(node.name, _own_store(node)),

@@ -37,8 +37,8 @@ from headrace._runtime.spark.stages.stage import TaskRunner, task_name
 from headrace._runtime.spark.state_directory import log as state_directory
 from headrace._runtime.spark.state_directory.log import current_view, state_log
 from headrace._runtime.spark.topics.backend import SinkTask
-from headrace._runtime.spark.topics.embedded import EmbeddedHome
-from headrace._runtime.spark.topics.kafka import KafkaHome
+from headrace._runtime.spark.topics.embedded import EmbeddedBackend
+from headrace._runtime.spark.topics.kafka import KafkaBackend
 from headrace._state.bytes.envelope import seal, unseal
 from headrace._state.bytes.memory import MemoryStore
 from headrace._state.changes import compaction, restore
@@ -560,7 +560,7 @@ class ModelHome:
         return last
 
 
-class ModelTopics(ModelHome, EmbeddedHome):
+class ModelTopics(ModelHome, EmbeddedBackend):
     """The product's home of embedded topics, over the model of their log."""
 
     def __init__(self, world):
@@ -638,7 +638,7 @@ class ModelCommits(Commits):
         return self._world.note_partitions
 
 
-class ModelKafka(ModelHome, KafkaHome):
+class ModelKafka(ModelHome, KafkaBackend):
     """The product's home of topics on Kafka, over the model of a broker."""
 
     def __init__(self, world):
@@ -775,7 +775,7 @@ def _stand_ins(monkeypatch):
     stands_in(state_directory, "StateLog", Watched)
     stands_in(starting, "make_plan", make_plan)
     stands_in(starting, "layout_of", lambda plan, config: ())
-    stands_in(starting, "home_of", lambda settings: World.present.home(_plan_of(settings)))
+    stands_in(starting, "backend_of", lambda settings: World.present.home(_plan_of(settings)))
     stands_in(fused, "ingest", ingest)
     stands_in(fused, "FinishFile", lambda state_dir: SimpleNamespace(asks=lambda run: False))
     stands_in(fused, "time", SimpleNamespace(monotonic=_seconds))

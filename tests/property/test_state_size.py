@@ -14,7 +14,7 @@ from headrace._runtime.spark.planning.batch_planner import BatchPlanner
 from headrace._runtime.spark.stages.fused import FusedRound
 from headrace._runtime.spark.starting import start
 from headrace._runtime.spark.state_directory.log import current_view
-from headrace._runtime.spark.topics.backend import home_of
+from headrace._runtime.spark.topics.backend import backend_of
 from headrace._state.log.objects import OBJECTS
 from headrace._state.log.state_log import LOG
 
@@ -37,8 +37,8 @@ class Application:
         )
         plan = start(configured(builder.build()._graph, config), config, "run", lambda *_: (1, True))
         self.plan = replace(plan, retention_ms=0)
-        self.round = FusedRound(self.plan, home_of(self.plan), None)
-        self.planner = BatchPlanner(self.plan, home_of(self.plan))
+        self.round = FusedRound(self.plan, backend_of(self.plan), None)
+        self.planner = BatchPlanner(self.plan, backend_of(self.plan))
         self.view = current_view(self.plan)
 
     def process(self, records):

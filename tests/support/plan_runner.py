@@ -21,7 +21,7 @@ from headrace._runtime.spark.stages.ingest import batch_frame, ingest, tick_fram
 from headrace._runtime.spark.stages.stage import TaskRunner
 from headrace._runtime.spark.starting import start
 from headrace._runtime.spark.state_directory.log import current_view, state_log
-from headrace._runtime.spark.topics.backend import SinkTask, home_of
+from headrace._runtime.spark.topics.backend import SinkTask, backend_of
 from headrace._state.log.entries import BatchPlan
 from headrace.topics.embedded.log import TopicLog
 
@@ -70,7 +70,7 @@ class PlanRunner:
         """
         plan = self.plan = replace(self.plan, max_records=limit, clock=partial(int, self.clock_ms))
         view = current_view(plan)
-        planner = BatchPlanner(plan, home_of(plan))
+        planner = BatchPlanner(plan, backend_of(plan))
         batch = planner.next(view, planner.ends())
         if batch is None:
             if not tick:
@@ -84,7 +84,7 @@ class PlanRunner:
         return True
 
     def _run_batch(self, plan, view, batch, spread, fail):
-        home = _Failing(home_of(plan), fail)
+        home = _Failing(backend_of(plan), fail)
         if not spread:
             return FusedRound(plan, home, None).run_batch(view, batch)
         frames = self._ingested(plan, view, batch)
@@ -94,7 +94,7 @@ class PlanRunner:
         return committing.commit(plan, home, view, batch, parts)
 
     def _ingested(self, plan, view, batch):
-        home, tick = home_of(plan), None if batch.clock_ms is None else Tick(batch.clock_ms, batch.run)
+        home, tick = backend_of(plan), None if batch.clock_ms is None else Tick(batch.clock_ms, batch.run)
         frames = [batch_frame(batch)]
         if plan.timed:
             frames += tick_frames(plan, tick)

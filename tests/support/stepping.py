@@ -11,8 +11,8 @@ import signal
 from functools import wraps
 from pathlib import Path
 
-from headrace._runtime.spark.topics.embedded import EmbeddedHome
-from headrace._runtime.spark.topics.kafka import KafkaHome
+from headrace._runtime.spark.topics.embedded import EmbeddedBackend
+from headrace._runtime.spark.topics.kafka import KafkaBackend
 from headrace._state.log.objects import ObjectWriter
 from headrace._state.log.state_log import StateLog
 
@@ -36,7 +36,7 @@ class _Stopping:
         self.wrap(StateLog, "commit", "committed", lambda log, before, commit: commit.batch)
         self.wrap(StateLog, "commit", "about to commit", lambda log, before, commit: commit.batch, after=False)
         self.wrap(ObjectWriter, "finish", "state written", lambda writer: int(writer.name.split("-")[1]))
-        for home in (EmbeddedHome, KafkaHome):
+        for home in (EmbeddedBackend, KafkaBackend):
             # The batch that is being written is not known there; the log is not asked, to change nothing.
             self.wrap(home, "write", "output written", lambda *_: self.batch)
             self.wrap(home, "publish", "published", lambda home, plan, state: state.batch)

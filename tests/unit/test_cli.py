@@ -14,7 +14,7 @@ from headrace import Pending, PendingTask, Window, Windowed
 from headrace._runtime.spark.state_directory.log import open_log
 from headrace._state.log.entries import BatchPlan, Commit, Start
 from headrace.cli.loading import load
-from headrace.cli.output.progress import Meter, Rate, Snapshot
+from headrace.cli.output.progress import Meter, Rate, Totals
 from headrace.cli.program import program
 from headrace.errors import known_names
 
@@ -451,16 +451,16 @@ def test_progress_is_what_was_counted_and_what_waits_behind_the_last_finished_ba
     meter = Meter(
         load(app()).topology._graph, hr.StreamsConfig(application_id="app", topics_dir="topics", state_dir="state")
     )
-    assert meter.read() == Snapshot(batches=0, records_in=0, records_out=0, dead_letters=0, waiting=3)
+    assert meter.read() == Totals(batches=0, records_in=0, records_out=0, dead_letters=0, waiting=3)
     log = open_log("state", "app")
     counts = {"KSTREAM-SOURCE-0000000000": {"records_in": 2}, "topic totals": {"records_out": 1}}
     view = log.start(None, Start("app", "instance", 0, 5))
-    assert meter.read() == Snapshot(batches=0, records_in=0, records_out=0, dead_letters=0, waiting=3)
+    assert meter.read() == Totals(batches=0, records_in=0, records_out=0, dead_letters=0, waiting=3)
     view = log.commit(view, Commit(9, 6, {"words-0": 2}, counts=counts))
     log.plan(view, BatchPlan(10, {"words-0": 3}))
-    assert meter.read() == Snapshot(batches=10, records_in=2, records_out=1, dead_letters=0, waiting=1)
+    assert meter.read() == Totals(batches=10, records_in=2, records_out=1, dead_letters=0, waiting=1)
     headrace("topics", "produce", "words", stdin="d:4\n")
-    assert meter.read() == Snapshot(batches=10, records_in=2, records_out=1, dead_letters=0, waiting=2)
+    assert meter.read() == Totals(batches=10, records_in=2, records_out=1, dead_letters=0, waiting=2)
 
 
 def test_progress_goes_on_where_it_cannot_be_told_what_waits():
@@ -469,7 +469,7 @@ def test_progress_goes_on_where_it_cannot_be_told_what_waits():
         load(app()).topology._graph, hr.StreamsConfig(application_id="app", topics_dir="topics", state_dir="state")
     )
     Path("topics", "commits.log").write_text("damaged")
-    assert meter.read() == Snapshot(batches=0, records_in=0, records_out=0, dead_letters=0, waiting=None)
+    assert meter.read() == Totals(batches=0, records_in=0, records_out=0, dead_letters=0, waiting=None)
 
 
 def test_rate_is_that_of_the_last_seconds():

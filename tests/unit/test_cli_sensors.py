@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headrace.cli.demos import sensors
 from headrace.cli.demos.sensors_input import DEVICES, MIDNIGHT_MS, MINUTE_MS, MINUTES, of_device, readings
-from headrace.cli.demos.sensors_tour import Climate, Outcome, arrival_rows, arrivals, figures, window_rows
+from headrace.cli.demos.sensors_tour import Climate, TourResult, arrival_rows, arrivals, figures, window_rows
 from headrace.config import StreamsConfig
 from headrace.model.record import Record
 from headrace.testing import TopologyTestDriver
@@ -56,8 +56,8 @@ def test_arrivals_are_the_devices_of_the_first_partition_in_order():
 
 
 def test_outcomes_are_shown_side_by_side():
-    one = Outcome(read=1008, late=1000, final={(SEVENTEEN, MIDNIGHT_MS): Climate(5, 20.04)}, waiting={("x", 0): 3})
-    each = Outcome(
+    one = TourResult(read=1008, late=1000, final={(SEVENTEEN, MIDNIGHT_MS): Climate(5, 20.04)}, waiting={("x", 0): 3})
+    each = TourResult(
         read=1008,
         late=0,
         final={(SEVENTEEN, MIDNIGHT_MS): Climate(5, 20.04), (SEVENTEEN, NOON_MS): Climate(1, 21.0)},

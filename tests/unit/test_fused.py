@@ -15,7 +15,7 @@ from headrace._runtime.spark.stages.fused import FusedRound
 from headrace._runtime.spark.starting import log_of, start
 from headrace._runtime.spark.state_directory.finish import FinishFile
 from headrace._runtime.spark.state_directory.log import current_view
-from headrace._runtime.spark.topics.backend import home_of
+from headrace._runtime.spark.topics.backend import backend_of
 from headrace._runtime.spark.topics.reader import TopicsReader
 from headrace._runtime.spark.workers import program
 from headrace._state.log.state_log import TakenOverError
@@ -63,19 +63,19 @@ def written():
 def test_round_runs_batches_up_to_where_the_run_ends():
     produce("a", "b", "a")
     plan = begin(max_records_per_batch=1)
-    FusedRound(plan, home_of(plan), {"in-0": 2}).run()
+    FusedRound(plan, backend_of(plan), {"in-0": 2}).run()
     assert (written(), batch_of_the_log()) == (COUNTS[:2], 1)
-    FusedRound(plan, home_of(plan), {"in-0": 3}).run()
+    FusedRound(plan, backend_of(plan), {"in-0": 3}).run()
     assert (written(), batch_of_the_log()) == (COUNTS, 2)
 
 
 def test_next_start_goes_on_behind_the_last_committed_batch():
     produce("a", "b")
     plan = begin()
-    FusedRound(plan, home_of(plan), {"in-0": 2}).run()
+    FusedRound(plan, backend_of(plan), {"in-0": 2}).run()
     produce("a", first=12)
     plan = begin()
-    FusedRound(plan, home_of(plan), {"in-0": 3}).run()
+    FusedRound(plan, backend_of(plan), {"in-0": 3}).run()
     assert (written(), batch_of_the_log()) == (COUNTS, 1)
 
 
@@ -83,7 +83,7 @@ def test_round_ends_before_a_batch_that_should_be_spread(monkeypatch):
     monkeypatch.setattr("headrace._runtime.spark.planning.batch_planner._RECORD_US", 1e6)
     produce("a", "b", "a")
     plan = begin(spark_partitions=2)
-    FusedRound(plan, home_of(plan), {"in-0": 3}).run()
+    FusedRound(plan, backend_of(plan), {"in-0": 3}).run()
     assert (written(), batch_of_the_log()) == ([], -1)
 
 
@@ -91,18 +91,18 @@ def test_run_that_is_to_finish_begins_no_batch():
     produce("a")
     plan = begin()
     FinishFile(plan.state_dir).ask("another run")
-    FusedRound(plan, home_of(plan), {"in-0": 1}).run()
+    FusedRound(plan, backend_of(plan), {"in-0": 1}).run()
     assert batch_of_the_log() == 0
     produce("b", first=11)
     FinishFile(plan.state_dir).ask(plan.run)
-    FusedRound(plan, home_of(plan), None).run()
+    FusedRound(plan, backend_of(plan), None).run()
     assert batch_of_the_log() == 0
 
 
 def test_round_of_a_start_that_was_taken_over_ends_without_writing():
     produce("a", "b", "a")
     older = begin()
-    view, home = current_view(older), home_of(older)
+    view, home = current_view(older), backend_of(older)
     newer = begin()
     with pytest.raises(TakenOverError, match=r"start 2; this is start 1"):
         FusedRound(older, home, {"in-0": 3}).run()
@@ -110,14 +110,14 @@ def test_round_of_a_start_that_was_taken_over_ends_without_writing():
     with pytest.raises(TakenOverError, match=r"start 2; this is start 1"):
         old_round.run_batch(view, old_round._planner.next(view))
     assert (written(), batch_of_the_log()) == ([], -1)
-    FusedRound(newer, home_of(newer), {"in-0": 3}).run()
+    FusedRound(newer, backend_of(newer), {"in-0": 3}).run()
     assert written() == COUNTS
 
 
 def test_output_of_a_batch_that_was_committed_and_not_published_is_published_first():
     produce("a")
     plan = begin()
-    home = home_of(plan)
+    home = backend_of(plan)
     silent = Silent(home)
     FusedRound(plan, silent, {"in-0": 1}).run()
     assert (written(), batch_of_the_log()) == ([], 0)

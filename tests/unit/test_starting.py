@@ -12,7 +12,7 @@ import headrace as hr
 from headrace._graph.configured import configured
 from headrace._runtime.spark.starting import committed_view, log_of, start
 from headrace._runtime.spark.state_directory.log import current_view
-from headrace._runtime.spark.topics.backend import home_of
+from headrace._runtime.spark.topics.backend import backend_of
 from headrace._state.log.entries import BatchPlan, Commit, Start, State
 from headrace._state.log.state_log import StateLog, TakenOverError
 from headrace.topics.embedded.log import TopicLog
@@ -44,7 +44,7 @@ def commit(plan, batch, *, publish=True):
     view = log_of(CONFIG).view()
     view = log_of(CONFIG).commit(view, Commit(batch, 1000 + batch, {"words-0": batch}, output=[]))
     if publish:
-        home_of(plan).publish(plan, view.state)
+        backend_of(plan).publish(plan, view.state)
     return view
 
 
@@ -233,7 +233,7 @@ def test_topics_may_lack_the_last_batch_of_the_state(committed, published):
     plan = begin()
     if published is not None:
         TopicLog("topics").commit([], producer=plan.instance, batch=published)
-    home_of(CONFIG).refuse_other_age(plan, current_view(plan)._replace(state=State(batch=committed)))
+    backend_of(CONFIG).refuse_other_age(plan, current_view(plan)._replace(state=State(batch=committed)))
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ def test_topics_and_state_of_different_times_are_refused(committed, published, s
     if published is not None:
         TopicLog("topics").commit([], producer=plan.instance, batch=published)
     with pytest.raises(hr.StateError) as refused:
-        home_of(CONFIG).refuse_other_age(plan, current_view(plan)._replace(state=State(batch=committed)))
+        backend_of(CONFIG).refuse_other_age(plan, current_view(plan)._replace(state=State(batch=committed)))
     assert str(refused.value) == (
         f"Application 'app': its state in {plan.state_dir!r} has batches up to {committed}, its topics in "
         f"{plan.topics_dir!r} {said} was it restored from a copy? Restore both from the same time, or start anew with "

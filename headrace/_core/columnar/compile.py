@@ -11,7 +11,7 @@ from headrace._core.columnar.aggregations.count import CountForm
 from headrace._core.columnar.aggregations.tables import TableGroupByForm
 from headrace._core.columnar.batch import Batch
 from headrace._core.columnar.joins.stream_table import StreamTableJoinForm
-from headrace._core.columnar.layout import Form, Kept, Layout, Reached, kept_as_they_came
+from headrace._core.columnar.layout import Form, Layout, Reached, TaskStores, kept_as_they_came
 from headrace._core.columnar.stateless.chains import Chains
 from headrace._core.columnar.stateless.functions import FunctionsForm
 from headrace._core.columnar.tables.store import TableStoreForm
@@ -32,7 +32,7 @@ class SourceForm(NamedTuple):
     decodes: bool
 
 
-def columnar_forms(sources: Mapping[str, ops.Source], kept: Kept) -> dict[str, SourceForm]:
+def columnar_forms(sources: Mapping[str, ops.Source], kept: TaskStores) -> dict[str, SourceForm]:
     """The batch form of what follows each topic's source, where there is one."""
     forms: dict[str, SourceForm] = {}
     for topic, source in sources.items():
@@ -46,7 +46,7 @@ def columnar_forms(sources: Mapping[str, ops.Source], kept: Kept) -> dict[str, S
     return forms
 
 
-def _sees_itself(source: Operator, kept: Kept) -> bool:
+def _sees_itself(source: Operator, kept: TaskStores) -> bool:
     """Whether rows are looked up that the same records change: each would have to see those before it, and no more."""
     behind = _behind(source)
     looked_up = [kept.tables[join.table_name] for join in behind if isinstance(join, ops.StreamTableJoin)]
@@ -66,7 +66,7 @@ def _behind(source: Operator) -> list[Operator]:
     return behind
 
 
-def _children(operator: Operator, layout: Layout, kept: Kept, reached: Reached) -> Form | None:
+def _children(operator: Operator, layout: Layout, kept: TaskStores, reached: Reached) -> Form | None:
     children = _takers(operator, reached)
     if children is None:
         return None
@@ -130,7 +130,7 @@ def _takes_values(operator: Operator, layout: Layout) -> bool:
     return isinstance(operator, FunctionOperator | Aggregation)
 
 
-def _functions(operators: Sequence[Operator], layout: Layout, kept: Kept, reached: Reached) -> Form | None:
+def _functions(operators: Sequence[Operator], layout: Layout, kept: TaskStores, reached: Reached) -> Form | None:
     """One form for functions that get the same records, so that each record goes all ways before the next."""
     if layout.as_written or not kept.calls:
         return None
@@ -141,7 +141,7 @@ def _functions(operators: Sequence[Operator], layout: Layout, kept: Kept, reache
     return FunctionsForm(layout.key_serde, layout.value_serde, chains.cursor, take, chains.folds, chains.ends)
 
 
-def _form(operator: Operator, layout: Layout, kept: Kept, reached: Reached) -> Form | None:
+def _form(operator: Operator, layout: Layout, kept: TaskStores, reached: Reached) -> Form | None:
     if not reached.first(operator.name):
         return None
     match operator:
@@ -160,7 +160,7 @@ def _form(operator: Operator, layout: Layout, kept: Kept, reached: Reached) -> F
     return None
 
 
-def _count(operator: ops.StreamCount, layout: Layout, kept: Kept, reached: Reached) -> Form | None:
+def _count(operator: ops.StreamCount, layout: Layout, kept: TaskStores, reached: Reached) -> Form | None:
     forward = _children(operator, Layout(layout.key_serde, Long()), kept, reached)
     store = kept.stores[operator.store_name]
     if forward is None or not layout.key_serde.canonical or layout.key_serde != store.key_serde:
@@ -168,7 +168,7 @@ def _count(operator: ops.StreamCount, layout: Layout, kept: Kept, reached: Reach
     return CountForm(operator, store.contents, forward)
 
 
-def _window_count(operator: ops.TimeWindowCount, layout: Layout, kept: Kept, reached: Reached) -> Form | None:
+def _window_count(operator: ops.TimeWindowCount, layout: Layout, kept: TaskStores, reached: Reached) -> Form | None:
     windows, settings = operator.windows, operator.settings
     store = kept.stores[settings.store]
     if not isinstance(windows, TimeWindows) or windows.advance_ms < windows.size_ms:
@@ -182,7 +182,7 @@ def _window_count(operator: ops.TimeWindowCount, layout: Layout, kept: Kept, rea
     return None if forward is None else WindowCountForm(operator, windows, store, forward)
 
 
-def _final_counts(operator: ops.TableSuppress, layout: Layout, kept: Kept, reached: Reached) -> Form | None:
+def _final_counts(operator: ops.TableSuppress, layout: Layout, kept: TaskStores, reached: Reached) -> Form | None:
     settings, buffer = operator.settings, kept.stores[operator.settings.store]
     if layout.tumbling is None or not settings.until_window_closes or settings.buffer.is_limited:
         return None
@@ -192,7 +192,7 @@ def _final_counts(operator: ops.TableSuppress, layout: Layout, kept: Kept, reach
     return None if forward is None else WindowCloseForm(operator, buffer, layout.tumbling.size_ms, forward)
 
 
-def _table(operator: ops.TableSource, layout: Layout, kept: Kept, reached: Reached) -> Form | None:
+def _table(operator: ops.TableSource, layout: Layout, kept: TaskStores, reached: Reached) -> Form | None:
     store = None if operator.store_name is None else kept.stores[operator.store_name]
     if store is None or not layout.key_serde.canonical:
         return None
@@ -205,7 +205,7 @@ def _table(operator: ops.TableSource, layout: Layout, kept: Kept, reached: Reach
     return _grouped_table(operator, store, reached) if kept.calls else None
 
 
-def _joined(operator: ops.StreamTableJoin, layout: Layout, kept: Kept, reached: Reached) -> Form | None:
+def _joined(operator: ops.StreamTableJoin, layout: Layout, kept: TaskStores, reached: Reached) -> Form | None:
     """A join whose results are only written, once: the joiner then sees records in order."""
     match operator.children:
         case (ops.Sink() as sink,):

@@ -12,14 +12,14 @@ from headrace.serdes import Json, Serde
 Form = Callable[[Batch], None]
 
 
-class Presence(Serde[Any]):
+class HasValue(Serde[Any]):
     """Only whether there is a value: all that is asked of those that are counted."""
 
     def _to_bytes(self, value: Any) -> bytes:  # noqa: ARG002
         return b""
 
 
-class Kept(NamedTuple):
+class TaskStores(NamedTuple):
     """What a task keeps: its stores, and the rows of tables that are looked up, by name.
 
     Where an error handler may drop single records, no form `calls` functions of the user's: a batch form drops none.

@@ -13,7 +13,7 @@ from headrace._core.operators.foreign_keys.tables import (
 from headrace._core.operators.joins.stream_stream import JoinSettings, StreamJoin, StreamJoinWindow
 from headrace._core.operators.joins.stream_stream_outer import StreamOuterJoin
 from headrace._core.operators.joins.stream_table import StreamGlobalJoin, StreamTableGraceJoin, StreamTableJoin
-from headrace._core.operators.joins.table_table import JoinSide, TableJoin, TableJoinMerge
+from headrace._core.operators.joins.table_table import TableJoin, TableJoinMerge, TableSide
 from headrace._core.operators.processors.processor import UserProcessor
 from headrace._core.operators.stateless.actions import StreamForEach, StreamPeek, StreamPrint
 from headrace._core.operators.stateless.filtering import NullKeyFilter, PassThrough, StreamBranch, StreamFilter
@@ -43,7 +43,6 @@ __all__ = [
     "ForeignKeySubscribe",
     "HandOver",
     "JoinSettings",
-    "JoinSide",
     "NullKeyFilter",
     "PassThrough",
     "SessionWindowAggregate",
@@ -81,6 +80,7 @@ __all__ = [
     "TableJoinMerge",
     "TableMapValues",
     "TableReduce",
+    "TableSide",
     "TableSource",
     "TableSuppress",
     "TableToStream",

@@ -17,7 +17,7 @@ from headrace.model.record import Headers
 _SORTED_BYTES = 1 << 30
 
 
-class Columns(NamedTuple):
+class RecordColumns(NamedTuple):
     """Undecoded records, column by column; `headers` is `None` when no record has any.
 
     `recorded` are the timestamps in the topic, where an extractor has put others in their place.
@@ -41,7 +41,7 @@ class Chunk:
     topic: str
     order: Order
     timestamps: Ints
-    load: Callable[[], Columns]
+    load: Callable[[], RecordColumns]
     load_batch: Callable[[], pa.RecordBatch] | None = None
     origin: tuple[int, int] = (0, 0)
     handed_over: bool = False
@@ -51,7 +51,7 @@ class Chunk:
         return len(self.order.time_ms)
 
 
-class Run(NamedTuple):
+class RowRange(NamedTuple):
     """Rows `start` to `stop` of one chunk, to be processed one after another."""
 
     chunk: int
@@ -59,12 +59,12 @@ class Run(NamedTuple):
     stop: int
 
 
-def merged(chunks: Sequence[Chunk]) -> tuple[Order, Iterator[Run]]:
+def merged(chunks: Sequence[Chunk]) -> tuple[Order, Iterator[RowRange]]:
     """All rows of the chunks in processing order."""
     order = concatenated([chunk.order for chunk in chunks])
     rows = _processing_order(chunks, order)
     if rows is None:
-        return order, (Run(index, 0, chunk.rows) for index, chunk in enumerate(chunks) if chunk.rows)
+        return order, (RowRange(index, 0, chunk.rows) for index, chunk in enumerate(chunks) if chunk.rows)
     sizes = [chunk.rows for chunk in chunks]
     chunk_of = np.repeat(np.arange(len(chunks)), sizes)
     row_of = np.concatenate([np.arange(size) for size in sizes])
@@ -114,9 +114,9 @@ def _processing_order(chunks: Sequence[Chunk], order: Order) -> npt.NDArray[np.i
     return sorted_rows((*order, head_times((*order, way_of), timestamps)))
 
 
-def _runs(chunk_of: np.ndarray, row_of: np.ndarray) -> Iterator[Run]:
+def _runs(chunk_of: np.ndarray, row_of: np.ndarray) -> Iterator[RowRange]:
     breaks = np.flatnonzero((np.diff(chunk_of) != 0) | (np.diff(row_of) != 1)) + 1
     starts = np.concatenate(([0], breaks))
     lengths = np.diff(np.concatenate((starts, [len(row_of)])))
     for chunk, start, length in zip(chunk_of[starts].tolist(), row_of[starts].tolist(), lengths.tolist(), strict=True):
-        yield Run(chunk, start, start + length)
+        yield RowRange(chunk, start, start + length)

@@ -15,7 +15,7 @@ from headrace.model.record import Headers
 
 if TYPE_CHECKING:
     from headrace._core.errors.policy import ErrorPolicy
-    from headrace._core.task.chunk import Columns
+    from headrace._core.task.chunk import RecordColumns
 
 S = TypeVar("S")
 
@@ -80,7 +80,7 @@ class TaskContext:
     topic: str = ""
     order: Order = field(default_factory=Order.of_nothing)
     row_shift: int = 0
-    columns: Columns = field(init=False)
+    columns: RecordColumns = field(init=False)
     agenda: Agenda = field(init=False)
     errors: ErrorPolicy = field(init=False)
     _shared: dict[str, Any] = field(default_factory=dict)

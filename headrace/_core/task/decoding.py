@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from headrace._core.operators.topics.source import Source
-from headrace._core.task.chunk import Chunk, Columns, merged
+from headrace._core.task.chunk import Chunk, RecordColumns, merged
 from headrace._core.task.context import TaskContext
 from headrace._core.task.extraction import extracted
 from headrace._state.bytes.api import ByteStore
@@ -28,7 +28,7 @@ class Decoded(NamedTuple):
 
     keys: Sequence[Any]
     values: Sequence[Any]
-    columns: Columns
+    columns: RecordColumns
     poison: Mapping[int, Poison]
 
 
@@ -132,7 +132,7 @@ class Decoder:
         return records._replace(poison={**negative, **records.poison})
 
 
-def _one_by_one(source: Source, columns: Columns) -> Decoded:
+def _one_by_one(source: Source, columns: RecordColumns) -> Decoded:
     keys: list[Any] = [None] * len(columns.keys)
     values: list[Any] = [None] * len(columns.values)
     poison: dict[int, Poison] = {}

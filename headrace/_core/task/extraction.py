@@ -9,7 +9,7 @@ import numpy as np
 
 from headrace._core.errors.failure import processing_error
 from headrace._core.operators.topics.source import Source
-from headrace._core.task.chunk import Chunk, Columns
+from headrace._core.task.chunk import Chunk, RecordColumns
 from headrace._core.task.context import TaskContext
 from headrace._core.task.order import Order
 from headrace._state.bytes.api import ByteStore
@@ -70,8 +70,8 @@ def extracted(
     return Chunk(chunk.topic, order, np.array(timestamps, np.int64), lambda: _selected(columns, kept, timestamps))
 
 
-def _selected(columns: Columns, rows: Sequence[int], timestamps: Sequence[int]) -> Columns:
-    return Columns(
+def _selected(columns: RecordColumns, rows: Sequence[int], timestamps: Sequence[int]) -> RecordColumns:
+    return RecordColumns(
         [columns.keys[row] for row in rows],
         [columns.values[row] for row in rows],
         timestamps,

@@ -21,7 +21,7 @@ _AFTER_ALL_MS = 1 << 62
 
 
 class Order(NamedTuple):
-    """Columns that place records: equal lengths, one row per record."""
+    """RecordColumns that place records: equal lengths, one row per record."""
 
     time_ms: Ints
     source: npt.NDArray[np.int32]

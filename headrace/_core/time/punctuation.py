@@ -70,9 +70,10 @@ class Schedule:
 
 
 class Memory(NamedTuple):
-    """What of an agenda must outlive the object, as long as the task lives.
+    """What an agenda passes on to the next object of the same task.
 
-    `claimed` are the kept places that this life has taken up or begun; in order, so that equal lives are equal bytes.
+    `claimed` are the keys of schedules that this run has restored or begun; in order, so that equal states have equal
+    bytes.
     """
 
     schedules: list[Schedule]

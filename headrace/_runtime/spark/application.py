@@ -22,7 +22,7 @@ from headrace._runtime.spark.starting import committed_view, start
 from headrace._runtime.spark.state_directory.finish import FinishFile
 from headrace._runtime.spark.state_directory.interactive import StoreReader
 from headrace._runtime.spark.state_directory.presence import Presence
-from headrace._runtime.spark.topics.backend import home_of
+from headrace._runtime.spark.topics.backend import backend_of
 from headrace._state.log.state_log import View
 from headrace.config import StreamsConfig
 from headrace.errors import NewPartitionsError, StreamsError
@@ -66,14 +66,14 @@ class Application:
     def _process_available(self, clock: Clock) -> None:
         while True:
             plan, query = self._started(clock, available_now=True)
-            home = home_of(plan)
+            backend = backend_of(plan)
             before = _written_and_read(plan)
             try:
                 queries.await_end(query)
             except NewPartitionsError as found:
                 _logger.warning("%s", found)
                 continue
-            home.settle(plan)
+            backend.settle(plan)
             if _written_and_read(plan) == before:
                 return
             # Further rounds see one time: a clock that feeds an input topic would else never come to an end.
@@ -164,4 +164,4 @@ class Application:
 def _written_and_read(plan: Plan) -> dict[Place, int]:
     """End offsets of topics that this application both writes and reads: what it wrote is input again."""
     looped = [place for place in plan.places if place[0] in plan.sink_topics]
-    return dict(zip(looped, home_of(plan).ends(looped), strict=True)) if looped else {}
+    return dict(zip(looped, backend_of(plan).ends(looped), strict=True)) if looped else {}

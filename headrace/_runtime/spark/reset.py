@@ -11,7 +11,7 @@ from pathlib import Path
 from headrace._runtime.spark.query import SCRATCH
 from headrace._runtime.spark.starting import committed_view
 from headrace._runtime.spark.state_directory.presence import LOCK_FILE, nobody_runs
-from headrace._runtime.spark.topics.backend import TopicHome, home_of
+from headrace._runtime.spark.topics.backend import TopicBackend, backend_of
 from headrace._state.log.objects import OBJECTS
 from headrace._state.log.state_log import DISCARDED_LOG, LOG
 from headrace._state.replica.replica import replicas_of
@@ -29,7 +29,7 @@ class Reset:
 
     config: StreamsConfig
     instance: str | None
-    home: TopicHome
+    backend: TopicBackend
     found: tuple[str, ...]
 
     @property
@@ -54,11 +54,11 @@ class Reset:
             StateError: if the application runs.
         """
         if self.instance is None:
-            self.home.forget(self.config.application_id, None)
+            self.backend.forget(self.config.application_id, None)
             _empty(self.config.state_dir)
             return
         with nobody_runs(self.config.application_id, self.config.state_dir):
-            self.home.forget(self.config.application_id, self.instance)
+            self.backend.forget(self.config.application_id, self.instance)
             shutil.rmtree(replicas_of(self.instance, self.config.local_dir), ignore_errors=True)
             _empty(self.config.state_dir)
 
@@ -70,10 +70,10 @@ def find(config: StreamsConfig) -> Reset:
         StateError: if its state directory belongs to something else.
         TopicError: if its consumer group is used by something else.
     """
-    view, home = committed_view(config), home_of(config)
+    view, backend = committed_view(config), backend_of(config)
     instance = None if view is None else view.start.instance
-    found = [*_on_disk(config, instance), *home.traces(config.application_id, instance)]
-    return Reset(config, instance, home, tuple(found))
+    found = [*_on_disk(config, instance), *backend.traces(config.application_id, instance)]
+    return Reset(config, instance, backend, tuple(found))
 
 
 def _on_disk(config: StreamsConfig, instance: str | None) -> Iterator[str]:

@@ -15,7 +15,7 @@ from headrace._runtime.spark.planning.layout import layout_of, refuse_incompatib
 from headrace._runtime.spark.planning.plan import Plan, make_plan
 from headrace._runtime.spark.state_directory.log import open_log
 from headrace._runtime.spark.state_directory.presence import LOCK_FILE
-from headrace._runtime.spark.topics.backend import TopicHome, home_of
+from headrace._runtime.spark.topics.backend import TopicBackend, backend_of
 from headrace._state.log import objects
 from headrace._state.log.entries import Start
 from headrace._state.log.files import TEMPORARY
@@ -81,11 +81,11 @@ def start(graph: Graph, config: StreamsConfig, run: str, parallelism: Parallelis
     Raises:
         StateError: if state, topics and topology do not fit together.
     """
-    home, log = home_of(config), log_of(config)
+    backend, log = backend_of(config), log_of(config)
     for _ in range(_ATTEMPTS):
         before = committed_view(config, log)
         try:
-            plan = _checked(graph, config, run, home, before)
+            plan = _checked(graph, config, run, backend, before)
         except StateError:
             if _number(log.view()) != _number(before):
                 continue  # another start is running: what was read is not of one time
@@ -105,12 +105,12 @@ def _number(view: View | None) -> int:
     return 0 if view is None else view.number
 
 
-def _checked(graph: Graph, config: StreamsConfig, run: str, home: TopicHome, before: View | None) -> Plan:
+def _checked(graph: Graph, config: StreamsConfig, run: str, backend: TopicBackend, before: View | None) -> Plan:
     layout = saved_layout(None if before is None else before.start.layout)
     plan = make_plan(
         graph,
         config,
-        home.topics(),
+        backend.topics(),
         instance=uuid.uuid4().hex if before is None else before.start.instance,
         epoch=1 if before is None else before.epoch + 1,
         run=run,
@@ -119,9 +119,9 @@ def _checked(graph: Graph, config: StreamsConfig, run: str, home: TopicHome, bef
     known: dict[str, int] = {}
     if before is not None:
         refuse_incompatible(layout, layout_of(plan, config), config)
-        home.refuse_other_age(plan, before)
+        backend.refuse_other_age(plan, before)
         known = before.start.first_offsets
-    return replace(plan, first_offsets=home.first_offsets(plan.places, known))
+    return replace(plan, first_offsets=backend.first_offsets(plan.places, known))
 
 
 def _entry(plan: Plan, config: StreamsConfig, before: View | None) -> Start:
@@ -137,7 +137,7 @@ def _entry(plan: Plan, config: StreamsConfig, before: View | None) -> Start:
 
 def _prepared(plan: Plan, log: StateLog, view: View) -> Plan:
     plan = replace(plan, epoch=view.epoch)
-    home_of(plan).prepare(plan, view.state)
+    backend_of(plan).prepare(plan, view.state)
     log.sweep_temporary()
     objects.sweep(log.files, view.epoch, {**view.state.objects, **view.state.dead})
     return plan

@@ -8,12 +8,12 @@ from types import FrameType
 from typing import Any, Self
 
 from headrace._graph.partitions import partition_counts
-from headrace._runtime.spark.topics.backend import home_of
+from headrace._runtime.spark.topics.backend import backend_of
 from headrace.cli.loading import Loaded
 from headrace.cli.output.background import Background
 from headrace.cli.output.console import console, counted
 from headrace.cli.output.display import Show, progress
-from headrace.cli.output.progress import Meter, Snapshot
+from headrace.cli.output.progress import Meter, Totals
 from headrace.config import StreamsConfig
 from headrace.streams import Streams
 
@@ -24,7 +24,7 @@ def run(loaded: Loaded, config: StreamsConfig, *, until_caught_up: bool) -> None
     """Runs until the input is used up, or until Ctrl-C or SIGTERM, which let the running batch finish."""
     graph = loaded.topology._graph
     # Says what is wrong with the topics before Spark takes its time to start.
-    partition_counts(graph, home_of(config).topics())
+    partition_counts(graph, backend_of(config).topics())
     streams = prepared(loaded, config)
     meter = Meter(graph, config)
     before, started_s = meter.read(), time.monotonic()
@@ -78,7 +78,7 @@ class _Runner:
         self._session: Any = None
         self.started_s: float | None = None
 
-    def follow(self, stop: StopRequest, show: Show, before: Snapshot) -> None:
+    def follow(self, stop: StopRequest, show: Show, before: Totals) -> None:
         work = Background(self._work)
         while not work.wait(_TICK_S):
             if stop.times and self._session is None:
@@ -116,7 +116,7 @@ class _Runner:
         return not query.status["isTriggerActive"]
 
 
-def _summary(config: StreamsConfig, done: Snapshot, took_s: float, *, stopped: bool) -> str:
+def _summary(config: StreamsConfig, done: Totals, took_s: float, *, stopped: bool) -> str:
     head = f"{config.application_id} {'stopped' if stopped else 'caught up'}"
     waiting = f"; {done.waiting:,} wait for the next run" if done.waiting else ""
     if not done.batches:

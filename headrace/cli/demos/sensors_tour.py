@@ -59,7 +59,7 @@ Window = tuple[str, int]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TourResult:
     """What came of the readings in one of the two runs; windows by device and start."""
 
     read: int
@@ -122,7 +122,7 @@ def arrival_rows(arrived: Sequence[tuple[str, int]]) -> Iterator[tuple[str, str,
         yield device, f"{number:,}", day, f"stays at {time_of_day(MINUTES - 1)}" if place else f"goes {day}"
 
 
-def figures(one: Outcome, each: Outcome) -> Iterator[tuple[str, str, str]]:
+def figures(one: TourResult, each: TourResult) -> Iterator[tuple[str, str, str]]:
     """What became of the readings; below the first, each row is a part of it."""
     for title, figure in (
         ("readings", lambda outcome: outcome.read),
@@ -135,7 +135,7 @@ def figures(one: Outcome, each: Outcome) -> Iterator[tuple[str, str, str]]:
         yield title, f"{figure(one):,}", f"{figure(each):,}"
 
 
-def window_rows(device: str, one: Outcome, each: Outcome) -> Iterator[tuple[str, str, str, str]]:
+def window_rows(device: str, one: TourResult, each: TourResult) -> Iterator[tuple[str, str, str, str]]:
     for minute in _SHOWN_MINUTES:
         window = device, MIDNIGHT_MS + minute * MINUTE_MS
         yield device, f"{time_of_day(minute)} - {time_of_day(minute + 5)}", one.of(window), each.of(window)
@@ -145,7 +145,7 @@ def time_of_day(minute: int) -> str:
     return f"{minute // 60:02}:{minute % 60:02}"
 
 
-def _both(loaded: Loaded, home: Path) -> tuple[Outcome, Outcome]:
+def _both(loaded: Loaded, home: Path) -> tuple[TourResult, TourResult]:
     apart = home / "one-clock"
     one_clock = loaded.configured(
         application_id="headrace-sensors-one-clock",
@@ -164,7 +164,7 @@ def _both(loaded: Loaded, home: Path) -> tuple[Outcome, Outcome]:
     return one, each
 
 
-def _outcome(streams: Streams, topics_dir: Path) -> Outcome:
+def _outcome(streams: Streams, topics_dir: Path) -> TourResult:
     streams.process_available()
     waiting = {
         (row.key.key, row.key.window.start_ms): row.value["readings"] for row in streams.store("final-store").all()
@@ -175,7 +175,7 @@ def _outcome(streams: Streams, topics_dir: Path) -> Outcome:
     }
     metrics = streams.metrics()
     read = sum(counts.get("records_in", 0) for counts in metrics.values())
-    return Outcome(read, metrics.get("climate", {}).get("dropped", {}).get("late", 0), final, waiting)
+    return TourResult(read, metrics.get("climate", {}).get("dropped", {}).get("late", 0), final, waiting)
 
 
 GUIDE = Guide("headrace demo sensors", "sensors.py", give, _NEXT)

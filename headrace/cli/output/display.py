@@ -13,11 +13,11 @@ from rich.text import Text
 
 from headrace._runtime.spark.session import quiet
 from headrace.cli.output.console import console
-from headrace.cli.output.progress import Rate, Snapshot
+from headrace.cli.output.progress import Rate, Totals
 
 _PLAIN_EVERY_S = 5.0
 
-Show = Callable[[str, Snapshot], None]
+Show = Callable[[str, Totals], None]
 
 
 @contextmanager
@@ -33,7 +33,7 @@ def _live(screen: Console, name: str) -> Iterator[Show]:
     spinner = Spinner("dots")
     rate = Rate()
 
-    def show(doing: str, now: Snapshot) -> None:
+    def show(doing: str, now: Totals) -> None:
         speed = rate.add(time.monotonic(), now.records_in)
         spinner.update(text=Text(f"{name} · {doing}{_figures(now, speed)}"))
 
@@ -44,10 +44,10 @@ def _live(screen: Console, name: str) -> Iterator[Show]:
 @contextmanager
 def _plain(screen: Console, name: str) -> Iterator[Show]:
     rate = Rate(over_s=60)
-    last: tuple[str, Snapshot] | None = None
+    last: tuple[str, Totals] | None = None
     due_s = time.monotonic() + _PLAIN_EVERY_S
 
-    def show(doing: str, now: Snapshot) -> None:
+    def show(doing: str, now: Totals) -> None:
         nonlocal last, due_s
         at_s = time.monotonic()
         speed = rate.add(at_s, now.records_in)
@@ -58,7 +58,7 @@ def _plain(screen: Console, name: str) -> Iterator[Show]:
     yield show
 
 
-def _figures(now: Snapshot, speed: float) -> str:
+def _figures(now: Totals, speed: float) -> str:
     done = f" · batch {now.batches} · {now.records_in:,} in · {now.records_out:,} out" if now.batches else ""
     rate = f" · {speed:,.0f} records/s" if speed >= 1 else ""
     waiting = "" if now.waiting is None else f" · {now.waiting:,} waiting"

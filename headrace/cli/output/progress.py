@@ -10,14 +10,14 @@ from headrace._graph.graph import Graph
 from headrace._graph.nodes import Source
 from headrace._runtime.spark.planning.plan import offset_key
 from headrace._runtime.spark.state_directory.log import open_log
-from headrace._runtime.spark.topics.backend import home_of
+from headrace._runtime.spark.topics.backend import backend_of
 from headrace._state.log.entries import State
 from headrace.config import StreamsConfig
 from headrace.errors import TopicError
 
 
 @dataclass(frozen=True)
-class Snapshot:
+class Totals:
     """Totals over the life of an application; `waiting` is `None` where it cannot be told."""
 
     batches: int
@@ -26,9 +26,9 @@ class Snapshot:
     dead_letters: int
     waiting: int | None
 
-    def since(self, start: Snapshot) -> Snapshot:
+    def since(self, start: Totals) -> Totals:
         """What has happened since another snapshot."""
-        return Snapshot(
+        return Totals(
             self.batches - start.batches,
             self.records_in - start.records_in,
             self.records_out - start.records_out,
@@ -45,16 +45,16 @@ class Meter:
         self._sinks = graph.sink_topics
         self._dead_letters = config.dead_letter_topic
         self._log = open_log(str(config.state_dir.absolute()), config.application_id)
-        self._home = home_of(config)
+        self._home = backend_of(config)
         counts = self._home.topics()
         self._places = [(topic, p) for topic in graph.source_topics for p in range(counts.get(topic, 0))]
         self._first = self._home.first_offsets(self._places, {})
 
-    def read(self) -> Snapshot:
+    def read(self) -> Totals:
         view = self._log.view()
         state = State() if view is None else view.state
         counts = state.counts
-        return Snapshot(
+        return Totals(
             batches=state.batch + 1,
             records_in=sum(counts.get(source.name, {}).get("records_in", 0) for source in self._sources),
             records_out=sum(_written(counts, topic) for topic in self._sinks),

@@ -16,7 +16,7 @@ FORMAT = 1
 _NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 
-class Commit(msgspec.Struct, frozen=True, omit_defaults=True):
+class TopicCommit(msgspec.Struct, frozen=True, omit_defaults=True):
     """An entry of the log: everything in it becomes visible at once."""
 
     format: int
@@ -35,7 +35,7 @@ class RunSummary(msgspec.Struct, frozen=True, gc=False):
     file: str
 
 
-class CommitSummary(msgspec.Struct, frozen=True):
+class TopicCommitSummary(msgspec.Struct, frozen=True):
     """The part of a commit that the catalog needs: decoding only this takes half the time."""
 
     format: int
@@ -82,7 +82,7 @@ class Catalog:
         self._topics: dict[str, list[PartitionIndex]] = {}
         self._batches: dict[str, int] = {}
 
-    def add(self, commit: CommitSummary, position: int) -> None:
+    def add(self, commit: TopicCommitSummary, position: int) -> None:
         """Takes in the commit at a position of the log."""
         for topic, partitions in commit.create.items():
             self._topics[topic] = [PartitionIndex() for _ in range(partitions)]

@@ -20,7 +20,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from headrace.errors import TopicError
-from headrace.topics.embedded.catalog import FORMAT, Catalog, Commit, CommitSummary
+from headrace.topics.embedded.catalog import FORMAT, Catalog, TopicCommit, TopicCommitSummary
 from headrace.topics.embedded.extents import read_extents, read_timestamps
 from headrace.topics.embedded.files import os_errors
 from headrace.topics.embedded.journal import Entries, Journal
@@ -30,8 +30,8 @@ from headrace.topics.embedded.writer import SegmentWriter
 __all__ = ["ORDER_SCHEMA", "RECORD_SCHEMA", "Extent", "Run", "SegmentWriter", "TopicLog"]
 
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(Commit).decode
-_decode_summary = msgspec.json.Decoder(CommitSummary).decode
+_decode = msgspec.json.Decoder(TopicCommit).decode
+_decode_summary = msgspec.json.Decoder(TopicCommitSummary).decode
 
 
 class TopicLog:
@@ -106,7 +106,7 @@ class TopicLog:
         with self._mutex, self._writing():
             missing = self._catalog.to_create({topic: partitions})
             if missing:
-                self._append(Commit(FORMAT, create=missing))
+                self._append(TopicCommit(FORMAT, create=missing))
             elif not exist_ok:
                 message = (
                     f"Topic {topic!r} exists already, with {partitions} partitions; pass exist_ok=True to keep it."
@@ -144,7 +144,7 @@ class TopicLog:
             self._catalog.check_runs(runs, missing)
             self._check_files(runs)
             if runs or missing or producer is not None:
-                self._append(Commit(FORMAT, producer, batch, missing, runs))
+                self._append(TopicCommit(FORMAT, producer, batch, missing, runs))
             return True
 
     def last_batch(self, producer: str) -> int | None:
@@ -199,7 +199,7 @@ class TopicLog:
         self._catalog.position = end
         self._loaded = True
 
-    def _append(self, commit: Commit) -> None:
+    def _append(self, commit: TopicCommit) -> None:
         payload, position = _encode(commit), self._catalog.position
         self._take_in([(position, payload)], self._journal.append(position, payload))
 
@@ -226,7 +226,7 @@ class TopicLog:
         return removed
 
 
-def _summary(payload: bytes, directory: Path) -> CommitSummary:
+def _summary(payload: bytes, directory: Path) -> TopicCommitSummary:
     try:
         commit = _decode_summary(payload)
     except msgspec.MsgspecError as error:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from headrace._core import operators as ops
-from headrace._core.columnar.joins.rows import JoinSide
+from headrace._core.columnar.joins.rows import StreamSide
 from headrace._core.columnar.joins.stream_stream import StreamJoinForm
 from headrace._core.columnar.layout import kept_as_they_came
 from headrace._state.layouts.listed import ListsBySpan
@@ -14,7 +14,7 @@ from headrace._state.layouts.listed import ListsBySpan
 
 def join_forms(sources: Mapping[str, ops.Source], stores: Mapping[str, Any]) -> dict[str, StreamJoinForm]:
     """The form of each join, for all topics of both its sides."""
-    found: dict[str, dict[bool, tuple[ops.Source, JoinSide]]] = {}
+    found: dict[str, dict[bool, tuple[ops.Source, StreamSide]]] = {}
     for source in dict.fromkeys(sources.values()):
         match source.children:
             case (ops.StreamJoinWindow(children=(ops.StreamJoin() as join,)),):
@@ -31,10 +31,10 @@ def join_forms(sources: Mapping[str, ops.Source], stores: Mapping[str, Any]) -> 
     return forms
 
 
-def _side(source: ops.Source, join: ops.StreamJoin, stores: Mapping[str, Any]) -> JoinSide | None:
+def _side(source: ops.Source, join: ops.StreamJoin, stores: Mapping[str, Any]) -> StreamSide | None:
     store = stores[join.settings.window]
     if (source.key_serde, source.value_serde) != (store.key_serde, store.value_serde):
         return None
     if not source.key_serde.canonical or not kept_as_they_came(source.value_serde):
         return None
-    return JoinSide(join, store.listed, source.value_serde) if isinstance(store.listed, ListsBySpan) else None
+    return StreamSide(join, store.listed, source.value_serde) if isinstance(store.listed, ListsBySpan) else None

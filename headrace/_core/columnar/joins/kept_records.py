@@ -9,8 +9,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from headrace._core.columnar.groups import Ints
-from headrace._core.columnar.joins.partners import Kept, Partners, Seekers
-from headrace._core.columnar.joins.rows import FEW, Bools, JoinRows, JoinSide, Met
+from headrace._core.columnar.joins.partners import Candidates, Partners, Seekers
+from headrace._core.columnar.joins.rows import FEW, Bools, JoinRows, Met, StreamSide
 from headrace._core.operators.joins.stream_stream import StreamJoin
 from headrace._state.layouts.growing_list import Entry
 
@@ -18,7 +18,7 @@ from headrace._state.layouts.growing_list import Entry
 class KeptRecords:
     """What one side has kept, and keeps of its rows in the batch, with who of the other side meets it."""
 
-    def __init__(self, side: JoinSide, rows: JoinRows, mine: Bools, others: Bools, seeker: StreamJoin) -> None:
+    def __init__(self, side: StreamSide, rows: JoinRows, mine: Bools, others: Bools, seeker: StreamJoin) -> None:
         self._side = side
         self._rows = rows
         settings, times = seeker.settings, rows.batch.timestamps
@@ -31,7 +31,7 @@ class KeptRecords:
         to_ms = np.maximum(times + settings.after_ms, 0)[seeking]
         numbers, found_times, raws = self._found(np.unique(rows.numbers[seeking]), from_ms, to_ms)
         self._raws = pa.concat_arrays([raws, rows.batch.values.take(pa.array(self._stored))])
-        kept = Kept(
+        kept = Candidates(
             np.concatenate((numbers, rows.numbers[self._stored])),
             np.concatenate((found_times, times[self._stored])),
             np.concatenate((np.arange(-len(numbers), 0), self._stored)),

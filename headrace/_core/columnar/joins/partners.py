@@ -10,7 +10,7 @@ import numpy.typing as npt
 from headrace._core.columnar.groups import Ints
 
 
-class Kept(NamedTuple):
+class Candidates(NamedTuple):
     """Records of one side: numbers of their keys, timestamps, and when they came: the row of those of the batch.
 
     Those that were there before it have negative numbers instead, ascending in the order they came.
@@ -40,7 +40,7 @@ class Pairs(NamedTuple):
 class Partners:
     """Every pair in which the record that is kept came before the one that seeks."""
 
-    def __init__(self, kept: Kept, seekers: Seekers) -> None:
+    def __init__(self, kept: Candidates, seekers: Seekers) -> None:
         self._order = np.lexsort((kept.arrivals, kept.times, kept.keys))
         self._arrivals = kept.arrivals[self._order]
         self._rows = seekers.rows

@@ -30,7 +30,7 @@ Met = dict[int, list[tuple[int, Any]]]  # timestamps and values of partners, by 
 _JSON_NULL = r"^[ \t\r\n]*null[ \t\r\n]*$"
 
 
-class JoinSide(NamedTuple):
+class StreamSide(NamedTuple):
     """One side: what joins its records, where it keeps them, and the serde of their values."""
 
     operator: StreamJoin
@@ -41,7 +41,9 @@ class JoinSide(NamedTuple):
 class JoinRows:
     """The records of a batch. Keys go by number, -1 for none; `present` have a key and a value."""
 
-    def __init__(self, batch: Batch, is_left: Bools, left: JoinSide, right: JoinSide, key_serde: Serde[Any]) -> None:
+    def __init__(
+        self, batch: Batch, is_left: Bools, left: StreamSide, right: StreamSide, key_serde: Serde[Any]
+    ) -> None:
         self.batch = batch
         self._key_serde = key_serde
         self._is_left = is_left

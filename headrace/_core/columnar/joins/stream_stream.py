@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from headrace._core.columnar.batch import Batch
 from headrace._core.columnar.joins.kept_records import KeptRecords
-from headrace._core.columnar.joins.rows import FEW, Bools, JoinRows, JoinSide
+from headrace._core.columnar.joins.rows import FEW, Bools, JoinRows, StreamSide
 from headrace._core.operators.joins.stream_stream_outer import StreamOuterJoin
 from headrace.serdes import Serde
 
@@ -23,7 +23,7 @@ class StreamJoinForm:
     `sides` tells of each topic whether its records are of the left side.
     """
 
-    def __init__(self, left: JoinSide, right: JoinSide, key_serde: Serde[Any], sides: Mapping[str, bool]) -> None:
+    def __init__(self, left: StreamSide, right: StreamSide, key_serde: Serde[Any], sides: Mapping[str, bool]) -> None:
         self.sides = sides
         self._left = left
         self._right = right

@@ -7,7 +7,7 @@ from typing import Any
 
 from headrace._core import operators as ops
 from headrace._core.columnar.aggregations.fold import Fold
-from headrace._core.columnar.layout import Cursor, Form, Kept, Layout, Presence, Reached
+from headrace._core.columnar.layout import Cursor, Form, HasValue, Layout, Reached, TaskStores
 from headrace._core.columnar.stateless.functions import Gathered
 from headrace._core.operator import Operator
 from headrace._core.operators.aggregations.streams import Aggregation
@@ -15,7 +15,7 @@ from headrace._core.operators.functions import FunctionOperator, Take, to_all
 from headrace._state.stores.key_value import TimestampedKeyValueStore
 from headrace.serdes import Serde
 
-FormOf = Callable[[Operator, Layout, Kept, Reached], Form | None]
+FormOf = Callable[[Operator, Layout, TaskStores, Reached], Form | None]
 
 
 class Chains:
@@ -28,7 +28,7 @@ class Chains:
         form_of: finds the form of an end.
     """
 
-    def __init__(self, key_serde: Serde[Any], kept: Kept, reached: Reached, form_of: FormOf) -> None:
+    def __init__(self, key_serde: Serde[Any], kept: TaskStores, reached: Reached, form_of: FormOf) -> None:
         self._key_serde = key_serde
         self._kept = kept
         self._reached = reached
@@ -64,7 +64,7 @@ class Chains:
 
     def _count(self, operator: Operator, key_serde: Serde[Any]) -> Take | None:
         """An end at a count, which hands on keys as they are stored: they must read as those that came."""
-        return self._end(operator, key_serde, Presence()) if key_serde == self._key_serde else None
+        return self._end(operator, key_serde, HasValue()) if key_serde == self._key_serde else None
 
     def _end(self, operator: Operator, key_serde: Serde[Any], value_serde: Serde[Any]) -> Take | None:
         form = self._form_of(operator, Layout(key_serde, value_serde, as_written=True), self._kept, self._reached)

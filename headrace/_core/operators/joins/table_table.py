@@ -12,7 +12,7 @@ from headrace._core.task.context import TaskContext
 from headrace.model.record import Change
 
 
-class JoinSide(NamedTuple):
+class TableSide(NamedTuple):
     """One of the two tables of a join, and whether its row or that of the other may be missing in a result."""
 
     is_left: bool
@@ -27,7 +27,7 @@ class TableJoin(Operator):
     """
 
     def __init__(
-        self, name: str, other: str, joiner: Callable[[Any, Any], Any], side: JoinSide, *, send_old_values: bool
+        self, name: str, other: str, joiner: Callable[[Any, Any], Any], side: TableSide, *, send_old_values: bool
     ) -> None:
         super().__init__(name)
         self._other_name = other

@@ -1,4 +1,4 @@
-"""The user's processors in a task: their lives, the task's stream time, their punctuations."""
+"""The user's processors in a task: how they begin and go on, the task's stream time, their punctuations."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from headrace.model.processor import AnyProcessor, PunctuationType
 _STREAM_TIME = b"stream time"
 
 
-class Life(NamedTuple):
-    """What a task has in memory: its processors by node, and their schedules."""
+class ProcessorState(NamedTuple):
+    """What the processors of a task have in memory: the processors by node, and their schedules."""
 
     processors: dict[str, AnyProcessor]
     agenda: Memory
 
 
-Revive = Callable[[Mapping[str, Any]], Life | None]
+LoadProcessorState = Callable[[Mapping[str, Any]], ProcessorState | None]
 
 
 class Processors:
@@ -33,11 +33,15 @@ class Processors:
         context: the task's.
         operators: those that run the user's processors.
         kept: the task's own state.
-        revive: given the task's fixtures, the life to take up, if there is one.
+        load_state: given the task's fixtures, the state of an earlier object of the task, if there is one.
     """
 
     def __init__(
-        self, context: TaskContext, operators: Sequence[UserProcessor], kept: ByteStore, revive: Revive | None
+        self,
+        context: TaskContext,
+        operators: Sequence[UserProcessor],
+        kept: ByteStore,
+        load_state: LoadProcessorState | None,
     ) -> None:
         self._context = context
         self._operators = {operator.name: operator for operator in operators}
@@ -45,18 +49,18 @@ class Processors:
         self._agenda = context.agenda = Agenda(kept)
         stored = kept.get(_STREAM_TIME)
         context.stream_time_ms = self._saved_ms = int(stored) if stored else -1
-        life = revive(self.fixtures) if revive is not None else None
-        if life is None:
+        state = load_state(self.fixtures) if load_state is not None else None
+        if state is None:
             for operator in operators:
                 self._begin(operator)
             return
-        self._agenda.remember(life.agenda)
-        for name, processor in life.processors.items():
+        self._agenda.remember(state.agenda)
+        for name, processor in state.processors.items():
             self._operators[name].resume(processor)
 
     @property
     def fixtures(self) -> dict[str, Any]:
-        """What belongs to the task object and not to its life, though processors may hold on to it; by name.
+        """What belongs to the task object and not to its processors' state, though processors may refer to it; by name.
 
         Classes are among them: a processor goes on with the code of today.
         """
@@ -67,8 +71,10 @@ class Processors:
         return {"agenda": self._agenda, **contexts, **kinds, **stores, **tables}
 
     @property
-    def life(self) -> Life:
-        return Life({name: operator.processor for name, operator in self._operators.items()}, self._agenda.memory)
+    def state(self) -> ProcessorState:
+        return ProcessorState(
+            {name: operator.processor for name, operator in self._operators.items()}, self._agenda.memory
+        )
 
     def advance(self, timestamp_ms: int) -> None:
         """Stream time up to a record that is about to be processed."""

@@ -41,7 +41,7 @@ class UserProcessor(Operator):
         return factory if isinstance(factory, type) else type(self._factory())
 
     def begin(self) -> None:
-        """A new life: a new processor, initialised."""
+        """Begins with a new processor, initialised."""
         self.resume(self._made())
         self.processor.init(self.given)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headrace._runtime.spark.planning.plan import Plan, offset_key
-from headrace._runtime.spark.topics.backend import TopicHome
+from headrace._runtime.spark.topics.backend import TopicBackend
 from headrace._state.log.entries import BatchPlan, State
 from headrace._state.log.state_log import View
 
@@ -38,14 +38,14 @@ def measured_us(state: State, records: int, took_s: float) -> float:
 class BatchPlanner:
     """Plans one batch after the other, from where the state log says that the last one ended."""
 
-    def __init__(self, plan: Plan, home: TopicHome) -> None:
+    def __init__(self, plan: Plan, backend: TopicBackend) -> None:
         self._plan = plan
-        self._home = home
+        self._backend = backend
 
     def ends(self) -> dict[str, int]:
         """Where the input topics end now."""
         places = self._plan.places
-        return {offset_key(place): end for place, end in zip(places, self._home.ends(places), strict=True)}
+        return {offset_key(place): end for place, end in zip(places, self._backend.ends(places), strict=True)}
 
     def next(self, view: View, until: dict[str, int] | None = None) -> BatchPlan | None:
         """The next batch; `None` if there is neither a record nor anything due by the wall clock.
@@ -61,7 +61,7 @@ class BatchPlanner:
         now_ms = max(plan.clock(), state.clock_ms or 0) if plan.clocked else None
         starts = self.starts(view)
         limits = [max(start, ends.get(key, start)) for key, start in zip(keys, starts, strict=True)]
-        chosen = self._home.admitted(plan, starts, limits, plan.max_records, now_ms)
+        chosen = self._backend.admitted(plan, starts, limits, plan.max_records, now_ms)
         records = sum(chosen) - sum(starts)
         if not records and not self._ticks(view, now_ms, runs_on=until is None):
             return None

@@ -14,7 +14,7 @@ from headrace._runtime.spark.planning.clock import system_clock
 from headrace._runtime.spark.planning.plan import Plan
 from headrace._runtime.spark.stages.frames import ALARM, BATCH, METRICS, STATE, TO_SINK, Frame
 from headrace._runtime.spark.state_directory.log import state_log
-from headrace._runtime.spark.topics.backend import SinkTask, TopicHome
+from headrace._runtime.spark.topics.backend import SinkTask, TopicBackend
 from headrace._state.log.entries import BatchPlan, Commit
 from headrace._state.log.objects import delete, expired
 from headrace._state.log.state_log import View
@@ -38,7 +38,7 @@ class BatchPart:
     record_us: float = 0.0
 
 
-def write_part(plan: Plan, home: TopicHome, frames: Iterable[Frame], task: SinkTask) -> BatchPart:
+def write_part(plan: Plan, backend: TopicBackend, frames: Iterable[Frame], task: SinkTask) -> BatchPart:
     """Writes the output that a sink task was sent, and takes in what else it was told."""
     received: defaultdict[int, list[Frame]] = defaultdict(list)
     for frame in frames:
@@ -46,7 +46,7 @@ def write_part(plan: Plan, home: TopicHome, frames: Iterable[Frame], task: SinkT
     metrics = Metrics()
     part = BatchPart()
     if received[TO_SINK]:
-        part.runs, part.sessions = home.write(plan, received[TO_SINK], metrics, task)
+        part.runs, part.sessions = backend.write(plan, received[TO_SINK], metrics, task)
     part.counts = total([*_decoded(received[METRICS], Counts), metrics.drain()])
     part.due_ms = [due for due in _decoded(received[ALARM], int | None) if due is not None]
     for written in _decoded(received[STATE], WrittenState):
@@ -55,7 +55,7 @@ def write_part(plan: Plan, home: TopicHome, frames: Iterable[Frame], task: SinkT
     return part
 
 
-def commit(plan: Plan, home: TopicHome, view: View, batch: BatchPlan, parts: Sequence[BatchPart]) -> View:
+def commit(plan: Plan, backend: TopicBackend, view: View, batch: BatchPlan, parts: Sequence[BatchPart]) -> View:
     """Commits a batch: state, offsets, counters, alarm, and what is to be published. Then publishes it.
 
     Raises:
@@ -79,14 +79,14 @@ def commit(plan: Plan, home: TopicHome, view: View, batch: BatchPlan, parts: Seq
             swept,
             total(part.counts for part in parts),
             min((due for part in parts for due in part.due_ms), default=None),
-            home.output([run for part in parts for run in part.runs]),
+            backend.output([run for part in parts for run in part.runs]),
             {task: session for part in parts for task, session in part.sessions.items()},
             batch.spread,
             max(part.record_us for part in parts),
         ),
     )
     delete(log.files, swept)
-    home.publish(plan, view.state)
+    backend.publish(plan, view.state)
     return view
 
 

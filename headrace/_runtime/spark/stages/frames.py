@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from headrace._core.task.chunk import Columns
+from headrace._core.task.chunk import RecordColumns
 from headrace._core.task.order import Ints, Order
 from headrace.model.record import Headers
 from headrace.topics.embedded.log import RECORD_SCHEMA
@@ -58,6 +58,11 @@ class Frame(NamedTuple):
     seq: int
     channel: int
     payload: bytes
+
+
+def for_commit(kind: int, content: object) -> Frame:
+    """A frame to `METRICS`, `ALARM`, `STATE` or `BATCH`."""
+    return Frame(kind, target=0, hop=0, origin=0, seq=0, channel=0, payload=msgspec.json.encode(content))
 
 
 class Tick(msgspec.Struct, frozen=True):
@@ -110,9 +115,9 @@ def order_of(batch: pa.RecordBatch) -> Order:
     return Order(*(batch.column(field.name).to_numpy() for field in _ORDER_FIELDS))
 
 
-def to_columns(batch: pa.RecordBatch) -> Columns:
+def to_columns(batch: pa.RecordBatch) -> RecordColumns:
     headers = batch.column("headers").to_pylist() if "headers" in batch.schema.names else None
-    return Columns(
+    return RecordColumns(
         batch.column("key").to_pylist(),
         batch.column("value").to_pylist(),
         batch.column("timestamp").to_pylist(),

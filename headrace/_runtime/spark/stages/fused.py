@@ -19,7 +19,7 @@ from headrace._runtime.spark.stages.ingest import ingest, tick_frames
 from headrace._runtime.spark.stages.stage import TaskRunner
 from headrace._runtime.spark.state_directory.finish import FinishFile
 from headrace._runtime.spark.state_directory.log import current_view, state_log
-from headrace._runtime.spark.topics.backend import SinkTask, TopicHome
+from headrace._runtime.spark.topics.backend import SinkTask, TopicBackend
 from headrace._state.log.entries import BatchPlan
 from headrace._state.log.state_log import View
 
@@ -33,17 +33,17 @@ class FusedRound:
         until: where a run that ends by itself ends; `None` for one that waits for more.
     """
 
-    def __init__(self, plan: Plan, home: TopicHome, until: dict[str, int] | None) -> None:
+    def __init__(self, plan: Plan, backend: TopicBackend, until: dict[str, int] | None) -> None:
         self._plan = plan
-        self._home = home
+        self._backend = backend
         self._until = until
-        self._planner = BatchPlanner(plan, home)
+        self._planner = BatchPlanner(plan, backend)
 
     def run(self) -> None:
         """Runs batches until there is nothing left to do, a batch should be spread, or others should have a turn."""
         plan = self._plan
         view = current_view(plan)
-        self._home.publish(plan, view.state)
+        self._backend.publish(plan, view.state)
         finish = FinishFile(plan.state_dir)
         ends_s = time.monotonic() + plan.round_s
         while time.monotonic() < ends_s and not finish.asks(plan.run):
@@ -76,10 +76,10 @@ class FusedRound:
                     waiting[frame.stage].append(frame)
             runner.tidy()
             made = [frame for frames in waiting.values() for frame in frames]
-            part = write_part(plan, self._home, [*made, runner.finish()], SinkTask(0, batch=batch.batch))
+            part = write_part(plan, self._backend, [*made, runner.finish()], SinkTask(0, batch=batch.batch))
         records = sum(last - first for _, first, last in plan.ranges(starts, batch.ends))
         part.record_us = measured_us(view.state, records, time.monotonic() - began_s)
-        return commit(plan, self._home, view, batch, [part])
+        return commit(plan, self._backend, view, batch, [part])
 
     def _ingest(self, starts: list[int], batch: BatchPlan) -> Iterator[Frame]:
         plan = self._plan
@@ -87,8 +87,8 @@ class FusedRound:
         if tick is not None and plan.timed:
             yield from tick_frames(plan, tick)
         for place, first, last in plan.ranges(starts, batch.ends):
-            located = self._home.locate(place, first, last)
-            yield from ingest(plan, *place, first, self._home.read(place, first, last, located), tick)
+            located = self._backend.locate(place, first, last)
+            yield from ingest(plan, *place, first, self._backend.read(place, first, last, located), tick)
 
     def _pause(self, until_s: float, finish: FinishFile) -> None:
         """Keeps the time between the starts of two batches that the settings ask for."""
@@ -100,4 +100,4 @@ class FusedRound:
         within_s = _LOOK_UP_S
         if self._plan.timed and view.state.alarm_ms is not None:
             within_s = min(within_s, max(0.0, (view.state.alarm_ms - self._plan.clock()) / 1000))
-        self._home.await_records(self._plan, self._planner.starts(view), within_s)
+        self._backend.await_records(self._plan, self._planner.starts(view), within_s)

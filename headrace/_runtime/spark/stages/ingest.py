@@ -61,11 +61,11 @@ def tick_frames(plan: Plan, tick: Tick) -> Iterator[Frame]:
 
 def batch_frame(batch: BatchPlan) -> Frame:
     """Lets the commit know the batch."""
-    return Frame(BATCH, 0, 0, 0, 0, 0, msgspec.json.encode(batch))
+    return frames.for_commit(BATCH, batch)
 
 
 def metrics_frame(metrics: Metrics) -> Frame:
-    return Frame(METRICS, 0, 0, 0, 0, 0, msgspec.json.encode(metrics.drain()))
+    return frames.for_commit(METRICS, metrics.drain())
 
 
 def _with_order(

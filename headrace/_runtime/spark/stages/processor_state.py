@@ -1,8 +1,8 @@
-"""The life of a task from batch to batch.
+"""The state of a task's processors from batch to batch.
 
 In Kafka Streams a processor lives as long as its task. On Spark a batch may run in any Python worker, so what a task
 has in memory is pickled into its state at the end of a batch and taken up in the next one of the same run. A new run
-begins new lives: fields are gone, as after any restart.
+begins with new processors: fields are gone, as after any restart.
 """
 
 from __future__ import annotations
@@ -12,42 +12,42 @@ import pickle
 from collections.abc import Mapping
 from typing import Any
 
-from headrace._core.operators.processors.lifecycle import Life, Processors
+from headrace._core.operators.processors.lifecycle import Processors, ProcessorState
 from headrace._runtime.spark.workers.pickling import Pickler
 from headrace._state.bytes.api import ByteStore
 from headrace.errors import StateError
 
-_LIFE = b"life"
+_STATE = b"processors"
 
 
-class LifeKeeper:
-    """Keeps a task's life under the run it belongs to."""
+class SavedProcessorState:
+    """Saves the state of a task's processors, for one run of the application."""
 
     def __init__(self, kept: ByteStore, run: str) -> None:
         self._kept = kept
         self._run = run.encode() + b"\x00"
-        self._stored = kept.get(_LIFE)
+        self._stored = kept.get(_STATE)
 
-    def revive(self, fixtures: Mapping[str, Any]) -> Life | None:
-        """The life of this run, if there is one, attached to the fixtures of the new task object."""
+    def load(self, fixtures: Mapping[str, Any]) -> ProcessorState | None:
+        """The state saved in this run, if there is one, attached to the fixtures of the new task object."""
         if self._stored is None or not self._stored.startswith(self._run):
             return None
-        life: Life = _Unpickler(io.BytesIO(self._stored[len(self._run) :]), fixtures).load()
-        return life
+        state: ProcessorState = _Unpickler(io.BytesIO(self._stored[len(self._run) :]), fixtures).load()
+        return state
 
-    def keep(self, processors: Processors) -> None:
-        """Writes the life down, unless it is as it was.
+    def save(self, processors: Processors) -> None:
+        """Saves the processors' state if it changed.
 
         Raises:
             StateError: if a field cannot be pickled.
         """
-        life, fixtures = processors.life, processors.fixtures
+        state, fixtures = processors.state, processors.fixtures
         try:
-            frozen = self._run + _dumps(life, fixtures)
+            frozen = self._run + _dumps(state, fixtures)
         except Exception as error:
-            raise StateError(_complaint(life, fixtures, error)) from error
+            raise StateError(_complaint(state, fixtures, error)) from error
         if frozen != self._stored:
-            self._kept.put(_LIFE, frozen)
+            self._kept.put(_STATE, frozen)
             self._stored = frozen
 
 
@@ -79,12 +79,12 @@ def _dumps(thing: object, fixtures: Mapping[str, Any]) -> bytes:
     return file.getvalue()
 
 
-def _complaint(life: Life, fixtures: Mapping[str, Any], error: Exception) -> str:
+def _complaint(saved: ProcessorState, fixtures: Mapping[str, Any], error: Exception) -> str:
     advice = (
         "On Spark the fields of a processor, and what its callbacks refer to, travel from batch to batch: leave out "
         "what cannot (a connection, a lock, an open file) with __getstate__, and make it when it is needed."
     )
-    for node, processor in life.processors.items():
+    for node, processor in saved.processors.items():
         state = processor.__getstate__()
         for name, value in state.items() if isinstance(state, dict) else ():
             try:
@@ -92,5 +92,5 @@ def _complaint(life: Life, fixtures: Mapping[str, Any], error: Exception) -> str
             except Exception as cause:
                 what = f"the field {name!r} of type {type(value).__name__}"
                 return f"Processor {node!r} has {what}, which cannot be pickled: {cause}. {advice}"
-    nodes = ", ".join(map(repr, life.processors))
+    nodes = ", ".join(map(repr, saved.processors))
     return f"The fields and schedules of {nodes} cannot be pickled: {error}. {advice}"

@@ -18,7 +18,7 @@ from headrace._runtime.spark.stages import frames
 from headrace._runtime.spark.stages.collector import FrameCollector
 from headrace._runtime.spark.stages.frames import ALARM, STATE, TICK, Frame, Tick
 from headrace._runtime.spark.stages.ingest import metrics_frame
-from headrace._runtime.spark.stages.processor_state import LifeKeeper
+from headrace._runtime.spark.stages.processor_state import SavedProcessorState
 from headrace._runtime.spark.state_directory.log import state_log
 from headrace._state.changes.durable import DurableTask
 from headrace._state.changes.task_state import TaskState
@@ -81,7 +81,7 @@ class TaskRunner:
     def finish(self) -> Frame:
         """Makes what the tasks have written durable, and says where it lies."""
         self._written.objects.update(self._object.finish())
-        return Frame(STATE, 0, 0, 0, 0, 0, msgspec.json.encode(self._written))
+        return frames.for_commit(STATE, self._written)
 
     def _run(self, stage: Stage, partition: int, received: Iterable[Frame]) -> Iterator[Frame]:
         name = task_name(stage, partition)
@@ -122,7 +122,7 @@ def run_task(
     replica = Replica(replicas_of(plan.instance, plan.local_dir) / task_name(stage, partition))
     with TaskState(durable, replica, describe) as state:
         stores = {name: state.store(name) for name in stage.blueprint.stores}
-        keeper = LifeKeeper(stores[TASK], tick.run) if stage.blueprint.has_processors else None
+        saved = SavedProcessorState(stores[TASK], tick.run) if stage.blueprint.has_processors else None
         task = stage.blueprint.make_task(
             partition,
             stores,
@@ -130,7 +130,7 @@ def run_task(
             metrics,
             plan.places,
             system_time_ms=tick.clock_ms,
-            revive=keeper.revive if keeper else None,
+            load_state=saved.load if saved else None,
         )
         collector.context = task.context
         for _ in task.process(chunks):
@@ -139,9 +139,9 @@ def run_task(
         if stage.blueprint.ticks:
             task.punctuate()
             yield from collector.finish()
-            if keeper is not None and task.processors is not None:
-                keeper.keep(task.processors)
-            yield Frame(ALARM, 0, 0, 0, 0, 0, msgspec.json.encode(task.next_wall_clock_ms()))
+            if saved is not None and task.processors is not None:
+                saved.save(task.processors)
+            yield frames.for_commit(ALARM, task.next_wall_clock_ms())
         state.commit()
     yield metrics_frame(metrics)
 

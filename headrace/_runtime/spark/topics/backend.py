@@ -33,7 +33,7 @@ class SinkTask(NamedTuple):
         return plan is not None and (plan.step == self.step if self.batch is None else plan.batch == self.batch)
 
 
-class TopicHome(Protocol):
+class TopicBackend(Protocol):
     """The topics as the application, the planner of batches and the workers see them. Offsets go by place."""
 
     def topics(self) -> Mapping[str, int]:
@@ -89,10 +89,10 @@ class TopicHome(Protocol):
         """Raises a `StateError` if topics and state directory are not of the same time: one was restored or copied."""
 
 
-_of_plans: dict[tuple[str, int], TopicHome] = {}
+_of_plans: dict[tuple[str, int], TopicBackend] = {}
 
 
-def home_of(settings: Plan | StreamsConfig) -> TopicHome:
+def backend_of(settings: Plan | StreamsConfig) -> TopicBackend:
     """The topics that a plan or a configuration names.
 
     A running plan waits for an unavailable broker; whoever has only a configuration fails within seconds. A process
@@ -102,16 +102,16 @@ def home_of(settings: Plan | StreamsConfig) -> TopicHome:
         broker = None
         if settings.bootstrap_servers is not None:
             broker = KafkaCluster(settings.bootstrap_servers, settings.kafka)
-        return _home(broker, settings.topics_dir or "", settings.auto_offset_reset)
+        return _backend(broker, settings.topics_dir or "", settings.auto_offset_reset)
     start = (settings.instance, settings.epoch)
     if start not in _of_plans:
         _of_plans.clear()
-        _of_plans[start] = _home(settings.broker, settings.topics_dir, settings.auto_offset_reset)
+        _of_plans[start] = _backend(settings.broker, settings.topics_dir, settings.auto_offset_reset)
     return _of_plans[start]
 
 
-def _home(broker: KafkaCluster | None, topics_dir: str | Path, auto_offset_reset: str) -> TopicHome:
-    from headrace._runtime.spark.topics.embedded import EmbeddedHome
-    from headrace._runtime.spark.topics.kafka import KafkaHome
+def _backend(broker: KafkaCluster | None, topics_dir: str | Path, auto_offset_reset: str) -> TopicBackend:
+    from headrace._runtime.spark.topics.embedded import EmbeddedBackend
+    from headrace._runtime.spark.topics.kafka import KafkaBackend
 
-    return EmbeddedHome(topics_dir) if broker is None else KafkaHome(broker, auto_offset_reset)
+    return EmbeddedBackend(topics_dir) if broker is None else KafkaBackend(broker, auto_offset_reset)

@@ -30,7 +30,7 @@ _ABANDONED_AFTER_S = 24 * 3600  # data files of writers that were killed; no bat
 _LOOK_EVERY_S = 0.005
 
 
-class EmbeddedHome:
+class EmbeddedBackend:
     """The topics of a directory. All partitions begin at offset 0, and offsets have no gaps."""
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:

@@ -32,7 +32,7 @@ _RULES_ARE_KNOWN_FOR_S = 30.0
 _PUBLISH_EVERY_S = 1.0
 
 
-class KafkaHome:
+class KafkaBackend:
     """The topics of a cluster. Partitions begin where retention lets them, and offsets have gaps."""
 
     def __init__(self, cluster: KafkaCluster, auto_offset_reset: str) -> None:

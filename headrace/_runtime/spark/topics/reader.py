@@ -21,7 +21,7 @@ from headrace._runtime.spark.stages.fused import FusedRound
 from headrace._runtime.spark.stages.ingest import batch_frame, ingest, tick_frames
 from headrace._runtime.spark.state_directory.finish import FinishFile
 from headrace._runtime.spark.state_directory.log import current_view, state_log
-from headrace._runtime.spark.topics.backend import TopicHome, home_of
+from headrace._runtime.spark.topics.backend import TopicBackend, backend_of
 from headrace._runtime.spark.workers import program
 from headrace._runtime.spark.workers.failures import reported
 from headrace._state.log.entries import BatchPlan
@@ -81,13 +81,13 @@ class TopicsReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             if FinishFile(plan.state_dir).asks(plan.run):
                 return start
             view = current_view(plan)
-            self._home.publish(plan, view.state)
+            self._backend.publish(plan, view.state)
             batch = self._planner.next(view, self._until)
             if batch is None and self._until is None:
                 if plan.fuses:
                     self._next = None
                     return {_STEP: step}
-                self._home.await_records(plan, self._planner.starts(view), _LOOK_UP_S)
+                self._backend.await_records(plan, self._planner.starts(view), _LOOK_UP_S)
                 batch = self._planner.next(view)
             if batch is None:
                 return start
@@ -108,7 +108,7 @@ class TopicsReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             starts = self._planner.starts(current_view(plan))
             for filled, (place, first, last) in enumerate(plan.ranges(starts, batch.ends)):
                 number = filled if plan.broker is None else _steady_number(place)
-                located = self._home.locate(place, first, last)
+                located = self._backend.locate(place, first, last)
                 slices[number % len(slices)].ranges.append((place, first, last, located))
             # Without stages a slice is what a task of the sink writes and must be known by its number.
             steady = plan.broker is not None and not plan.chain
@@ -118,9 +118,9 @@ class TopicsReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         assert isinstance(partition, Slice)
         with reported():
             plan = program.load(self._packed)
-            home, batch = home_of(plan), partition.batch
+            backend, batch = backend_of(plan), partition.batch
             if batch is None:
-                FusedRound(plan, home, partition.until).run()
+                FusedRound(plan, backend, partition.until).run()
                 return
             tick = None if batch.clock_ms is None else Tick(batch.clock_ms, batch.run)
             if partition.leads:
@@ -128,7 +128,7 @@ class TopicsReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 yield frames.rows([batch_frame(batch), *ticks])
             for place, first, last, located in partition.ranges:
                 waiting: list[Frame] = []
-                for frame in ingest(plan, *place, first, home.read(place, first, last, located), tick):
+                for frame in ingest(plan, *place, first, backend.read(place, first, last, located), tick):
                     waiting.append(frame)
                     if len(waiting) >= _ROWS_PER_READ:
                         yield frames.rows(waiting)
@@ -141,12 +141,12 @@ class TopicsReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return program.load(self._packed)
 
     @cached_property
-    def _home(self) -> TopicHome:
-        return home_of(self._plan)
+    def _backend(self) -> TopicBackend:
+        return backend_of(self._plan)
 
     @cached_property
     def _planner(self) -> BatchPlanner:
-        return BatchPlanner(self._plan, self._home)
+        return BatchPlanner(self._plan, self._backend)
 
 
 def _steady_number(place: Place) -> int:

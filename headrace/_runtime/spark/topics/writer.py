@@ -12,7 +12,7 @@ from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMess
 from headrace._runtime.spark.stages import frames
 from headrace._runtime.spark.stages.committing import BatchPart, commit, write_part
 from headrace._runtime.spark.state_directory.log import current_view
-from headrace._runtime.spark.topics.backend import SinkTask, home_of
+from headrace._runtime.spark.topics.backend import SinkTask, backend_of
 from headrace._runtime.spark.workers import program
 from headrace._runtime.spark.workers.failures import reported
 
@@ -39,7 +39,7 @@ class TopicsWriter(DataSourceStreamArrowWriter):
             batch_id = context.getLocalProperty(_BATCH_ID) if context else None
             step = None if batch_id is None else int(batch_id) + 1
             task = SinkTask(context.partitionId() if context else 0, step=step)
-            return Written(write_part(plan, home_of(plan), received, task))
+            return Written(write_part(plan, backend_of(plan), received, task))
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: ARG002, N803
         with reported():
@@ -47,7 +47,7 @@ class TopicsWriter(DataSourceStreamArrowWriter):
             batch = next((part.batch for part in parts if part.batch is not None), None)
             if batch is not None:
                 plan = program.load(self._packed)
-                commit(plan, home_of(plan), current_view(plan, batch.batch - 1), batch, parts)
+                commit(plan, backend_of(plan), current_view(plan, batch.batch - 1), batch, parts)
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
         """Deletes nothing: Spark also calls this when the batch was committed and what follows it failed."""
