@@ -25,7 +25,7 @@ from headrace._state.log.objects import ObjectWriter
 from headrace._state.log.state_log import TakenOverError
 from headrace._state.replica.replica import replicas_of
 from headrace.cli.loading import load
-from tests.unit.test_cli import app, headrace
+from tests.unit.cli.test_commands import app, headrace
 
 CONFIG = hr.StreamsConfig(application_id="app", topics_dir="topics", local_dir="local")
 STATE = CONFIG.state_dir

@@ -18,7 +18,7 @@ from headrace._state.log.state_log import StateLog
 from headrace._state.replica.position import ORIGIN
 from headrace._state.replica.replica import Replica
 from headrace.errors import StateError
-from tests.unit.test_state_logged_task import Batches
+from tests.unit.state.test_logged_task import Batches
 
 TASKS = ("0-0", "0-1")
 
