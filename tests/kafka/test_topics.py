@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
 import pytest
@@ -182,6 +183,20 @@ def test_batch_of_a_task_is_written_once_over_restarts(topics, cluster):
     assert [second.write(task, 0, lambda: outgoing("again")).written for task in (0, 1)] == [False, True]
     assert written(topics, second) == ["a", "again"]
     assert second.last_batch() == 0
+
+
+def test_clients_that_create_a_topic_at_once_all_find_it_with_the_most_partitions(topics, broker):
+    wanted = (1, 2, 3, 3)
+    for number in range(10):
+        clusters = [KafkaCluster(broker.bootstrap_servers) for _ in wanted]
+        with ThreadPoolExecutor(len(wanted)) as threads:
+            found = threads.map(
+                lambda cluster, partitions, number=number: cluster.ensure(f"t{number}", partitions, {}),
+                clusters,
+                wanted,
+            )
+        assert all(partitions >= least for partitions, least in zip(found, wanted, strict=True))
+        assert topics.describe(f"t{number}").partitions == 3
 
 
 def test_earlier_start_can_neither_write_nor_finish_what_it_began(topics, cluster):

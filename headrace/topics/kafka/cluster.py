@@ -81,26 +81,41 @@ class KafkaCluster:
         ]
         if not new:
             return
-        created: dict[str, int] = {}
+        expected: dict[str, int] = {}
 
         def answered() -> None:
             for name, answer in self.admin.create_topics(new, **_IN_TIME).items():
                 try:
                     answer.result()
-                    created[name] = topics[name]
+                    expected[name] = topics[name]
                 except kafka.KafkaException as failure:
                     if not exist_ok or failure.args[0].code() != kafka.KafkaError.TOPIC_ALREADY_EXISTS:
                         raise
+                    # Another client may have created it a moment ago: brokers that do not know it yet deny it.
+                    expected[name] = 1
 
         self.patiently(f"create {known_names(topics)}", answered)
-        self._await_topics(created)
+        self._await_topics(expected)
+
+    def ensure(self, topic: str, partitions: int, settings: Mapping[str, str]) -> int:
+        """Creates a topic, or adds partitions to it; returns how many it has. Other clients may do the same at once."""
+        self.create({topic: partitions}, settings)
+        known = self.partitions(topic)
+        if known < partitions:
+            self.grow(topic, partitions)
+        return max(known, partitions)
 
     def grow(self, topic: str, partitions: int) -> None:
-        """Gives a topic more partitions."""
+        """Gives a topic more partitions, unless another client has done so."""
+        kafka = client()
         with self.telling(f"add partitions to {topic!r}"):
             new = [client("admin").NewPartitions(topic, partitions)]
             for grown in self.admin.create_partitions(new, **_IN_TIME).values():
-                grown.result()
+                try:
+                    grown.result()
+                except kafka.KafkaException as failure:
+                    if failure.args[0].code() != kafka.KafkaError.INVALID_PARTITIONS:
+                        raise
         self._await_topics({topic: partitions})
 
     def beginnings(self, places: Iterable[Place]) -> list[int]:

@@ -71,12 +71,9 @@ class Commits:
 
     def take_over(self, tasks: int) -> None:
         """Begins a start of the application: nothing an earlier one still does becomes visible from here on."""
-        self._cluster.create({self.topic: tasks}, _COMMITS_SETTINGS)
-        known = self._cluster.partitions(self.topic)
-        if known < tasks:
-            self._cluster.grow(self.topic, tasks)
         # Earlier starts may have had more tasks than this one.
-        self._of_all(max(known, tasks), "begin its transactions", self._take_over)
+        ever = self._cluster.ensure(self.topic, tasks, _COMMITS_SETTINGS)
+        self._of_all(ever, "begin its transactions", self._take_over)
 
     def settle(self) -> None:
         """Waits until all that was committed is to be seen: Kafka completes a transaction after it says so."""
