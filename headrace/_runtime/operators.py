@@ -42,17 +42,25 @@ def _windowed_aggregate(node: nodes.WindowedAggregate) -> Operator:
         idle=_idle(node.idle_ms, node.name, node.sharing),
         send_old_values=node.send_old_values,
     )
+    initializer, aggregator, merger = _fold(node.fold)
     match node.windows:
         case SessionWindows() as windows:
-            assert node.merger is not None
-            return ops.SessionWindowAggregate(
-                node.name, settings, windows, node.initializer, node.aggregator, node.merger
-            )
+            assert merger is not None
+            return ops.SessionWindowAggregate(node.name, settings, windows, initializer, aggregator, merger)
         case SlidingWindows() as windows:
-            return ops.SlidingWindowAggregate(node.name, settings, windows, node.initializer, node.aggregator)
+            return ops.SlidingWindowAggregate(node.name, settings, windows, initializer, aggregator)
         case windows:
-            kind = ops.TimeWindowCount if node.counts else ops.TimeWindowAggregate
-            return kind(node.name, settings, windows, node.initializer, node.aggregator)
+            kind = ops.TimeWindowCount if isinstance(node.fold, nodes.Count) else ops.TimeWindowAggregate
+            return kind(node.name, settings, windows, initializer, aggregator)
+
+
+def _fold(fold: nodes.Count | nodes.Reduce | nodes.Aggregate) -> ops.Fold:
+    match fold:
+        case nodes.Count():
+            return ops.counting()
+        case nodes.Reduce():
+            return ops.reducing(fold.reducer)
+    return ops.Fold(fold.initializer, fold.aggregator, fold.merger)
 
 
 def _key_times(node: nodes.Node, operator: str) -> str | None:
@@ -165,6 +173,7 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
     nodes.TableGroupBy: lambda node, defaults: ops.TableGroupBy(
         node.name, node.selector, node.key_serde or defaults.key_serde, single_event=defaults.single_event
     ),
+    nodes.TableCount: lambda node, _: ops.TableCount(node.name, node.stores[0], send_old_values=node.send_old_values),
     nodes.TableAggregate: lambda node, _: ops.TableAggregate(
         node.name,
         node.stores[0],

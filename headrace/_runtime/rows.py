@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from headrace._core import rows
+from headrace._core.operators.tables.functions import filtered_row
 from headrace._graph import nodes
 from headrace._graph.graph import SubTopology
 from headrace._state.stores.session import SessionStore
@@ -27,7 +28,7 @@ def rows_of(sub: SubTopology, table: str, stores: Mapping[str, Any]) -> Any:
         case nodes.Node(stores=(store, *_)):
             return _stored(stores[store])
         case nodes.TableFilter():
-            return rows.DerivedRows(before(node.parents[0]), _kept(node))
+            return rows.DerivedRows(before(node.parents[0]), filtered_row(node.predicate, keep=node.keep))
         case nodes.TableMapValues():
             return rows.DerivedRows(before(node.parents[0]), node.mapper)
         case nodes.TableMerge():
@@ -42,10 +43,6 @@ def rows_of(sub: SubTopology, table: str, stores: Mapping[str, Any]) -> Any:
             )
     message = f"{table} has no rows to look up."
     raise AssertionError(message)
-
-
-def _kept(node: nodes.TableFilter) -> Callable[[Any, Any], Any]:
-    return lambda key, value: value if bool(node.predicate(key, value)) is node.keep else None
 
 
 def _stored(store: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 
 from headrace._graph.checks import checked_callable
 from headrace._graph.graph import GraphBuilder
-from headrace._graph.nodes import Node, Sink, Source, TableAggregate, TableReduce
+from headrace._graph.nodes import Node, Sink, Source, TableAggregate, TableCount, TableReduce
 from headrace._graph.stores import TimestampedKeyValue
 from headrace.dsl.ktable import KTable
 from headrace.serdes import Change, Long, Serde
@@ -62,7 +62,7 @@ class KGroupedTable(Generic[K, V]):
             store,
             name,
             Long(),
-            lambda node: TableAggregate(**node, initializer=int, adder=_one_more, subtractor=_one_less),
+            lambda node: TableCount(**node),
         )
 
     def reduce(
@@ -164,11 +164,3 @@ class KGroupedTable(Generic[K, V]):
 
     def __repr__(self) -> str:
         return f"<KGroupedTable {self._node}>"
-
-
-def _one_more(group: Any, value: Any, count: int) -> int:  # noqa: ARG001
-    return count + 1
-
-
-def _one_less(group: Any, value: Any, count: int) -> int:  # noqa: ARG001
-    return count - 1

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from headrace._graph.checks import checked_callable
 from headrace._graph.graph import GraphBuilder
-from headrace._graph.nodes import WindowedAggregate
+from headrace._graph.nodes import Aggregate, Count, Reduce, WindowedAggregate
 from headrace._graph.windows.late_records import add_windowed_aggregate
 from headrace._graph.windows.stores import window_store, windowed_key_serde
 from headrace.dsl.ktable import KTable
@@ -56,7 +56,7 @@ class _Windowed(Generic[K, V]):
     def _aggregated(
         self,
         prefix: str,
-        functions: tuple[Callable[..., Any], ...],
+        fold: Count | Reduce | Aggregate,
         store: Any,
         value_serde: Serde[Any] | None,
         name: str | None,
@@ -69,16 +69,12 @@ class _Windowed(Generic[K, V]):
         node_name = graph.names.node(name, prefix)
         parent = grouping.input_for(kept.name)
         graph.add_store(kept)
-        initializer, aggregator, *merger = functions
         aggregate = WindowedAggregate(
             name=node_name,
             parents=(parent,),
             stores=(kept.name,),
             windows=windows,
-            initializer=initializer,
-            aggregator=aggregator,
-            merger=merger[0] if merger else None,
-            counts=aggregator is _one_more,
+            fold=fold,
             emit_on_close=grouping.on_close,
         )
         add_windowed_aggregate(graph, aggregate, grouping.late_to, grouping.key_serde, grouping.value_serde)
@@ -124,7 +120,7 @@ class TimeWindowedKStream(_Windowed[K, V]):
             [k@0/10] 2 7
             [k@10/20] 2 15
         """
-        return self._aggregated("KSTREAM-AGGREGATE-", (int, _one_more), store, Long(), name)
+        return self._aggregated("KSTREAM-AGGREGATE-", Count(), store, Long(), name)
 
     def reduce(
         self,
@@ -137,7 +133,7 @@ class TimeWindowedKStream(_Windowed[K, V]):
         """One value per key and window: the first, then `reducer(aggregate, value)`; `None` deletes the row."""
         checked_callable(reducer, "reduce", "reducer(aggregate, value)")
         serde = value_serde or self._grouping.value_serde
-        return self._aggregated("KSTREAM-REDUCE-", (_nothing, _reducing(reducer)), store, serde, name)
+        return self._aggregated("KSTREAM-REDUCE-", Reduce(reducer), store, serde, name)
 
     def aggregate(
         self,
@@ -151,7 +147,7 @@ class TimeWindowedKStream(_Windowed[K, V]):
         """One aggregate per key and window: `aggregator(key, value, aggregate)`, starting from `initializer()`."""
         checked_callable(initializer, "aggregate", "initializer()")
         checked_callable(aggregator, "aggregate", "aggregator(key, value, aggregate)")
-        return self._aggregated("KSTREAM-AGGREGATE-", (initializer, aggregator), store, value_serde, name)
+        return self._aggregated("KSTREAM-AGGREGATE-", Aggregate(initializer, aggregator), store, value_serde, name)
 
 
 class SessionWindowedKStream(_Windowed[K, V]):
@@ -185,7 +181,7 @@ class SessionWindowedKStream(_Windowed[K, V]):
             [k@0/4] 2 4
             [k@20/20] 1 20
         """
-        return self._aggregated("KSTREAM-AGGREGATE-", (int, _one_more, _sum), store, Long(), name)
+        return self._aggregated("KSTREAM-AGGREGATE-", Count(), store, Long(), name)
 
     def reduce(
         self,
@@ -197,9 +193,8 @@ class SessionWindowedKStream(_Windowed[K, V]):
     ) -> KTable[Windowed[K], V]:
         """One value per session: `reducer(aggregate, value)`, also for the values of two sessions that merge."""
         checked_callable(reducer, "reduce", "reducer(aggregate, value)")
-        merger = lambda _, left, right: right if left is None else reducer(left, right)  # noqa: E731
         serde = value_serde or self._grouping.value_serde
-        return self._aggregated("KSTREAM-REDUCE-", (_nothing, _reducing(reducer), merger), store, serde, name)
+        return self._aggregated("KSTREAM-REDUCE-", Reduce(reducer), store, serde, name)
 
     def aggregate(
         self,
@@ -215,20 +210,6 @@ class SessionWindowedKStream(_Windowed[K, V]):
         checked_callable(initializer, "aggregate", "initializer()")
         checked_callable(aggregator, "aggregate", "aggregator(key, value, aggregate)")
         checked_callable(merger, "aggregate", "merger(key, left, right)")
-        return self._aggregated("KSTREAM-AGGREGATE-", (initializer, aggregator, merger), store, value_serde, name)
-
-
-def _one_more(key: Any, value: Any, count: int) -> int:  # noqa: ARG001
-    return count + 1
-
-
-def _sum(key: Any, left: int, right: int) -> int:  # noqa: ARG001
-    return left + right
-
-
-def _nothing() -> None:
-    """A reduction starts with its first value."""
-
-
-def _reducing(reducer: Callable[[Any, Any], Any]) -> Callable[[Any, Any, Any], Any]:
-    return lambda _, value, aggregate: value if aggregate is None else reducer(aggregate, value)
+        return self._aggregated(
+            "KSTREAM-AGGREGATE-", Aggregate(initializer, aggregator, merger), store, value_serde, name
+        )

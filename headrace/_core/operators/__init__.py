@@ -1,7 +1,8 @@
 """All operators, by theme: the record path that defines what is right."""
 
+from headrace._core.operators.aggregations.folds import Fold, counting, reducing
 from headrace._core.operators.aggregations.streams import StreamAggregate, StreamCount, StreamReduce
-from headrace._core.operators.aggregations.tables import TableAggregate, TableGroupBy, TableReduce
+from headrace._core.operators.aggregations.tables import TableAggregate, TableCount, TableGroupBy, TableReduce
 from headrace._core.operators.foreign_keys.streams import StreamForeignKeyJoin, StreamForeignKeySelect
 from headrace._core.operators.foreign_keys.tables import (
     ForeignKeyAnswer,
@@ -36,6 +37,7 @@ from headrace._core.operators.windows.time_windows import TimeWindowAggregate, T
 from headrace._core.operators.windows.windowed_operator import WindowSettings
 
 __all__ = [
+    "Fold",
     "ForeignKeyAnswer",
     "ForeignKeyChange",
     "ForeignKeyReceive",
@@ -74,6 +76,7 @@ __all__ = [
     "SuppressSettings",
     "TableAggregate",
     "TableCopy",
+    "TableCount",
     "TableFilter",
     "TableGroupBy",
     "TableJoin",
@@ -91,4 +94,6 @@ __all__ = [
     "UserProcessor",
     "VersionedTableSource",
     "WindowSettings",
+    "counting",
+    "reducing",
 ]

@@ -1,6 +1,15 @@
 """The immutable nodes of a processor graph: what was asked for, without behaviour. Operators give them meaning."""
 
-from headrace._graph.nodes.aggregations import StreamAggregate, StreamCount, StreamReduce, TableMerge, WindowedAggregate
+from headrace._graph.nodes.aggregations import (
+    Aggregate,
+    Count,
+    Reduce,
+    StreamAggregate,
+    StreamCount,
+    StreamReduce,
+    TableMerge,
+    WindowedAggregate,
+)
 from headrace._graph.nodes.base import STREAM_TIMES, Node, idle_keys, open_windows, stream_time_table
 from headrace._graph.nodes.foreign_keys import (
     ForeignKeyAnswer,
@@ -39,6 +48,7 @@ from headrace._graph.nodes.stateless import (
 from headrace._graph.nodes.tables import (
     Suppress,
     TableAggregate,
+    TableCount,
     TableFilter,
     TableGroupBy,
     TableMapValues,
@@ -51,7 +61,9 @@ from headrace._graph.nodes.topics import Sink, Source
 
 __all__ = [
     "STREAM_TIMES",
+    "Aggregate",
     "Branch",
+    "Count",
     "Filter",
     "FlatMap",
     "FlatMapValues",
@@ -72,6 +84,7 @@ __all__ = [
     "Peek",
     "Print",
     "Process",
+    "Reduce",
     "SelectKey",
     "Sink",
     "Source",
@@ -86,6 +99,7 @@ __all__ = [
     "Suppress",
     "TableAggregate",
     "TableCopy",
+    "TableCount",
     "TableFilter",
     "TableGroupBy",
     "TableJoin",

@@ -31,9 +31,30 @@ class StreamReduce(TableNode):
     reducer: Callable[[Any, Any], Any]
 
 
+@dataclass(frozen=True)
+class Count:
+    """How many records there are."""
+
+
+@dataclass(frozen=True)
+class Reduce:
+    """One value, starting with the first."""
+
+    reducer: Callable[[Any, Any], Any]
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """An aggregate that starts from `initializer()`; `merger` is for sessions."""
+
+    initializer: Callable[[], Any]
+    aggregator: Callable[[Any, Any, Any], Any]
+    merger: Callable[[Any, Any, Any], Any] | None = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class WindowedAggregate(TableNode):
-    """Folds the records of a key into an aggregate per window; `merger` is for sessions, `counts` if that is all.
+    """Folds the records of a key into an aggregate per window.
 
     `emit_on_close` holds results back until their window closes. Records too late for a window go to `late_sink`, a
     child, if there is one. After `idle_ms` of silence of a key on the wall clock, its windows close; the key must be
@@ -41,10 +62,7 @@ class WindowedAggregate(TableNode):
     """
 
     windows: Windows
-    initializer: Callable[[], Any]
-    aggregator: Callable[[Any, Any, Any], Any]
-    merger: Callable[[Any, Any, Any], Any] | None = None
-    counts: bool = False
+    fold: Count | Reduce | Aggregate
     emit_on_close: bool = False
     late_sink: str | None = None
     sharing: tuple[str, ...] = ()

@@ -68,6 +68,11 @@ class TableGroupBy(Node):
 
 
 @dataclass(frozen=True, kw_only=True)
+class TableCount(TableNode):
+    """Counts the rows of a group."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class TableAggregate(TableNode):
     """Takes the old value of a row out of its group's aggregate, then adds the new one."""
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from headrace._core.laws import latest
 from headrace._core.operator import AnyRecord, Operator
+from headrace._core.operators.aggregations.folds import one_more
 from headrace._core.task.context import TaskContext
 from headrace.model.record import Change, Record
 
@@ -85,11 +86,7 @@ class StreamCount(StreamAggregate):
     """An aggregate that starts at 0 and grows by 1."""
 
     def __init__(self, name: str, store: str, *, send_old_values: bool) -> None:
-        super().__init__(name, store, int, _one_more, send_old_values=send_old_values)
-
-
-def _one_more(key: Any, value: Any, count: int) -> int:  # noqa: ARG001
-    return count + 1
+        super().__init__(name, store, int, one_more, send_old_values=send_old_values)
 
 
 class StreamReduce(StreamAggregation):

@@ -7,6 +7,7 @@ from typing import Any
 
 from headrace._core.laws import latest
 from headrace._core.operator import AnyRecord, Operator
+from headrace._core.operators.aggregations.folds import one_less, one_more
 from headrace._core.operators.aggregations.streams import Aggregation
 from headrace._core.operators.functions import checked_pair
 from headrace.model.record import Change, Record
@@ -99,6 +100,13 @@ class TableAggregate(Aggregation):
             base = self._initializer() if aggregate is None else aggregate
             aggregate = self._adder(group, change.new, base)
         return aggregate, timestamp_ms
+
+
+class TableCount(TableAggregate):
+    """How many rows a group has."""
+
+    def __init__(self, name: str, store: str, *, send_old_values: bool) -> None:
+        super().__init__(name, store, int, one_more, one_less, send_old_values=send_old_values)
 
 
 class TableReduce(TableAggregate):

@@ -10,6 +10,11 @@ from headrace._core.task.context import TaskContext
 from headrace.model.record import Change
 
 
+def filtered_row(predicate: Callable[[Any, Any], object], *, keep: bool) -> Callable[[Any, Any], Any]:
+    """What a filter makes of a row's value: itself, or `None`, about which the predicate is never asked."""
+    return lambda key, value: value if value is not None and bool(predicate(key, value)) is keep else None
+
+
 class TableFilter(Operator):
     """A row that is not kept is a deleted row. Where old values are known, nobody is told of rows that never were.
 
@@ -28,8 +33,7 @@ class TableFilter(Operator):
     ) -> None:
         super().__init__(name)
         self._store_name = store
-        self._predicate = predicate
-        self._keep = keep
+        self._row = filtered_row(predicate, keep=keep)
         self._send_old_values = send_old_values
         self._versioned = versioned
 
@@ -39,7 +43,7 @@ class TableFilter(Operator):
 
     def process(self, record: AnyRecord) -> None:
         key, change = record.key, record.value
-        new = self._kept(key, change.new)
+        new = self._row(key, change.new)
         old = self._old(key, change.old) if self._send_old_values else None
         if self._send_old_values and not self._versioned and new is None and old is None:
             return
@@ -49,12 +53,9 @@ class TableFilter(Operator):
             is_latest = True  # it has no versions: what was put last is the row
         self.forward(record.with_value(Change(new, old, is_latest)))
 
-    def _kept(self, key: Any, value: Any) -> Any:
-        return value if value is not None and bool(self._predicate(key, value)) is self._keep else None
-
     def _old(self, key: Any, value: Any) -> Any:
         if self._store is None:
-            return self._kept(key, value)
+            return self._row(key, value)
         row = self._store.get(key)
         return None if row is None else row[0]
 

@@ -1,0 +1,36 @@
+"""What count and reduce do with a record, and with two sessions that merge, as functions of an aggregation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+
+class Fold(NamedTuple):
+    """The functions of an aggregation: `aggregator(key, value, aggregate)`, `merger(key, left, right)` for sessions."""
+
+    initializer: Callable[[], Any]
+    aggregator: Callable[[Any, Any, Any], Any]
+    merger: Callable[[Any, Any, Any], Any] | None = None
+
+
+def one_more(key: Any, value: Any, count: int) -> int:  # noqa: ARG001
+    return count + 1
+
+
+def one_less(key: Any, value: Any, count: int) -> int:  # noqa: ARG001
+    return count - 1
+
+
+def counting() -> Fold:
+    """Counts; merged sessions have as many records as both had."""
+    return Fold(int, one_more, lambda _, left, right: left + right)
+
+
+def reducing(reducer: Callable[[Any, Any], Any]) -> Fold:
+    """Starts with the first value; `None` stands for no value yet."""
+    return Fold(
+        lambda: None,
+        lambda _, value, aggregate: value if aggregate is None else reducer(aggregate, value),
+        lambda _, left, right: right if left is None else reducer(left, right),
+    )
