@@ -34,7 +34,14 @@ class SinkTask(NamedTuple):
 
 
 class TopicBackend(Protocol):
-    """The topics as the application, the planner of batches and the workers see them. Offsets go by place."""
+    """The topics as the application, the planner of batches and the workers see them. Offsets go by place.
+
+    Attributes:
+        has_fixed_slices: whether a repeated batch must have the same records in the same Spark partitions, because each
+            of them writes its part by itself.
+    """
+
+    has_fixed_slices: bool
 
     def topics(self) -> Mapping[str, int]:
         """The number of partitions of every topic."""

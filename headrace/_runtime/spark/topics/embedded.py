@@ -33,6 +33,8 @@ _LOOK_EVERY_S = 0.005
 class EmbeddedBackend:
     """The topics of a directory. All partitions begin at offset 0, and offsets have no gaps."""
 
+    has_fixed_slices = False
+
     def __init__(self, directory: str | os.PathLike[str]) -> None:
         self._log = TopicLog(directory)
 

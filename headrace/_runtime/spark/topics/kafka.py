@@ -35,6 +35,8 @@ _PUBLISH_EVERY_S = 1.0
 class KafkaBackend:
     """The topics of a cluster. Partitions begin where retention lets them, and offsets have gaps."""
 
+    has_fixed_slices = True
+
     def __init__(self, cluster: KafkaCluster, auto_offset_reset: str) -> None:
         self._cluster = cluster
         self._reset = auto_offset_reset

@@ -107,11 +107,11 @@ class TopicsReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             slices = [Slice(batch, leads=not number) for number in range(batch.spread)]
             starts = self._planner.starts(current_view(plan))
             for filled, (place, first, last) in enumerate(plan.ranges(starts, batch.ends)):
-                number = filled if plan.broker is None else _steady_number(place)
+                number = _steady_number(place) if self._backend.has_fixed_slices else filled
                 located = self._backend.locate(place, first, last)
                 slices[number % len(slices)].ranges.append((place, first, last, located))
             # Without stages a slice is what a task of the sink writes and must be known by its number.
-            steady = plan.broker is not None and not plan.chain
+            steady = self._backend.has_fixed_slices and not plan.chain
             return [one for one in slices if one.ranges or one.leads or steady]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
