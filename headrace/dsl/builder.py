@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Self, TypedDict, TypeVar, Unpack, overload
 
 from headrace._graph.graph import GraphBuilder
 from headrace._graph.names import checked_name
@@ -19,6 +19,20 @@ from headrace.errors import TopologyError
 from headrace.model.timestamps import Extractor
 from headrace.serdes import Serde
 
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class _SourceOptions(TypedDict, total=False):
+    """Options of every source, for the type checker."""
+
+    timestamp_extractor: Extractor | None
+    name: str | None
+
+
+class _TableOptions(_SourceOptions, total=False):
+    store: str | Store | None
+
 
 class StreamsBuilder:
     """Builds a topology from streams and tables.
@@ -32,6 +46,29 @@ class StreamsBuilder:
 
     def __init__(self) -> None:
         self._graph = GraphBuilder()
+
+    @overload
+    def stream(self, topics: str | Sequence[str], **options: Unpack[_SourceOptions]) -> KStream[str, Any]: ...
+
+    @overload
+    def stream(
+        self, topics: str | Sequence[str], *, value_serde: Serde[V], **options: Unpack[_SourceOptions]
+    ) -> KStream[str, V]: ...
+
+    @overload
+    def stream(
+        self, topics: str | Sequence[str], *, key_serde: Serde[K], **options: Unpack[_SourceOptions]
+    ) -> KStream[K, Any]: ...
+
+    @overload
+    def stream(
+        self,
+        topics: str | Sequence[str],
+        *,
+        key_serde: Serde[K],
+        value_serde: Serde[V],
+        **options: Unpack[_SourceOptions],
+    ) -> KStream[K, V]: ...
 
     def stream(
         self,
@@ -63,6 +100,20 @@ class StreamsBuilder:
             raise TopologyError(message)
         source = self._source(listed, name, key_serde, value_serde, timestamp_extractor)
         return KStream(self._graph, source, key_serde, value_serde, repartition_required=False)
+
+    @overload
+    def table(self, topic: str, **options: Unpack[_TableOptions]) -> KTable[str, Any]: ...
+
+    @overload
+    def table(self, topic: str, *, value_serde: Serde[V], **options: Unpack[_TableOptions]) -> KTable[str, V]: ...
+
+    @overload
+    def table(self, topic: str, *, key_serde: Serde[K], **options: Unpack[_TableOptions]) -> KTable[K, Any]: ...
+
+    @overload
+    def table(
+        self, topic: str, *, key_serde: Serde[K], value_serde: Serde[V], **options: Unpack[_TableOptions]
+    ) -> KTable[K, V]: ...
 
     def table(
         self,
@@ -116,6 +167,24 @@ class StreamsBuilder:
         if store is not None:
             materialized(self._graph, node)
         return KTable(self._graph, node.name, key_serde, value_serde, versioned=isinstance(kept, Versioned))
+
+    @overload
+    def global_table(self, topic: str, **options: Unpack[_TableOptions]) -> GlobalKTable[str, Any]: ...
+
+    @overload
+    def global_table(
+        self, topic: str, *, value_serde: Serde[V], **options: Unpack[_TableOptions]
+    ) -> GlobalKTable[str, V]: ...
+
+    @overload
+    def global_table(
+        self, topic: str, *, key_serde: Serde[K], **options: Unpack[_TableOptions]
+    ) -> GlobalKTable[K, Any]: ...
+
+    @overload
+    def global_table(
+        self, topic: str, *, key_serde: Serde[K], value_serde: Serde[V], **options: Unpack[_TableOptions]
+    ) -> GlobalKTable[K, V]: ...
 
     def global_table(
         self,

@@ -9,6 +9,7 @@ from typing import Any, assert_type
 from headrace import (
     CogroupedKStream,
     FixedKeyProcessor,
+    GlobalKTable,
     KGroupedStream,
     KStream,
     KTable,
@@ -87,3 +88,11 @@ class Shouting(FixedKeyProcessor):
 
 assert_type(words.process(Passing), KStream[Any, Any])
 assert_type(words.process_values(Shouting), KStream[str, Any])
+
+builder = StreamsBuilder()
+assert_type(builder.stream("t"), KStream[str, Any])
+assert_type(builder.stream("t", value_serde=serdes.Json(Sale)), KStream[str, Sale])
+assert_type(builder.stream(["t", "u"], key_serde=serdes.Long(), name="both"), KStream[int, Any])
+assert_type(builder.table("t", key_serde=serdes.Long(), value_serde=serdes.String(), store="rows"), KTable[int, str])
+assert_type(builder.table("t", value_serde=serdes.Json(Sale)), KTable[str, Sale])
+assert_type(builder.global_table("t", value_serde=serdes.Json(Sale)), GlobalKTable[str, Sale])
