@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import timedelta
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, Unpack, overload
 
 from headrace._graph.checks import checked_callable, checked_factory
 from headrace._graph.graph import GraphBuilder
@@ -30,7 +30,7 @@ from headrace._graph.repartition import add_repartition
 from headrace._graph.stores import Store, Versioned
 from headrace._graph.tables.materialized import rows_store
 from headrace._graph.tables.old_values import materialized
-from headrace.dsl.joins.options import Join
+from headrace.dsl.joins.options import Join, JoinName, RepartitionOptions, StreamJoinOptions
 from headrace.errors import TopologyError
 from headrace.model.processor import ProcessorFactory
 from headrace.model.windows import JoinWindows
@@ -40,6 +40,8 @@ K = TypeVar("K")
 V = TypeVar("V")
 K2 = TypeVar("K2")
 V2 = TypeVar("V2")
+Other = TypeVar("Other")
+Foreign = TypeVar("Foreign")
 
 
 class KStream(Generic[K, V]):
@@ -369,6 +371,51 @@ class KStream(Generic[K, V]):
             materialized(self._graph, node)
         return KTable(self._graph, node_name, keys, values, versioned=isinstance(kept, Versioned))
 
+    @overload
+    def join(
+        self,
+        other: KStream[K, Other],
+        joiner: Callable[[V, Other], V2],
+        *,
+        within: JoinWindows,
+        **options: Unpack[StreamJoinOptions],
+    ) -> KStream[K, V2]: ...
+
+    @overload
+    def join(
+        self,
+        other: KTable[K, Other],
+        joiner: Callable[[V, Other], V2],
+        *,
+        grace: timedelta | None = None,
+        **options: Unpack[RepartitionOptions],
+    ) -> KStream[K, V2]: ...
+
+    @overload
+    def join(
+        self,
+        other: KTable[Foreign, Other],
+        joiner: Callable[[V, Other], V2],
+        *,
+        foreign_key: Callable[[K, V], Foreign | None],
+        **options: Unpack[RepartitionOptions],
+    ) -> KStream[K, V2]: ...
+
+    @overload
+    def join(
+        self,
+        other: GlobalKTable[Foreign, Other],
+        joiner: Callable[[V, Other], V2],
+        *,
+        key_selector: Callable[[K, V], Foreign | None],
+        **options: Unpack[JoinName],
+    ) -> KStream[K, V2]: ...
+
+    @overload
+    def join(
+        self, other: GlobalKTable[K, Other], joiner: Callable[[V, Other], V2], **options: Unpack[JoinName]
+    ) -> KStream[K, V2]: ...
+
     def join(
         self,
         other: KStream[K, Any] | KTable[Any, Any] | GlobalKTable[Any, Any],
@@ -431,6 +478,51 @@ class KStream(Generic[K, V]):
         )
         return dispatch.join_stream(self, other, options)
 
+    @overload
+    def left_join(
+        self,
+        other: KStream[K, Other],
+        joiner: Callable[[V, Other | None], V2],
+        *,
+        within: JoinWindows,
+        **options: Unpack[StreamJoinOptions],
+    ) -> KStream[K, V2]: ...
+
+    @overload
+    def left_join(
+        self,
+        other: KTable[K, Other],
+        joiner: Callable[[V, Other | None], V2],
+        *,
+        grace: timedelta | None = None,
+        **options: Unpack[RepartitionOptions],
+    ) -> KStream[K, V2]: ...
+
+    @overload
+    def left_join(
+        self,
+        other: KTable[Foreign, Other],
+        joiner: Callable[[V, Other | None], V2],
+        *,
+        foreign_key: Callable[[K, V], Foreign | None],
+        **options: Unpack[RepartitionOptions],
+    ) -> KStream[K, V2]: ...
+
+    @overload
+    def left_join(
+        self,
+        other: GlobalKTable[Foreign, Other],
+        joiner: Callable[[V, Other | None], V2],
+        *,
+        key_selector: Callable[[K, V], Foreign | None],
+        **options: Unpack[JoinName],
+    ) -> KStream[K, V2]: ...
+
+    @overload
+    def left_join(
+        self, other: GlobalKTable[K, Other], joiner: Callable[[V, Other | None], V2], **options: Unpack[JoinName]
+    ) -> KStream[K, V2]: ...
+
     def left_join(
         self,
         other: KStream[K, Any] | KTable[Any, Any] | GlobalKTable[Any, Any],
@@ -479,8 +571,8 @@ class KStream(Generic[K, V]):
 
     def outer_join(
         self,
-        other: KStream[K, Any],
-        joiner: Callable[[Any, Any], V2],
+        other: KStream[K, Other],
+        joiner: Callable[[V | None, Other | None], V2],
         *,
         within: JoinWindows | None = None,
         key_serde: Serde[Any] | None = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, Unpack, overload
 
 from headrace._graph.checks import checked_callable
 from headrace._graph.graph import GraphBuilder
@@ -13,7 +13,7 @@ from headrace._graph.stores import SuppressBuffer
 from headrace._graph.tables.materialized import rows_store
 from headrace._graph.tables.old_values import send_old_values
 from headrace._graph.windows.closing import close_wait_ms
-from headrace.dsl.joins.options import Join
+from headrace.dsl.joins.options import Join, TableJoinOptions
 from headrace.errors import TopologyError
 from headrace.model.emission import Suppressed
 from headrace.serdes import Serde
@@ -22,6 +22,8 @@ K = TypeVar("K")
 V = TypeVar("V")
 K2 = TypeVar("K2")
 V2 = TypeVar("V2")
+Other = TypeVar("Other")
+Foreign = TypeVar("Foreign")
 
 
 class KTable(Generic[K, V]):
@@ -194,6 +196,21 @@ class KTable(Generic[K, V]):
         )
         return self._derived(node, self._value_serde)
 
+    @overload
+    def join(
+        self, other: KTable[K, Other], joiner: Callable[[V, Other], V2], **options: Unpack[TableJoinOptions]
+    ) -> KTable[K, V2]: ...
+
+    @overload
+    def join(
+        self,
+        other: KTable[Foreign, Other],
+        joiner: Callable[[V, Other], V2],
+        *,
+        foreign_key: Callable[[K, V], Foreign | None],
+        **options: Unpack[TableJoinOptions],
+    ) -> KTable[K, V2]: ...
+
     def join(
         self,
         other: KTable[Any, Any],
@@ -239,6 +256,21 @@ class KTable(Generic[K, V]):
         options = {"foreign_key": foreign_key, "store": store, "value_serde": value_serde, "name": name}
         return dispatch.join_table(self, other, Join.of("join", joiner, **options))
 
+    @overload
+    def left_join(
+        self, other: KTable[K, Other], joiner: Callable[[V, Other | None], V2], **options: Unpack[TableJoinOptions]
+    ) -> KTable[K, V2]: ...
+
+    @overload
+    def left_join(
+        self,
+        other: KTable[Foreign, Other],
+        joiner: Callable[[V, Other | None], V2],
+        *,
+        foreign_key: Callable[[K, V], Foreign | None],
+        **options: Unpack[TableJoinOptions],
+    ) -> KTable[K, V2]: ...
+
     def left_join(
         self,
         other: KTable[Any, Any],
@@ -268,8 +300,8 @@ class KTable(Generic[K, V]):
 
     def outer_join(
         self,
-        other: KTable[K, Any],
-        joiner: Callable[[Any, Any], V2],
+        other: KTable[K, Other],
+        joiner: Callable[[V | None, Other | None], V2],
         *,
         store: str | None = None,
         value_serde: Serde[Any] | None = None,

@@ -10,6 +10,7 @@ from headrace import (
     CogroupedKStream,
     FixedKeyProcessor,
     GlobalKTable,
+    JoinWindows,
     KGroupedStream,
     KStream,
     KTable,
@@ -96,3 +97,41 @@ assert_type(builder.stream(["t", "u"], key_serde=serdes.Long(), name="both"), KS
 assert_type(builder.table("t", key_serde=serdes.Long(), value_serde=serdes.String(), store="rows"), KTable[int, str])
 assert_type(builder.table("t", value_serde=serdes.Json(Sale)), KTable[str, Sale])
 assert_type(builder.global_table("t", value_serde=serdes.Json(Sale)), GlobalKTable[str, Sale])
+
+
+@dataclass
+class Customer:
+    name: str
+
+
+def named(sale: Sale, customer: Customer) -> str:
+    return f"{customer.name}: {sale.cents}"
+
+
+def perhaps_named(sale: Sale, customer: Customer | None) -> str:
+    return str(sale.cents) if customer is None else customer.name
+
+
+def either(sale: Sale | None, other: Sale | None) -> int:
+    return (0 if sale is None else sale.cents) + (0 if other is None else other.cents)
+
+
+def same(sale: Sale, other: Sale) -> bool:
+    return sale == other
+
+
+sales = builder.stream("sales", value_serde=serdes.Json(Sale))
+sale_rows = builder.table("sale rows", value_serde=serdes.Json(Sale))
+customers = builder.table("customers", value_serde=serdes.Json(Customer))
+numbered = builder.table("numbered", key_serde=serdes.Long(), value_serde=serdes.Json(Customer))
+everywhere = builder.global_table("everywhere", key_serde=serdes.Long(), value_serde=serdes.Json(Customer))
+within = JoinWindows.of(timedelta(minutes=1))
+assert_type(sales.join(sales, same, within=within, store="both"), KStream[str, bool])
+assert_type(sales.outer_join(sales, either, within=within), KStream[str, int])
+assert_type(sales.join(customers, named, grace=timedelta(seconds=1)), KStream[str, str])
+assert_type(sales.left_join(customers, perhaps_named, name="who"), KStream[str, str])
+assert_type(sales.join(numbered, named, foreign_key=lambda _, sale: sale.cents), KStream[str, str])
+assert_type(sales.join(everywhere, named, key_selector=lambda _, sale: sale.cents), KStream[str, str])
+assert_type(sale_rows.join(customers, named, store="named"), KTable[str, str])
+assert_type(sale_rows.left_join(numbered, perhaps_named, foreign_key=lambda _, sale: sale.cents), KTable[str, str])
+assert_type(sale_rows.outer_join(sale_rows, either), KTable[str, int])

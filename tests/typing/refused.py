@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 
-from headrace import StreamsBuilder, StreamsConfig, serdes
+from headrace import JoinWindows, StreamsBuilder, StreamsConfig, serdes
 
 
 @dataclass
@@ -20,3 +21,8 @@ StreamsBuilder().table("sales", vaule_serde=serdes.String())  # No overload vari
 StreamsConfig(application_id="sales", state_dri="s")  # Unexpected keyword argument "state_dri"
 StreamsConfig(application_id="sales", sync_state="false")  # Argument "sync_state" to "StreamsConfig" has incompatible
 StreamsConfig(application_id="sales", auto_offset_reset="last")  # Argument "auto_offset_reset" to "StreamsConfig" has
+customers = StreamsBuilder().table("customers", value_serde=serdes.Json(Sale))
+within = JoinWindows.of(timedelta(minutes=1))
+sales.join(sales, lambda sale, other: sale.cents)  # No overload variant of "join"
+sales.join(customers, lambda sale, customer: customer.cents, within=within)  # No overload variant of "join"
+sales.left_join(customers, lambda sale, customer: customer.cents)  # Item "None" of "Sale | None" has no attribute

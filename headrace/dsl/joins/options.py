@@ -4,10 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 from headrace._graph.checks import checked_callable
 from headrace.errors import TopologyError, known_names
+from headrace.serdes import Serde
+
+
+class JoinName(TypedDict, total=False):
+    """For the type checker: the option of every join."""
+
+    name: str | None
+
+
+class RepartitionOptions(JoinName, total=False):
+    """The same where a stream may be repartitioned: joined with a table."""
+
+    key_serde: Serde[Any] | None
+    value_serde: Serde[Any] | None
+
+
+class StreamJoinOptions(RepartitionOptions, total=False):
+    """The same for two streams."""
+
+    other_value_serde: Serde[Any] | None
+    store: str | None
+
+
+class TableJoinOptions(JoinName, total=False):
+    """The same for two tables."""
+
+    value_serde: Serde[Any] | None
+    store: str | None
 
 
 @dataclass(frozen=True)
