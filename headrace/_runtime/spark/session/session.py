@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
@@ -74,22 +74,19 @@ def own_session(config: StreamsConfig) -> Any:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         settings = {**_SESSION_SETTINGS, **_QUERY_SETTINGS, **_submitted(), **config.spark}
     else:
-        settings = (_launching.pop() if _launching else _launch_in_background(config)).result()
+        settings = _launched(config)
     return SparkSession.builder.config(map=settings).getOrCreate()
 
 
-_launching: list[Future[dict[str, str]]] = []
+# A launch that has begun, and for which configuration.
+_launching: list[tuple[StreamsConfig, Future[dict[str, str]]]] = []
 
 
 def begin_launch(config: StreamsConfig) -> None:
     """Starts Spark's JVM in the background, if `own_session` will need one; it then waits for that JVM."""
     elsewhere = {"PYSPARK_GATEWAY_PORT", "SPARK_REMOTE"} & os.environ.keys() or "spark.remote" in config.spark
-    if not elsewhere and not _launching:
-        _launching.append(_launch_in_background(config))
-
-
-def _launch_in_background(config: StreamsConfig) -> Future[dict[str, str]]:
-    """Starts the JVM; the result is the settings of the session."""
+    if elsewhere or _launching:
+        return
     launched: Future[dict[str, str]] = Future()
 
     def launch() -> None:
@@ -98,8 +95,18 @@ def _launch_in_background(config: StreamsConfig) -> Future[dict[str, str]]:
         except BaseException as error:
             launched.set_exception(error)
 
+    _launching.append((config, launched))
     Thread(target=launch, name="headrace-spark-launch", daemon=True).start()
-    return launched
+
+
+def _launched(config: StreamsConfig) -> dict[str, str]:
+    """The settings of a session whose JVM runs."""
+    for begun, launched in [_launching.pop()] if _launching else []:
+        if begun is config:
+            return launched.result()
+        # Its application did not get as far as its session. The JVM serves this one, if it is there.
+        wait([launched])
+    return _launch(config)
 
 
 def _submitted() -> dict[str, str]:

@@ -1,0 +1,58 @@
+"""A session of the application's own: the JVM starts early, and settings are those of the application that uses it."""
+
+from __future__ import annotations
+
+import pytest
+
+import headrace as hr
+from headrace._runtime.spark.session import session
+from headrace.errors import ConfigError
+
+
+@pytest.fixture
+def launches(monkeypatch):
+    """The applications for which a JVM was launched; none is."""
+    seen = []
+
+    def launch(config):
+        seen.append(config.application_id)
+        if config.application_id == "broken":
+            message = "no Java"
+            raise ConfigError(message)
+        return {"spark.app.name": config.application_id}
+
+    monkeypatch.setattr(session, "_launch", launch)
+    monkeypatch.setattr(session, "_launching", [])
+    for name in ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE"):
+        monkeypatch.delenv(name, raising=False)
+    return seen
+
+
+def config(name, **settings):
+    return hr.StreamsConfig(application_id=name, **settings)
+
+
+def test_launch_that_began_early_is_waited_for(launches):
+    mine = config("mine")
+    session.begin_launch(mine)
+    assert (session._launched(mine), launches) == ({"spark.app.name": "mine"}, ["mine"])
+
+
+def test_error_of_an_early_launch_is_that_of_its_application(launches):
+    mine = config("broken")
+    session.begin_launch(mine)
+    with pytest.raises(ConfigError, match="no Java"):
+        session._launched(mine)
+    assert session._launched(config("next")) == {"spark.app.name": "next"}
+
+
+@pytest.mark.parametrize("first", ["other", "broken"])
+def test_application_has_its_own_settings_though_another_began_to_launch(launches, first):
+    session.begin_launch(config(first))
+    assert session._launched(config("mine")) == {"spark.app.name": "mine"}
+    assert launches == [first, "mine"]
+
+
+def test_no_jvm_is_launched_for_a_session_elsewhere(launches):
+    session.begin_launch(config("mine", spark={"spark.remote": "sc://host"}))
+    assert (session._launching, launches) == ([], [])
