@@ -36,7 +36,7 @@ class Dose(NamedTuple):
     rounds: int
 
 
-QUICK, FULL = Dose(30, 20, 10.0, 1), Dose(100, 40, 20.0, 2)
+QUICK, FULL = Dose(30, 20, 10.0, 1), Dose(100, 30, 15.0, 1)
 
 
 class Seen(NamedTuple):

@@ -101,7 +101,8 @@ def begin_launch(config: StreamsConfig) -> None:
 
 def _launched(config: StreamsConfig) -> dict[str, str]:
     """The settings of a session whose JVM runs."""
-    for begun, launched in [_launching.pop()] if _launching else []:
+    if _launching:
+        begun, launched = _launching.pop()
         if begun is config:
             return launched.result()
         # Its application did not get as far as its session. The JVM serves this one, if it is there.
