@@ -56,6 +56,7 @@ from headrace.errors import StateError, TopicError
 from headrace.topics.embedded.log import Run
 from headrace.topics.kafka import commits as kafka_commits
 from headrace.topics.kafka.client import client, lost
+from headrace.topics.kafka.cluster import KafkaCluster
 from headrace.topics.kafka.commits import Commits
 from tests.support.dose import examples
 from tests.support.simulated_files import (
@@ -578,6 +579,7 @@ class ModelCluster:
     """A broker as far as the product asks it here; what was committed there is never lost."""
 
     bootstrap_servers = "a model"
+    ensure = KafkaCluster.ensure
 
     def __init__(self, world):
         self._world = world
