@@ -18,7 +18,6 @@ from typing import Any, Self
 
 import headrace as hr
 from headrace import serdes
-from headrace.topics.embedded.log import TopicLog
 
 KEYS = 100_000
 WORDS = 10_000
@@ -74,7 +73,7 @@ class Visible:
     """Notes while it is entered how many results there are, and since when."""
 
     def __init__(self, topics: Path) -> None:
-        self._log = TopicLog(topics)
+        self._topics = hr.LocalTopics(topics)
         self._ended = threading.Event()
         self._watcher = threading.Thread(target=self._watch, daemon=True)
         self.noted: list[tuple[int, float]] = []
@@ -94,8 +93,7 @@ class Visible:
             self._note()
 
     def _note(self) -> None:
-        self._log.refresh()
-        results = sum(self._log.end_offsets("out"))
+        results = sum(self._topics.describe("out").end_offsets)
         if not self.noted or results > self.noted[-1][0]:
             self.noted.append((results, time.perf_counter()))
 
