@@ -698,9 +698,7 @@ BLUEPRINT = SimpleNamespace(
     ticks=False,
 )
 STAGE = Stage(0, BLUEPRINT, PARTITIONS, inline=False)
-SPARK = SimpleNamespace(
-    conf=SimpleNamespace(get=lambda *_: "local"), sparkContext=SimpleNamespace(defaultParallelism=2)
-)
+CORES = 2
 
 
 def make_plan(graph, config, topics, *, instance, epoch, run, partitions_before):
@@ -829,7 +827,7 @@ class Driver:
         world = self._world
         config = SimpleNamespace(application_id="model", state_dir=Path(self._actor.name), sync_state=True)
         wanted = world.random.choice((None, None, 1, 2, 3))
-        plan = self._actor.plan = starting.start(None, config, self._actor.name, partial(parallelism, SPARK, wanted))
+        plan = self._actor.plan = starting.start(None, config, self._actor.name, partial(parallelism, CORES, wanted))
         world.started(plan)
         home = world.home(plan)
         planner, step = BatchPlanner(plan, home), 0
@@ -1110,7 +1108,7 @@ def outcome(world):
     actor = SimpleNamespace(name=world.named("start"))
     config = SimpleNamespace(application_id="model", state_dir=Path(actor.name), sync_state=True)
     try:
-        plan = starting.start(None, config, "", partial(parallelism, SPARK, 1))
+        plan = starting.start(None, config, "", partial(parallelism, CORES, 1))
         view = current_view(plan)
         world.check_state(view)
     except StateError as error:

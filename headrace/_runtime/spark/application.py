@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 import uuid
+from concurrent.futures import Future
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -17,7 +18,7 @@ from headrace._runtime.pending import holding
 from headrace._runtime.spark import query as queries
 from headrace._runtime.spark.planning.clock import Clock, system_clock
 from headrace._runtime.spark.planning.plan import Plan
-from headrace._runtime.spark.session.session import own_session, parallelism
+from headrace._runtime.spark.session.session import begin_session, cores_of, cores_of_launched, own_session, parallelism
 from headrace._runtime.spark.starting import committed_view, start
 from headrace._runtime.spark.state_directory.finish import FinishFile
 from headrace._runtime.spark.state_directory.interactive import StoreReader
@@ -42,8 +43,8 @@ class Application:
         self._graph = configured(graph, config)
         self._config = config
         self._owns_session = spark is None
-        self._given_session = spark
-        self._session: Any = None
+        self._session: Any = spark
+        self._coming_session: Future[Any] | None = None
         self._query: Any = None
         self._reader: StoreReader | None = None
         self._presence = Presence(config.state_dir)
@@ -52,8 +53,11 @@ class Application:
 
     @property
     def spark(self) -> Any:
-        if self._session is None:
-            self._session = own_session(self._config) if self._owns_session else self._given_session
+        if self._coming_session is not None:
+            coming, self._coming_session = self._coming_session, None
+            self._session = coming.result()
+        elif self._session is None:
+            self._session = own_session(self._config)
         return self._session
 
     def process_available(self) -> None:
@@ -110,8 +114,10 @@ class Application:
             self._end_query()
             self._query = None
         self._presence.leave()
-        if self._session is not None and self._owns_session:
-            self._session.stop()
+        if self._coming_session is not None and self._coming_session.exception() is not None:
+            self._coming_session = None
+        if self._owns_session and (self._session is not None or self._coming_session is not None):
+            self.spark.stop()
             self._session = None
 
     def _end_query(self) -> None:
@@ -158,7 +164,13 @@ class Application:
             raise
 
     def _parallelism(self, tasks: int, before: View | None) -> tuple[int, bool]:
-        return parallelism(self.spark, self._config.spark_partitions, tasks, before)
+        cores = cores_of_launched(self._config) if self._owns_session and self._session is None else None
+        if cores is None:
+            cores = cores_of(self.spark)
+        else:
+            # It takes seconds, in which the start is written down and transactions of earlier starts are ended.
+            self._coming_session = self._coming_session or begin_session(self._config)
+        return parallelism(cores, self._config.spark_partitions, tasks, before)
 
 
 def _written_and_read(plan: Plan) -> dict[Place, int]:

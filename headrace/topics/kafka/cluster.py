@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, TypeVar
@@ -26,6 +26,7 @@ _T = TypeVar("_T")
 Place = tuple[str, int]
 
 _LOOK_AGAIN_AFTER_S = 0.1
+_LEADERS_WITHIN_S = 2.0
 _NOT_TOLD = ("TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED", "UNKNOWN_TOPIC_OR_PART")
 # Topics say how large records may be; brokers take no request of more than 100 MB, unless told otherwise.
 _MAX_RECORD_BYTES = 100_000_000
@@ -37,6 +38,16 @@ _DEFAULTS = {"log_level": 2, "reconnect.backoff.max.ms": 1000}
 _SEND_SETTINGS = {"linger.ms": 50, "queue.buffering.max.messages": 1_000_000}
 # What waits in the client is a copy; a single record has to fit.
 _MAX_WAITING_BYTES = 64 << 20
+
+
+def find_leaders(consumer_or_producer: Any, topics: Iterable[str]) -> None:
+    """Has a client look up the leaders of topics now. By itself it does so after up to three seconds.
+
+    Without an answer nothing is lost: the client goes on looking.
+    """
+    with suppress(client().KafkaException):
+        for topic in topics:
+            consumer_or_producer.list_topics(topic, timeout=_LEADERS_WITHIN_S)
 
 
 @dataclass(frozen=True)
@@ -133,8 +144,11 @@ class KafkaCluster:
     def read(self, topic: str, partition: int, first: int, last: int) -> Iterator[pa.RecordBatch]:
         """The records at offsets from `first` to `last`, the latter excluded, each with its offset."""
         kafka = client()
-        consumer = self._idle_consumers.pop() if self._idle_consumers else self.consumer()
+        consumer, topics = self._idle_consumers.pop() if self._idle_consumers else (self.consumer(), set[str]())
         try:
+            if topic not in topics:
+                find_leaders(consumer, [topic])
+                topics.add(topic)
             with self.telling(f"read topic {topic!r}, partition {partition}"):
                 consumer.assign([kafka.TopicPartition(topic, partition, first)])
                 place = f"Kafka at {self.bootstrap_servers}, topic {topic!r}, partition {partition},"
@@ -143,7 +157,7 @@ class KafkaCluster:
         except BaseException:
             consumer.close()
             raise
-        self._idle_consumers.append(consumer)
+        self._idle_consumers.append((consumer, topics))
 
     def consumer(self, **settings: Any) -> Any:
         """A consumer that reads what is committed, is told where, and says when it reaches the end."""
@@ -236,6 +250,9 @@ class KafkaCluster:
     def _offsets(self, places: Iterable[Place], spec: Any) -> list[int]:
         kafka = client()
         asked = {kafka.TopicPartition(*place): spec for place in places}
+        new = {place.topic for place in asked} - self._led_topics
+        find_leaders(self.admin, new)
+        self._led_topics.update(new)
         level = kafka.IsolationLevel.READ_COMMITTED
 
         def answered() -> list[int]:
@@ -266,6 +283,11 @@ class KafkaCluster:
         return client("admin").AdminClient(self._with({}))
 
     @cached_property
+    def _led_topics(self) -> set[str]:
+        """Topics whose leaders the admin client knows."""
+        return set()
+
+    @cached_property
     def _known_rules(self) -> dict[str, tuple[float, TopicRules]]:
         return {}
 
@@ -274,8 +296,8 @@ class KafkaCluster:
         return {}
 
     @cached_property
-    def _idle_consumers(self) -> list[Any]:
-        """Consumers that have read to their end: they are connected, and can read on elsewhere."""
+    def _idle_consumers(self) -> list[tuple[Any, set[str]]]:
+        """Consumers that have read to their end and can read on elsewhere, with the topics whose leaders they know."""
         return []
 
     @cached_property

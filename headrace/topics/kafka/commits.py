@@ -20,7 +20,7 @@ import msgspec
 
 from headrace.errors import StateError
 from headrace.topics.kafka.client import ANSWER_WITHIN_S, client, lost, refuses
-from headrace.topics.kafka.cluster import KafkaCluster
+from headrace.topics.kafka.cluster import KafkaCluster, find_leaders
 from headrace.topics.kafka.rules import OutgoingRecord, TopicRules
 from headrace.topics.kafka.send import SEND_WITHIN_S, Outgoing, Sender
 
@@ -181,6 +181,7 @@ class Commits:
     def _begun(self, task: int, rules: Iterable[TopicRules] = ()) -> Sender:
         """The only one that sends for its task: others lose the right to write, their transactions end."""
         sender = Sender(self._cluster, rules, **{"transactional.id": f"{self._application_id}-{task}"})
+        find_leaders(sender.producer, [self.topic])
         sender.producer.init_transactions(min(SEND_WITHIN_S, self._cluster.patience_s))
         return sender
 

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from headrace.topics.kafka.client import client, passes
-from headrace.topics.kafka.cluster import KafkaCluster, Place
+from headrace.topics.kafka.cluster import KafkaCluster, Place, find_leaders
 from headrace.topics.kafka.fetch import as_batch
 
 _SETTINGS = {"fetch.wait.max.ms": 500, "fetch.min.bytes": 1, "queued.min.messages": 1_000}
@@ -44,6 +44,7 @@ class Tail:
         """Waits for records at these offsets and later from now on."""
         if self._consumer is None:
             self._consumer = self._cluster.consumer(**_SETTINGS)
+            find_leaders(self._consumer, {topic for topic, _ in starts})
         self._positions, self._held = dict(starts), {}
         with self._cluster.telling("read what is new"):
             self._consumer.assign([client().TopicPartition(*place, first) for place, first in starts.items()])

@@ -11,7 +11,7 @@ import headrace as hr
 from headrace._graph.configured import configured
 from headrace._runtime.spark.planning.batch_planner import BatchPlanner, measured_us, spread
 from headrace._runtime.spark.planning.plan import make_plan
-from headrace._runtime.spark.session.session import parallelism
+from headrace._runtime.spark.session.session import cores_of, parallelism
 from headrace._state.log.entries import BatchPlan, Start, State
 from headrace._state.log.state_log import View
 
@@ -220,7 +220,7 @@ class Session:
 )
 def test_spark_partitions_follow_the_setting_or_else_cores_and_tasks(master, cores, wanted, tasks, expected):
     for before in (None, view()):
-        assert parallelism(Session(master, cores), wanted, tasks, before) == expected
+        assert parallelism(cores_of(Session(master, cores)), wanted, tasks, before) == expected
 
 
 @pytest.mark.parametrize(
@@ -229,5 +229,5 @@ def test_spark_partitions_follow_the_setting_or_else_cores_and_tasks(master, cor
 )
 def test_unfinished_batch_is_repeated_on_as_many_spark_partitions_as_before(spread, wanted, expected):
     before = view(plan=BatchPlan(0, {}, spread=spread))
-    partitions, fuses = parallelism(Session("local[4]", 4), wanted, 8, before)
+    partitions, fuses = parallelism(4, wanted, 8, before)
     assert (partitions, fuses) == expected

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 import headrace as hr
@@ -56,3 +58,30 @@ def test_application_has_its_own_settings_though_another_began_to_launch(launche
 def test_no_jvm_is_launched_for_a_session_elsewhere(launches):
     session.begin_launch(config("mine", spark={"spark.remote": "sc://host"}))
     assert (session._launching, launches) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"spark.master": "local"}, 1),
+        ({"spark.master": "local[3]"}, 3),
+        ({"spark.master": "local[3,2]"}, 3),
+        ({"spark.master": "local[*]"}, os.cpu_count()),
+        ({"spark.master": "local[*]", "spark.default.parallelism": "5"}, 5),
+        ({"spark.master": "local-cluster[2,1,1024]"}, None),
+        ({"spark.master": "spark://host:7077", "spark.default.parallelism": "5"}, None),
+    ],
+)
+def test_cores_of_a_local_session_are_known_before_it_exists(monkeypatch, launches, settings, expected):
+    monkeypatch.setattr(session, "_launch", lambda _: settings)
+    mine = config("mine")
+    session.begin_launch(mine)
+    assert session.cores_of_launched(mine) == expected
+
+
+@pytest.mark.parametrize("first", [None, "other", "broken"])
+def test_cores_are_unknown_unless_the_jvm_of_the_application_runs(launches, first):
+    mine = config(first or "mine")
+    if first is not None:
+        session.begin_launch(config("other") if first == "other" else mine)
+    assert session.cores_of_launched(config("mine") if first == "other" else mine) is None

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from headrace._runtime.spark.session import class_archive, java, quiet
 from headrace._runtime.spark.session.forkserver import launcher
@@ -19,6 +21,7 @@ from headrace.errors import ConfigError
 if TYPE_CHECKING:
     from headrace._state.log.state_log import View
 
+_T = TypeVar("_T")
 _STREAMING = "org.apache.spark.sql.execution.streaming"
 
 # Needed by every query, whoever made the session. Spark's own checkpoint is a scratch pad: nothing of it is kept.
@@ -58,6 +61,11 @@ _LOCAL_SETTINGS = {
 }
 
 
+def begin_session(config: StreamsConfig) -> Future[Any]:
+    """Creates `own_session` in the background."""
+    return _in_background("headrace-spark-session", partial(own_session, config))
+
+
 def own_session(config: StreamsConfig) -> Any:
     """A session of the application's own, with the settings that pay for our queries.
 
@@ -87,16 +95,39 @@ def begin_launch(config: StreamsConfig) -> None:
     elsewhere = {"PYSPARK_GATEWAY_PORT", "SPARK_REMOTE"} & os.environ.keys() or "spark.remote" in config.spark
     if elsewhere or _launching:
         return
-    launched: Future[dict[str, str]] = Future()
+    _launching.append((config, _in_background("headrace-spark-launch", partial(_launch, config))))
 
-    def launch() -> None:
+
+def _in_background(name: str, call: Callable[[], _T]) -> Future[_T]:
+    future: Future[_T] = Future()
+
+    def run() -> None:
         try:
-            launched.set_result(_launch(config))
+            future.set_result(call())
         except BaseException as error:
-            launched.set_exception(error)
+            future.set_exception(error)
 
-    _launching.append((config, launched))
-    Thread(target=launch, name="headrace-spark-launch", daemon=True).start()
+    Thread(target=run, name=name, daemon=True).start()
+    return future
+
+
+def cores_of_launched(config: StreamsConfig) -> int | None:
+    """How many tasks the local session of a JVM that `begin_launch` started will run at once.
+
+    Waits until that JVM runs, so that a Spark that cannot start is noticed before anything is written. `None` if it
+    does not, or if only the session itself can say.
+    """
+    from pyspark import SparkContext
+
+    if SparkContext._active_spark_context is not None or not _launching or _launching[-1][0] is not config:
+        return None
+    launched = _launching[-1][1]
+    if launched.exception() is not None:
+        return None
+    settings = launched.result()
+    local = re.fullmatch(r"local(?:\[(\d+|\*)(?:,\d+)?\])?", settings["spark.master"])
+    cores = None if local is None else settings.get("spark.default.parallelism", local[1] or "1")
+    return (os.cpu_count() or 1) if cores == "*" else None if cores is None else int(cores)
 
 
 def _launched(config: StreamsConfig) -> dict[str, str]:
@@ -175,24 +206,25 @@ def query_settings(spark: Any, config: StreamsConfig, spark_partitions: int) -> 
                 spark.conf.set(name, value)
 
 
-def parallelism(spark: Any, wanted: int | None, tasks: int, before: View | None) -> tuple[int, bool]:
+def parallelism(cores: int | None, wanted: int | None, tasks: int, before: View | None) -> tuple[int, bool]:
     """Spark partitions of a spread batch, and whether one task may run all of a batch instead.
 
     A batch that was begun and not committed is repeated on as many partitions as before. On one machine there are no
-    more than cores. Of a cluster nobody knows how many there will be, so every task can have its own; and there tasks
-    return to the executors that have their replicas, which one task for all of them could not.
+    more partitions than `cores`. A cluster, where `cores` is `None`, may grow: every task can have its own partition,
+    and returns to the executor that has its replica, which one task for all of them could not.
     """
-    local = is_local(spark.conf.get("spark.master", "local"))
-    partitions = wanted or (max(1, min(tasks, _core_count(spark))) if local else tasks)
-    fuses = wanted == 1 or (wanted is None and local)
+    partitions = wanted or (tasks if cores is None else max(1, min(tasks, cores)))
+    fuses = wanted == 1 or (wanted is None and cores is not None)
     unfinished = None if before is None else before.unfinished
     if unfinished is not None:
         return unfinished.spread or partitions, fuses or not unfinished.spread
     return partitions, fuses
 
 
-def _core_count(spark: Any) -> int:
-    """How many tasks a local Spark runs at once."""
+def cores_of(spark: Any) -> int | None:
+    """How many tasks a local Spark runs at once; `None` on a cluster."""
+    if not is_local(spark.conf.get("spark.master", "local")):
+        return None
     try:
         return int(spark.sparkContext.defaultParallelism)
     except Exception:  # Spark Connect has no SparkContext
