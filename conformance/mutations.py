@@ -183,8 +183,8 @@ MUTATIONS = (
     Mutation(
         "both ends of join windows are included",
         "_core/operators/joins/stream_stream.py",
-        "max(0, timestamp_ms + self._after_ms)\n        self.meet",
-        "max(0, timestamp_ms + self._after_ms - 1)\n        self.meet",
+        "max(0, timestamp_ms + self._after_ms)\n        self.join",
+        "max(0, timestamp_ms + self._after_ms - 1)\n        self.join",
     ),
     Mutation(
         "a joiner has the left value first, whichever side triggers",

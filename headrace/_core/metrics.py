@@ -1,4 +1,4 @@
-"""Counters by operator. They add up: over batches, over tasks, over restarts."""
+"""Counters by operator. They add up over batches, tasks and restarts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _DROPPED = "dropped: "
 
 
 class Metrics:
-    """Counts what happened to records: `records_in`, `records_out`, and drops by their reason."""
+    """Counts `records_in`, `records_out`, and dropped records by reason."""
 
     def __init__(self) -> None:
         self._counts: Counter[tuple[str, str]] = Counter()
@@ -25,7 +25,7 @@ class Metrics:
             self._counts[operator, _DROPPED + reason] += amount
 
     def merge(self, other: Metrics) -> None:
-        """Adds what another has counted."""
+        """Adds the counts of another object."""
         self._counts.update(other._counts)
 
     def drain(self) -> Counts:
@@ -42,14 +42,14 @@ def total(parts: Iterable[Mapping[str, Mapping[str, int]]]) -> Counts:
     summed: Counts = {}
     for part in parts:
         for operator, counters in part.items():
-            mine = summed.setdefault(operator, {})
+            own = summed.setdefault(operator, {})
             for name, amount in counters.items():
-                mine[name] = mine.get(name, 0) + amount
+                own[name] = own.get(name, 0) + amount
     return summed
 
 
 def readable(counts: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, Any]]:
-    """Counts as users see them: drops collected under `dropped`, by reason."""
+    """Counts as users see them: dropped records under `dropped`, by reason."""
     result: dict[str, dict[str, Any]] = {}
     for operator, counters in sorted(counts.items()):
         shown: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""What an operator is: it receives a record, may use its stores, and forwards records to its children."""
+"""The base of all operators: an operator receives a record, may use stores, and forwards records to its children."""
 
 from __future__ import annotations
 
@@ -16,12 +16,15 @@ AnyRecord = Record[Any, Any]
 
 
 class Operator(ABC):
-    """One node of a running task. Children see a forwarded record depth first, in the order they were added."""
+    """A node of a running task. Children get a forwarded record depth first, in the order they were added.
+
+    `idle` has the idle keys of an operator that closes them, else `None`.
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.children: tuple[Operator, ...] = ()
-        self.forward: Callable[[AnyRecord], None] = _ignore
+        self.forward: Callable[[AnyRecord], None] = _discard
         self.idle: IdleKeys | None = None
 
     def connect(self, children: Sequence[Operator]) -> None:
@@ -32,13 +35,13 @@ class Operator(ABC):
             self.forward = self._forward_to_all
 
     def handle_errors(self, handle: Callable[[Operator, AnyRecord, Exception], None]) -> None:
-        """Has errors of `process` handled instead of raised to whoever forwards a record; to be called unconnected.
+        """Installs a handler for errors of `process`, which are then not raised; call it before `connect`.
 
-        Errors of state are raised all the same: other records would meet them too.
+        State errors are still raised: they would hit other records too.
         """
         process = self.process
 
-        def handling(record: AnyRecord) -> None:
+        def process_or_handle(record: AnyRecord) -> None:
             try:
                 process(record)
             except StateError:
@@ -46,7 +49,7 @@ class Operator(ABC):
             except Exception as error:
                 handle(self, record, error)
 
-        self.process = handling  # type: ignore[method-assign]
+        self.process = process_or_handle  # type: ignore[method-assign]
 
     def init(self, context: TaskContext) -> None:
         """Called once per task, before its first record."""
@@ -54,19 +57,19 @@ class Operator(ABC):
 
     @abstractmethod
     def process(self, record: AnyRecord) -> None:
-        """Handles one record completely; what it forwards has been handled by all children on return."""
+        """Processes one record completely: on return, all children have processed what it forwards."""
 
     def pending(self) -> PendingTask | None:
-        """What of its results it holds back in this task; `None` for an operator that never does."""
+        """What the operator holds back in this task; `None` for an operator that never holds anything back."""
         return None
 
-    def close_idle(self) -> None:  # noqa: B027  most operators know no idle keys
-        """Lets go what it holds back of keys that are idle; called only where `idle` says which are."""
+    def close_idle(self) -> None:  # noqa: B027  most operators have no idle keys
+        """Emits what it holds back for idle keys, and deletes them; called only for operators with `idle`."""
 
     def _forward_to_all(self, record: AnyRecord) -> None:
         for child in self.children:
             child.process(record)
 
 
-def _ignore(record: AnyRecord) -> None:
-    """Where a node has no children, its records end."""
+def _discard(record: AnyRecord) -> None:
+    """The `forward` of an operator without children."""

@@ -1,4 +1,4 @@
-"""Kafka's default partitioner: murmur2 of the serialized key, so that records land where Kafka's own clients put them.
+"""Kafka's default partitioner, murmur2 of the serialized key: the same partitions as Kafka's own clients choose.
 
 The scalar form defines what is correct; the columnar form hashes all keys of one length at once.
 """
@@ -55,8 +55,8 @@ def partitions_for(keys: pa.Array | Sequence[bytes | None], partitions: int) -> 
     data = np.frombuffer(data_buffer, np.uint8) if data_buffer is not None else np.empty(0, np.uint8)
     lengths = np.where(np.asarray(column.is_valid()), np.diff(offsets), -1)
     by_length = np.argsort(lengths, kind="stable")
-    found, first = np.unique(lengths[by_length], return_index=True)
-    for length, rows in zip(found.tolist(), np.split(by_length, first[1:]), strict=True):
+    distinct, first = np.unique(lengths[by_length], return_index=True)
+    for length, rows in zip(distinct.tolist(), np.split(by_length, first[1:]), strict=True):
         if length >= 0:
             hashes = _hash_group(data, offsets[rows], length)
             result[rows] = (hashes & np.uint32(_POSITIVE)) % np.uint32(partitions)
@@ -74,7 +74,7 @@ def _hash_group(data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], leng
 
 
 def _hash_rows(keys: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint32]:
-    """The unsigned hashes of a matrix with one key a row; uint32 arithmetic wraps as murmur2 wants."""
+    """The unsigned hashes of a matrix with one key a row; uint32 arithmetic wraps as murmur2 requires."""
     count, length = keys.shape
     padded = np.zeros((count, (length + 3) & ~3), dtype=np.uint8)
     padded[:, :length] = keys

@@ -1,6 +1,6 @@
-"""The rows of a table, for operators that look them up: from its store, or worked out from the tables before it.
+"""The rows of a table, for operators that look them up: from a store, or derived from the tables it is made of.
 
-A row is its value and its timestamp; `None` is no row.
+A row is a value and a timestamp; `None` means that there is no row.
 """
 
 from __future__ import annotations
@@ -20,33 +20,33 @@ _UNKNOWN_MS = -1
 
 
 class Rows(Protocol):
-    """Rows by key, as they are now. Stores with timestamps are such."""
+    """The current rows by key. Stores with timestamps have this method."""
 
     def get(self, key: Any, /) -> Row | None: ...
 
 
 def row_for(rows: Any, record: Record[Any, Any], *, versioned: bool) -> Row | None:
-    """The row that a record meets under its key: the current one, or of a versioned table that of its timestamp."""
+    """The row of a record's key: the current one, or in a versioned table that of the record's timestamp."""
     if record.key is None:
         return None
-    found: Row | None = rows.get_as_of(record.key, record.timestamp_ms) if versioned else rows.get(record.key)
-    return found
+    row: Row | None = rows.get_as_of(record.key, record.timestamp_ms) if versioned else rows.get(record.key)
+    return row
 
 
 class DerivedRows:
-    """The rows of a filter or of map_values: `derive(key, value)` answers `None` for a row that is not there."""
+    """The rows of a filter or of map_values; `derive(key, value)` returns `None` if there is no row."""
 
     def __init__(self, rows: Any, derive: Callable[[Any, Any], Any]) -> None:
         self._rows = rows
         self._derive = derive
 
     def get(self, key: Any) -> Row | None:
-        return self._derived(key, self._rows.get(key))
+        return self._derive_row(key, self._rows.get(key))
 
     def get_as_of(self, key: Any, as_of_ms: int) -> Row | None:
-        return self._derived(key, self._rows.get_as_of(key, as_of_ms))
+        return self._derive_row(key, self._rows.get_as_of(key, as_of_ms))
 
-    def _derived(self, key: Any, row: Row | None) -> Row | None:
+    def _derive_row(self, key: Any, row: Row | None) -> Row | None:
         if row is None:
             return None
         value, timestamp_ms = row
@@ -55,7 +55,7 @@ class DerivedRows:
 
 
 class JoinedRows:
-    """The rows of two tables that belong together; a side that is optional may be missing."""
+    """The rows of a join of two tables; the row of an optional side may be missing."""
 
     def __init__(
         self,
@@ -85,17 +85,17 @@ class JoinedRows:
 
 
 class SuppressedRows:
-    """The rows that those behind a suppress have been told: of one that waits, the value it had before."""
+    """The rows as seen downstream of a suppress(): of a buffered row, the value that left the buffer before."""
 
     def __init__(self, buffer: SuppressBuffer[Any, Any], rows: Rows) -> None:
         self._buffer = buffer
         self._rows = rows
 
     def get(self, key: Any) -> Row | None:
-        waiting = self._buffer.get(key)
-        if waiting is None:
+        buffered = self._buffer.get(key)
+        if buffered is None:
             return self._rows.get(key)
-        return None if waiting.prior is None else (waiting.prior, _UNKNOWN_MS)
+        return None if buffered.prior is None else (buffered.prior, _UNKNOWN_MS)
 
 
 class WindowRows:

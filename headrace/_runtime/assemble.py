@@ -120,7 +120,8 @@ class TaskBlueprint:
         forms, joins = {}, {}
         if columnar and not self.has_processors:
             handlers = self.defaults.error_handlers
-            forms = columnar_forms(sources, TaskStores(typed, context.tables, calls=not handlers.skip_results))
+            task_stores = TaskStores(typed, context.tables, allow_functions=not handlers.skip_results)
+            forms = columnar_forms(sources, task_stores)
             joins = join_forms(sources, typed) if handlers.all_fail else {}
         processors: Callable[[], Processors] | None = None
         if self.has_processors:

@@ -50,15 +50,15 @@ def _windowed_aggregate(node: nodes.WindowedAggregate) -> Operator:
         case SlidingWindows() as windows:
             return ops.SlidingWindowAggregate(node.name, settings, windows, initializer, aggregator)
         case windows:
-            kind = ops.TimeWindowCount if isinstance(node.fold, nodes.Count) else ops.TimeWindowAggregate
+            kind = ops.TimeWindowCount if isinstance(node.fold, nodes.CountFold) else ops.TimeWindowAggregate
             return kind(node.name, settings, windows, initializer, aggregator)
 
 
-def _fold(fold: nodes.Count | nodes.Reduce | nodes.Aggregate) -> ops.Fold:
+def _fold(fold: nodes.CountFold | nodes.ReduceFold | nodes.AggregateFold) -> ops.Fold:
     match fold:
-        case nodes.Count():
+        case nodes.CountFold():
             return ops.counting()
-        case nodes.Reduce():
+        case nodes.ReduceFold():
             return ops.reducing(fold.reducer)
     return ops.Fold(fold.initializer, fold.aggregator, fold.merger)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from headrace._core import rows
-from headrace._core.operators.tables.functions import filtered_row
+from headrace._core.operators.tables.functions import row_filter
 from headrace._graph import nodes
 from headrace._graph.graph import SubTopology
 from headrace._state.stores.session import SessionStore
@@ -28,7 +28,7 @@ def rows_of(sub: SubTopology, table: str, stores: Mapping[str, Any]) -> Any:
         case nodes.Node(stores=(store, *_)):
             return _stored(stores[store])
         case nodes.TableFilter():
-            return rows.DerivedRows(before(node.parents[0]), filtered_row(node.predicate, keep=node.keep))
+            return rows.DerivedRows(before(node.parents[0]), row_filter(node.predicate, keep=node.keep))
         case nodes.TableMapValues():
             return rows.DerivedRows(before(node.parents[0]), node.mapper)
         case nodes.TableMerge():

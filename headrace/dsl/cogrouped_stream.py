@@ -7,7 +7,7 @@ from typing import Any, Generic, NamedTuple, TypeVar, overload
 
 from headrace._graph.checks import checked_callable
 from headrace._graph.names import checked_name
-from headrace._graph.nodes import Aggregate, StreamAggregate, TableMerge, WindowedAggregate
+from headrace._graph.nodes import AggregateFold, StreamAggregate, TableMerge, WindowedAggregate
 from headrace._graph.repartition import pass_over_repartition
 from headrace._graph.stores import Store, TimestampedKeyValue
 from headrace._graph.windows.late_records import add_windowed_aggregate
@@ -221,7 +221,7 @@ class _WindowedCogroup(Generic[K, A]):
             aggregate = WindowedAggregate(
                 **node,
                 windows=windows,
-                fold=Aggregate(initializer, source.aggregator, merger),
+                fold=AggregateFold(initializer, source.aggregator, merger),
                 sharing=others,
             )
             grouped = source.grouped

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from headrace._graph.checks import checked_callable
 from headrace._graph.graph import GraphBuilder
-from headrace._graph.nodes import Aggregate, Count, Reduce, WindowedAggregate
+from headrace._graph.nodes import AggregateFold, CountFold, ReduceFold, WindowedAggregate
 from headrace._graph.windows.late_records import add_windowed_aggregate
 from headrace._graph.windows.stores import window_store, windowed_key_serde
 from headrace.dsl.ktable import KTable
@@ -56,7 +56,7 @@ class _Windowed(Generic[K, V]):
     def _aggregated(
         self,
         prefix: str,
-        fold: Count | Reduce | Aggregate,
+        fold: CountFold | ReduceFold | AggregateFold,
         store: Any,
         value_serde: Serde[Any] | None,
         name: str | None,
@@ -120,7 +120,7 @@ class TimeWindowedKStream(_Windowed[K, V]):
             [k@0/10] 2 7
             [k@10/20] 2 15
         """
-        return self._aggregated("KSTREAM-AGGREGATE-", Count(), store, Long(), name)
+        return self._aggregated("KSTREAM-AGGREGATE-", CountFold(), store, Long(), name)
 
     def reduce(
         self,
@@ -133,7 +133,7 @@ class TimeWindowedKStream(_Windowed[K, V]):
         """One value per key and window: the first, then `reducer(aggregate, value)`; `None` deletes the row."""
         checked_callable(reducer, "reduce", "reducer(aggregate, value)")
         serde = value_serde or self._grouping.value_serde
-        return self._aggregated("KSTREAM-REDUCE-", Reduce(reducer), store, serde, name)
+        return self._aggregated("KSTREAM-REDUCE-", ReduceFold(reducer), store, serde, name)
 
     def aggregate(
         self,
@@ -147,7 +147,7 @@ class TimeWindowedKStream(_Windowed[K, V]):
         """One aggregate per key and window: `aggregator(key, value, aggregate)`, starting from `initializer()`."""
         checked_callable(initializer, "aggregate", "initializer()")
         checked_callable(aggregator, "aggregate", "aggregator(key, value, aggregate)")
-        return self._aggregated("KSTREAM-AGGREGATE-", Aggregate(initializer, aggregator), store, value_serde, name)
+        return self._aggregated("KSTREAM-AGGREGATE-", AggregateFold(initializer, aggregator), store, value_serde, name)
 
 
 class SessionWindowedKStream(_Windowed[K, V]):
@@ -181,7 +181,7 @@ class SessionWindowedKStream(_Windowed[K, V]):
             [k@0/4] 2 4
             [k@20/20] 1 20
         """
-        return self._aggregated("KSTREAM-AGGREGATE-", Count(), store, Long(), name)
+        return self._aggregated("KSTREAM-AGGREGATE-", CountFold(), store, Long(), name)
 
     def reduce(
         self,
@@ -194,7 +194,7 @@ class SessionWindowedKStream(_Windowed[K, V]):
         """One value per session: `reducer(aggregate, value)`, also for the values of two sessions that merge."""
         checked_callable(reducer, "reduce", "reducer(aggregate, value)")
         serde = value_serde or self._grouping.value_serde
-        return self._aggregated("KSTREAM-REDUCE-", Reduce(reducer), store, serde, name)
+        return self._aggregated("KSTREAM-REDUCE-", ReduceFold(reducer), store, serde, name)
 
     def aggregate(
         self,
@@ -211,5 +211,5 @@ class SessionWindowedKStream(_Windowed[K, V]):
         checked_callable(aggregator, "aggregate", "aggregator(key, value, aggregate)")
         checked_callable(merger, "aggregate", "merger(key, left, right)")
         return self._aggregated(
-            "KSTREAM-AGGREGATE-", Aggregate(initializer, aggregator, merger), store, value_serde, name
+            "KSTREAM-AGGREGATE-", AggregateFold(initializer, aggregator, merger), store, value_serde, name
         )

@@ -196,9 +196,9 @@ def run_join(topology, batches, key_serde, value_serde, *, columnar):
 @pytest.mark.parametrize("method", ["join", "left_join", "outer_join"])
 @pytest.mark.parametrize("kind", KEYS)
 def test_join_of_streams_in_columns_equals_the_join_by_records(kind, method, mapped, monkeypatch):
-    monkeypatch.setattr(stream_join, "_PAIRS", 4)
+    monkeypatch.setattr(stream_join, "_MAX_PAIRS", 4)
     for module in (stream_join, join_rows, kept_records):
-        monkeypatch.setattr(module, "FEW", 3)
+        monkeypatch.setattr(module, "ROWS_AT_ONCE", 3)
     serde, keys = KEYS[kind]
     value_serde = serdes.Json()
 

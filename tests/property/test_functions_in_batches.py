@@ -114,7 +114,7 @@ def through(stream, steps, names):
 
 
 def few(monkeypatch):
-    monkeypatch.setattr(functions, "_SEALED_ROWS", 3)
+    monkeypatch.setattr(functions, "_ROWS_PER_SEGMENT", 3)
     monkeypatch.setattr(functions, "_MAX_ROWS", 5)
 
 

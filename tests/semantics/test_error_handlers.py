@@ -541,7 +541,7 @@ def test_function_that_does_not_answer_stops_the_application(name):
     with driver_of(builder.build(), config) as driver:
         with pytest.raises(hr.ProcessingError, match=said) as refused:
             driver.input_topic("in").pipe("k", "bad", 2)
-        assert "asked about: check failed on record in-0@0 (key 'k', timestamp 2)" in str(refused.value)
+        assert "It was handling: check failed on record in-0@0 (key 'k', timestamp 2)" in str(refused.value)
         driver.input_topic("in").pipe("k", "fine", 3)
         assert out_of(driver) == [("k", "fine", 3)]
 

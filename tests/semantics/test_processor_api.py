@@ -210,7 +210,11 @@ def test_failing_init_names_the_node():
             raise RuntimeError("no licence")
 
     topology = hr.Topology().add_source("source", "in").add_processor("node", Failing, parents=["source"])
-    refused("node failed while its processor .* no licence", lambda: TopologyTestDriver(topology), hr.ProcessingError)
+    refused(
+        "node failed while creating and initialising its processor.* no licence",
+        lambda: TopologyTestDriver(topology),
+        hr.ProcessingError,
+    )
 
 
 def test_forward_outside_of_processing_is_refused():

@@ -84,8 +84,8 @@ def test_failure_says_which_record_and_what_to_do():
         driven(counts(), RECORDS, guarded("fail"), clock_ms=20)
     assert str(refused.value) == (
         "reads refuses record in-0@1: its timestamp 1000000 is 999980 ms ahead of the wall clock 20, and "
-        "max_timestamp_ahead allows 100 ms. Mend the timestamp where the record is made or with a "
-        "timestamp_extractor, or take such records out with timestamp_ahead_handler='continue' or 'dead_letter'."
+        "max_timestamp_ahead allows 100 ms. Fix the timestamp where the record is produced or with a "
+        "timestamp_extractor, or drop such records with timestamp_ahead_handler='continue' or 'dead_letter'."
     )
 
 

@@ -66,7 +66,7 @@ def read(runtime, topic, value_serde):
 
 
 def test_poison_is_named_then_skipped_then_kept_as_the_handlers_change(runtime):
-    with pytest.raises(hr.ProcessingError, match=r"(?s)failed on record in-0@.*takes such records out"):
+    with pytest.raises(hr.ProcessingError, match=r"(?s)failed on record in-0@.*drops such records"):
         run(runtime, processing_exception_handler="continue")
     with pytest.raises(hr.ProcessingError, match=r"check failed on record in-0@0 .*bad word"):
         run(runtime, deserialization_exception_handler="continue")

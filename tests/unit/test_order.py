@@ -1,4 +1,4 @@
-"""Sorting by place equals taking, again and again, the queue with the smallest head timestamp."""
+"""Sorting by position equals taking, again and again, the queue with the smallest head timestamp."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ QUEUES = st.lists(st.lists(st.integers(0, 12), max_size=8), min_size=1, max_size
 
 def merged_by_heads(queues):
     waiting = [list(enumerate(queue)) for queue in queues]
-    taken = []
+    merged = []
     while any(waiting):
         index = min((q for q in range(len(waiting)) if waiting[q]), key=lambda q: (waiting[q][0][1], q))
-        taken.append((index, waiting[index].pop(0)[0]))
-    return taken
+        merged.append((index, waiting[index].pop(0)[0]))
+    return merged
 
 
-def by_place(queues, starts=None):
+def by_position(queues, starts=None):
     starts = starts or [0] * len(queues)
     order = concatenated(
         [
@@ -34,12 +34,12 @@ def by_place(queues, starts=None):
 
 
 @given(QUEUES)
-def test_sorting_by_place_is_the_merge_by_smallest_head(queues):
-    assert by_place(queues) == merged_by_heads(queues)
+def test_sorting_by_position_equals_the_merge_by_smallest_head(queues):
+    assert by_position(queues) == merged_by_heads(queues)
 
 
 @given(QUEUES, st.integers(0, 30))
-def test_what_is_left_after_a_prefix_is_merged_as_before(queues, cut):
+def test_rows_left_after_a_prefix_are_merged_in_the_same_order(queues, cut):
     whole = merged_by_heads(queues)
     starts = [sum(source == q for source, _ in whole[:cut]) for q in range(len(queues))]
-    assert by_place(queues, starts) == whole[cut:]
+    assert by_position(queues, starts) == whole[cut:]

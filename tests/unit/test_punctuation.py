@@ -23,7 +23,7 @@ def test_first_due_time_is_the_grid_point_at_or_after_the_clock(interval, shift,
 
 
 @given(time_ms=st.integers(-99, 99), interval=st.integers(1, 30), shift=st.integers(-99, 99))
-def test_grid_points_are_found_as_by_search(time_ms, interval, shift):
+def test_grid_points_equal_those_of_a_search(time_ms, interval, shift):
     points = [point for point in range(-300, 300) if (point - shift) % interval == 0]
     assert at_or_after(time_ms, interval, shift) == min(point for point in points if point >= time_ms)
     assert after(time_ms, interval, shift) == min(point for point in points if point > time_ms)
@@ -48,16 +48,16 @@ CLOCKS = st.lists(st.integers(0, 15), min_size=1, max_size=30).map(
     restarts=st.sets(st.integers(1, 29)),
 )
 def test_stream_time_fires_as_a_model_that_visits_every_millisecond(clocks, interval, shift, scheduled_at, restarts):
-    """Restarts leave a schedule with a shift where it was, and begin one without anew."""
-    kept, expected, found = MemoryStore(), [], []
-    agenda, last, anchor = Agenda(kept), None, None
+    """After a restart, a schedule with a shift continues and one without a shift starts again."""
+    state, expected, fired = MemoryStore(), [], []
+    agenda, last, anchor = Agenda(state), None, None
     for number, clock in enumerate(clocks):
         if number in restarts and number > scheduled_at:
-            agenda, anchor = Agenda(kept), None
+            agenda, anchor = Agenda(state), None
             agenda.add("node", Grid(STREAM, interval, shift), "tick", clocks[number - 1])
         if number == scheduled_at:
             agenda.add("node", Grid(STREAM, interval, shift), "tick", clock)
-        found += [(number, clock)] * len(firings(agenda, STREAM, clock))
+        fired += [(number, clock)] * len(firings(agenda, STREAM, clock))
         if number >= scheduled_at:
             if anchor is None and shift is None:
                 anchor, last = clock, None
@@ -68,10 +68,10 @@ def test_stream_time_fires_as_a_model_that_visits_every_millisecond(clocks, inte
             if any((moment - grid) % interval == 0 for moment in range(start, clock + 1)):
                 expected.append((number, clock))
                 last = clock
-    assert found == expected
+    assert fired == expected
 
 
-def test_wall_clock_without_a_shift_counts_from_its_making():
+def test_wall_clock_without_a_shift_counts_from_the_creation_of_the_schedule():
     agenda, fired = Agenda(MemoryStore()), []
     agenda.add("node", Grid(WALL, 10, None), "tick", 1003)
     for clock in (1008, 1013, 1022, 1023, 1058, 1062, 1063):
@@ -80,43 +80,43 @@ def test_wall_clock_without_a_shift_counts_from_its_making():
     assert agenda.next_due_ms(WALL) == 1073
 
 
-def test_wall_clock_with_a_shift_skips_what_was_due_while_the_task_was_away_and_repeats_nothing():
-    kept = MemoryStore()
-    agenda = Agenda(kept)
+def test_wall_clock_with_a_shift_skips_due_times_while_the_task_was_down_and_repeats_none():
+    state = MemoryStore()
+    agenda = Agenda(state)
     agenda.add("node", Grid(WALL, 10, 0), "tick", 20)
     assert firings(agenda, WALL, 20) == ["tick"]
-    agenda = Agenda(kept)
+    agenda = Agenda(state)
     agenda.add("node", Grid(WALL, 10, 0), "tick", 20)
     assert firings(agenda, WALL, 20) == []
-    agenda = Agenda(kept)
+    agenda = Agenda(state)
     agenda.add("node", Grid(WALL, 10, 0), "tick", 55)
     assert (firings(agenda, WALL, 59), firings(agenda, WALL, 60)) == ([], ["tick"])
 
 
-def test_schedules_fire_by_due_time_then_by_age_and_new_ones_that_are_due_follow():
+def test_schedules_fire_by_due_time_then_by_number_and_new_due_ones_follow():
     agenda, fired = Agenda(MemoryStore()), []
 
     def punctuate(schedule):
         fired.append(schedule.callback)
         if schedule.callback == "late":
-            agenda.add("node", Grid(STREAM, 100, None), "made while firing", 50)
+            agenda.add("node", Grid(STREAM, 100, None), "added while firing", 50)
 
     agenda.add("node", Grid(STREAM, 100, 42), "late", 40)
     agenda.add("node", Grid(STREAM, 100, 41), "early", 40)
     agenda.add("node", Grid(STREAM, 100, 41), "early, younger", 40)
     agenda.fire(STREAM, 50, punctuate)
-    assert fired == ["early", "early, younger", "late", "made while firing"]
+    assert fired == ["early", "early, younger", "late", "added while firing"]
 
 
-def test_cancelled_schedule_is_silent_and_its_like_begins_where_it_may():
-    kept = MemoryStore()
-    agenda = Agenda(kept)
+def test_cancelled_schedule_does_not_fire_and_an_equal_one_continues_after_it():
+    state = MemoryStore()
+    agenda = Agenda(state)
     schedule = agenda.add("node", Grid(STREAM, 10, 0), "tick", 30)
     assert firings(agenda, STREAM, 30) == ["tick"]
     schedule.cancel()
     schedule.cancel()
     assert (firings(agenda, STREAM, 95), agenda.next_due_ms(STREAM)) == ([], None)
-    again = Agenda(kept)
+    again = Agenda(state)
     again.add("node", Grid(STREAM, 10, 0), "tick", 30)
     assert (firings(again, STREAM, 30), firings(again, STREAM, 40)) == ([], ["tick"])
 

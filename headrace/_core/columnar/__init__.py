@@ -1,1 +1,1 @@
-"""Batch forms of operators: the same results as the record path, for whole columns at once."""
+"""Batch forms of operators: the results of the record path, computed for whole columns at once."""

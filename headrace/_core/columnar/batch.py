@@ -1,4 +1,4 @@
-"""A batch: records column by column, keys and values as the bytes of known serdes."""
+"""A batch: records in columns, with keys and values in the bytes of known serdes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 
 
 class Batch(NamedTuple):
-    """Records in processing order; `positions` are their rows in the order of the task's input."""
+    """Records in processing order; `positions` are those of their input records in the task's order."""
 
     keys: pa.Array
     values: pa.Array
@@ -24,19 +24,19 @@ class Batch(NamedTuple):
     positions: npt.NDArray[np.intp]
 
     def where(self, mask: pa.Array) -> Batch:
-        """The records for which a mask without nulls holds."""
-        chosen = mask.to_numpy(zero_copy_only=False)
+        """The records for which a mask is true; it must not have nulls."""
+        selected = mask.to_numpy(zero_copy_only=False)
         return Batch(
             self.keys.filter(mask),
             self.values.filter(mask),
-            self.timestamps[chosen],
+            self.timestamps[selected],
             None if self.headers is None else self.headers.filter(mask),
-            self.positions[chosen],
+            self.positions[selected],
         )
 
 
 def headers_of(batch: Batch, rows: npt.NDArray[np.int64]) -> list[Headers]:
-    """The headers of some records."""
+    """The headers of the records in some rows."""
     if batch.headers is None:
         return [()] * len(rows)
     return [
@@ -53,7 +53,7 @@ def headers_column(listed: Sequence[Headers]) -> pa.Array | None:
 
 
 def of_records(records: pa.RecordBatch, first_position: int) -> Batch:
-    """The records of a chunk, or of several in their order."""
+    """A batch of consecutive records of the task's input, the first of them at `first_position`."""
     return Batch(
         records.column("key"),
         records.column("value"),

@@ -1,4 +1,4 @@
-"""Which paths through a task have a batch form: those of which every operator, from source to sinks, has one."""
+"""Builds the batch form of everything downstream of a source, if each operator from there to the sinks has one."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from headrace._core.columnar.aggregations.count import CountForm
 from headrace._core.columnar.aggregations.tables import TableGroupByForm
 from headrace._core.columnar.batch import Batch
 from headrace._core.columnar.joins.stream_table import StreamTableJoinForm
-from headrace._core.columnar.layout import Form, Layout, Reached, TaskStores, kept_as_they_came
-from headrace._core.columnar.stateless.chains import Chains
+from headrace._core.columnar.layout import Form, Layout, TaskStores, can_store_input_bytes
+from headrace._core.columnar.stateless.chains import FunctionChain
 from headrace._core.columnar.stateless.functions import FunctionsForm
 from headrace._core.columnar.tables.store import TableStoreForm
 from headrace._core.columnar.windows.count import WindowCountForm
 from headrace._core.columnar.windows.suppress import WindowCloseForm
 from headrace._core.operator import Operator
-from headrace._core.operators.aggregations.streams import Aggregation
+from headrace._core.operators.aggregations.streams import AggregatingOperator
 from headrace._core.operators.functions import FunctionOperator
 from headrace._state.stores.key_value import TimestampedKeyValueStore
 from headrace.model.windows import TimeWindows
@@ -26,88 +26,183 @@ from headrace.serdes import Long, Windowed
 
 
 class SourceForm(NamedTuple):
-    """The batch form of what follows a source; if it `decodes`, it finds out itself what cannot be decoded."""
+    """The batch form of everything downstream of a source; if it `decodes`, it detects undecodable records itself."""
 
     run: Form
     decodes: bool
 
 
-def columnar_forms(sources: Mapping[str, ops.Source], kept: TaskStores) -> dict[str, SourceForm]:
-    """The batch form of what follows each topic's source, where there is one."""
-    forms: dict[str, SourceForm] = {}
-    for topic, source in sources.items():
-        if not source.children:
-            continue
-        form = _children(source, Layout(source.key_serde, source.value_serde), kept, Reached())
-        if form is None or _sees_itself(source, kept):
-            continue
-        decodes = isinstance(form, FunctionsForm)
-        forms[topic] = SourceForm(form.first if isinstance(form, FunctionsForm) else form, decodes)
-    return forms
+def columnar_forms(sources: Mapping[str, ops.Source], stores: TaskStores) -> dict[str, SourceForm]:
+    """The batch forms of a task by source topic; topics without one stay on the record path."""
+    compiler = FormCompiler(stores)
+    compiled = {topic: compiler.compile(source) for topic, source in sources.items()}
+    return {topic: form for topic, form in compiled.items() if form is not None}
 
 
-def _sees_itself(source: Operator, kept: TaskStores) -> bool:
-    """Whether rows are looked up that the same records change: each would have to see those before it, and no more."""
-    behind = _behind(source)
-    looked_up = [kept.tables[join.table_name] for join in behind if isinstance(join, ops.StreamTableJoin)]
-    changed = [
-        kept.stores[writer.store_name]
-        for writer in behind
-        if isinstance(writer, ops.TableSource | Aggregation) and writer.store_name is not None
-    ]
-    return any(rows is store for rows in looked_up for store in changed)
+class FormCompiler:
+    """Composes the batch forms of one task's operators.
 
+    A source has a batch form only if all operators downstream of it have one, and if nobody can observe that each of
+    them handles a whole batch before its children do: on the record path, everything that follows from a record happens
+    before the next record. Every `return None` below stands for a case where the difference would show.
+    """
 
-def _behind(source: Operator) -> list[Operator]:
-    """A source and all that get records from it."""
-    behind = [source]
-    for operator in behind:
-        behind += operator.children
-    return behind
+    def __init__(self, stores: TaskStores) -> None:
+        self._stores = stores
 
-
-def _children(operator: Operator, layout: Layout, kept: TaskStores, reached: Reached) -> Form | None:
-    children = _takers(operator, reached)
-    if children is None:
-        return None
-    functions = [child for child in children if _takes_values(child, layout)]
-    others = [child for child in children if child not in functions]
-    if not _apart(functions, others, layout):
-        return None
-    found = [_form(child, layout, kept, reached) for child in others]
-    if functions:
-        found.append(_functions(functions, layout, kept, reached))
-    forms = [form for form in found if form is not None]
-    if len(forms) < len(found):
-        return None
-    if len(forms) == 1:
-        return forms[0]
-
-    def all_of_them(batch: Batch) -> None:
-        for form in forms:
-            form(batch)
-
-    return all_of_them
-
-
-def _takers(operator: Operator, reached: Reached) -> list[Operator] | None:
-    """Who gets what an operator forwards, past those that only pass it on; `None` if two ways lead to one of these."""
-    takers: list[Operator] = []
-    for child in operator.children:
-        if not isinstance(child, ops.PassThrough | ops.TableToStream):
-            takers.append(child)
-            continue
-        behind = _takers(child, reached) if reached.first(child.name) else None
-        if behind is None:
+    def compile(self, source: ops.Source) -> SourceForm | None:
+        """The batch form of everything downstream of a source, or `None` if there is none."""
+        downstream = _downstream(source)
+        if not source.children or downstream is None:
             return None
-        takers += behind
-    return takers
+        form = self._children(source, Layout(source.key_serde, source.value_serde))
+        if form is None or self._reads_own_writes(downstream):
+            return None
+        if isinstance(form, FunctionsForm):
+            return SourceForm(form.run_undecoded, decodes=True)
+        return SourceForm(form, decodes=False)
+
+    def _reads_own_writes(self, operators: Sequence[Operator]) -> bool:
+        """Whether a join looks up rows that the same batch changes: each record may see only the changes before it."""
+        read = [self._stores.tables[join.table_name] for join in operators if isinstance(join, ops.StreamTableJoin)]
+        written = [
+            self._stores.stores[writer.store_name]
+            for writer in operators
+            if isinstance(writer, ops.TableSource | AggregatingOperator) and writer.store_name is not None
+        ]
+        return any(rows is store for rows in read for store in written)
+
+    def _children(self, operator: Operator, layout: Layout) -> Form | None:
+        """One form for everything that receives the records an operator forwards."""
+        receivers = _receivers(operator)
+        functions = [receiver for receiver in receivers if _needs_objects(receiver, layout)]
+        others = [receiver for receiver in receivers if receiver not in functions]
+        if not _are_independent(functions, others, layout):
+            return None
+        forms = [self._form(other, layout) for other in others]
+        if functions:
+            forms.append(self._functions(functions, layout))
+        return _sequence(forms)
+
+    def _functions(self, operators: Sequence[Operator], layout: Layout) -> Form | None:
+        """One form for functions that get the same records: each record passes all of them before the next one."""
+        if layout.as_written or not self._stores.allow_functions:
+            return None
+        chain = FunctionChain(layout.key_serde, self._stores.stores)
+        take = chain.combine(operators)
+        if take is None:
+            return None
+        for end in chain.ends:
+            form = self._form(end.operator, end.layout)
+            if form is None:
+                return None
+            end.form = form
+        return FunctionsForm(layout.key_serde, layout.value_serde, chain.cursor, take, chain.aggregations, chain.ends)
+
+    def _form(self, operator: Operator, layout: Layout) -> Form | None:
+        match operator:
+            case ops.StreamCount():
+                return self._count(operator, layout)
+            case ops.TimeWindowCount():
+                return self._window_count(operator, layout)
+            case ops.TableSource():
+                return self._table(operator, layout)
+            case ops.StreamTableJoin() if self._stores.allow_functions:
+                return self._stream_table_join(operator, layout)
+            case ops.TableSuppress():
+                return self._suppress(operator, layout)
+            case ops.Sink() if _writes_same_bytes(operator, layout):
+                return _send_to(operator)
+        return None
+
+    def _count(self, operator: ops.StreamCount, layout: Layout) -> Form | None:
+        store = self._stores.stores[operator.store_name]
+        if not layout.key_serde.canonical or layout.key_serde != store.key_serde:
+            return None
+        forward = self._children(operator, Layout(layout.key_serde, Long()))
+        return None if forward is None else CountForm(operator, store.contents, forward)
+
+    def _window_count(self, operator: ops.TimeWindowCount, layout: Layout) -> Form | None:
+        windows, settings = operator.windows, operator.settings
+        store = self._stores.stores[settings.store]
+        if not isinstance(windows, TimeWindows) or windows.advance_ms < windows.size_ms:
+            return None
+        if settings.late_sink or settings.open_windows or settings.idle:
+            return None
+        if not layout.key_serde.canonical or layout.key_serde != store.key_serde:
+            return None
+        counts = Layout(Windowed(layout.key_serde, windows.size_ms), Long(), windows)
+        forward = self._children(operator, counts)
+        return None if forward is None else WindowCountForm(operator, windows, store, forward)
+
+    def _suppress(self, operator: ops.TableSuppress, layout: Layout) -> Form | None:
+        """suppress() after counts in tumbling windows; only for these is there a form."""
+        settings, buffer = operator.settings, self._stores.stores[operator.settings.store]
+        if layout.tumbling is None or not settings.until_window_closes or settings.buffer.is_limited:
+            return None
+        if (layout.key_serde, layout.value_serde) != (buffer.key_serde, buffer.value_serde):
+            return None
+        forward = self._children(operator, layout)
+        return None if forward is None else WindowCloseForm(operator, buffer, layout.tumbling.size_ms, forward)
+
+    def _table(self, operator: ops.TableSource, layout: Layout) -> Form | None:
+        store = None if operator.store_name is None else self._stores.stores[operator.store_name]
+        if store is None or not layout.key_serde.canonical:
+            return None
+        if (layout.key_serde, layout.value_serde) != (store.key_serde, store.value_serde):
+            return None
+        if not can_store_input_bytes(layout.value_serde):
+            return None
+        if not operator.children:
+            return TableStoreForm(operator, store)
+        return _grouped_table(operator, store) if self._stores.allow_functions else None
+
+    def _stream_table_join(self, operator: ops.StreamTableJoin, layout: Layout) -> Form | None:
+        """A join that feeds one sink and nothing else, so that no other user function runs between two records."""
+        match operator.children:
+            case (ops.Sink() as sink,):
+                pass
+            case _:
+                return None
+        rows = self._stores.tables[operator.table_name]
+        if type(operator) is not ops.StreamTableJoin or not isinstance(rows, TimestampedKeyValueStore):
+            return None
+        same_keys = layout.key_serde == rows.key_serde == sink.key_serde
+        if not same_keys or not layout.key_serde.canonical:
+            return None
+        return StreamTableJoinForm(operator, rows, layout.value_serde, sink, _send_to(sink))
 
 
-def _apart(functions: Sequence[Operator], others: Sequence[Operator], layout: Layout) -> bool:
-    """Whether it does not matter that siblings get the same records one sibling after another, each decoding its own.
+def _downstream(source: Operator) -> list[Operator] | None:
+    """A source and everything downstream; `None` if two paths lead to the same operator or to the same topic.
 
-    User functions could change a value that other functions get or that is stored; and they are called in order.
+    There the record path interleaves the records of both paths, which batch after batch cannot do.
+    """
+    operators, seen = [source], {source.name}
+    for operator in operators:
+        for child in operator.children:
+            names = {child.name, f"topic {child.topic}"} if isinstance(child, ops.Sink) else {child.name}
+            if names & seen:
+                return None
+            seen |= names
+            operators.append(child)
+    return operators
+
+
+def _receivers(operator: Operator) -> list[Operator]:
+    """The operators that get what an operator forwards, past those that forward it unchanged."""
+    receivers: list[Operator] = []
+    for child in operator.children:
+        unchanged = isinstance(child, ops.PassThrough | ops.TableToStream)
+        receivers += _receivers(child) if unchanged else [child]
+    return receivers
+
+
+def _are_independent(functions: Sequence[Operator], others: Sequence[Operator], layout: Layout) -> bool:
+    """Whether siblings may handle a batch one after the other, each decoding it for itself.
+
+    Not if two of them call user functions, which must be called in the order of the records; and not if a function
+    could change a value in place that a sibling stores.
     """
     calling = [other for other in others if isinstance(other, ops.StreamTableJoin) or _is_grouped(other)]
     storing = [other for other in others if isinstance(other, ops.TableSource) and not _is_grouped(other)]
@@ -120,128 +215,49 @@ def _is_grouped(operator: Operator) -> bool:
     return isinstance(operator, ops.TableSource) and bool(operator.children)
 
 
-def _takes_values(operator: Operator, layout: Layout) -> bool:
-    """Whether an operator needs keys and values themselves, not their bytes."""
+def _needs_objects(operator: Operator, layout: Layout) -> bool:
+    """Whether an operator needs decoded keys and values, not only their bytes."""
     match operator:
         case ops.Sink():
-            return not _written_alike(operator, layout)
+            return not _writes_same_bytes(operator, layout)
         case ops.PassThrough() | ops.StreamCount():
             return False
-    return isinstance(operator, FunctionOperator | Aggregation)
+    return isinstance(operator, FunctionOperator | AggregatingOperator)
 
 
-def _functions(operators: Sequence[Operator], layout: Layout, kept: TaskStores, reached: Reached) -> Form | None:
-    """One form for functions that get the same records, so that each record goes all ways before the next."""
-    if layout.as_written or not kept.calls:
-        return None
-    chains = Chains(layout.key_serde, kept, reached, _form)
-    take = chains.of_all(operators)
-    if take is None:
-        return None
-    return FunctionsForm(layout.key_serde, layout.value_serde, chains.cursor, take, chains.folds, chains.ends)
+def _writes_same_bytes(sink: ops.Sink, layout: Layout) -> bool:
+    """Whether a sink would write exactly the bytes that a batch holds."""
+    if (layout.key_serde, layout.value_serde) != (sink.key_serde, sink.value_serde):
+        return False
+    return layout.as_written or (layout.key_serde.canonical and layout.value_serde.canonical)
 
 
-def _form(operator: Operator, layout: Layout, kept: TaskStores, reached: Reached) -> Form | None:
-    if not reached.first(operator.name):
-        return None
-    match operator:
-        case ops.StreamCount():
-            return _count(operator, layout, kept, reached)
-        case ops.TimeWindowCount():
-            return _window_count(operator, layout, kept, reached)
-        case ops.TableSource():
-            return _table(operator, layout, kept, reached)
-        case ops.StreamTableJoin() if kept.calls:
-            return _joined(operator, layout, kept, reached)
-        case ops.TableSuppress():
-            return _final_counts(operator, layout, kept, reached)
-        case ops.Sink() if _written_alike(operator, layout):
-            return _sent(operator, reached)
-    return None
-
-
-def _count(operator: ops.StreamCount, layout: Layout, kept: TaskStores, reached: Reached) -> Form | None:
-    forward = _children(operator, Layout(layout.key_serde, Long()), kept, reached)
-    store = kept.stores[operator.store_name]
-    if forward is None or not layout.key_serde.canonical or layout.key_serde != store.key_serde:
-        return None
-    return CountForm(operator, store.contents, forward)
-
-
-def _window_count(operator: ops.TimeWindowCount, layout: Layout, kept: TaskStores, reached: Reached) -> Form | None:
-    windows, settings = operator.windows, operator.settings
-    store = kept.stores[settings.store]
-    if not isinstance(windows, TimeWindows) or windows.advance_ms < windows.size_ms:
-        return None
-    if settings.late_sink or settings.open_windows or settings.idle:
-        return None
-    if not layout.key_serde.canonical or layout.key_serde != store.key_serde:
-        return None
-    counted = Layout(Windowed(layout.key_serde, windows.size_ms), Long(), windows)
-    forward = _children(operator, counted, kept, reached)
-    return None if forward is None else WindowCountForm(operator, windows, store, forward)
-
-
-def _final_counts(operator: ops.TableSuppress, layout: Layout, kept: TaskStores, reached: Reached) -> Form | None:
-    settings, buffer = operator.settings, kept.stores[operator.settings.store]
-    if layout.tumbling is None or not settings.until_window_closes or settings.buffer.is_limited:
-        return None
-    if (layout.key_serde, layout.value_serde) != (buffer.key_serde, buffer.value_serde):
-        return None
-    forward = _children(operator, layout, kept, reached)
-    return None if forward is None else WindowCloseForm(operator, buffer, layout.tumbling.size_ms, forward)
-
-
-def _table(operator: ops.TableSource, layout: Layout, kept: TaskStores, reached: Reached) -> Form | None:
-    store = None if operator.store_name is None else kept.stores[operator.store_name]
-    if store is None or not layout.key_serde.canonical:
-        return None
-    if (layout.key_serde, layout.value_serde) != (store.key_serde, store.value_serde):
-        return None
-    if not kept_as_they_came(layout.value_serde):
-        return None
-    if not operator.children:
-        return TableStoreForm(operator, store)
-    return _grouped_table(operator, store, reached) if kept.calls else None
-
-
-def _joined(operator: ops.StreamTableJoin, layout: Layout, kept: TaskStores, reached: Reached) -> Form | None:
-    """A join whose results are only written, once: the joiner then sees records in order."""
-    match operator.children:
-        case (ops.Sink() as sink,):
-            pass
-        case _:
-            return None
-    rows = kept.tables[operator.table_name]
-    if type(operator) is not ops.StreamTableJoin or not isinstance(rows, TimestampedKeyValueStore):
-        return None
-    same_keys = layout.key_serde == rows.key_serde == sink.key_serde
-    if not same_keys or not layout.key_serde.canonical:
-        return None
-    send = _sent(sink, reached)
-    return None if send is None else StreamTableJoinForm(operator, rows, layout.value_serde, sink, send)
-
-
-def _grouped_table(operator: ops.TableSource, store: Any, reached: Reached) -> Form | None:
-    """A table that is only grouped, and only once: user functions then see its changes in order."""
+def _grouped_table(operator: ops.TableSource, store: Any) -> Form | None:
+    """A table that feeds one group_by and nothing else: the selector then sees the changes in order."""
     match operator.children:
         case (ops.TableGroupBy(children=(ops.Sink() as sink,)) as group_by,) if operator.send_old_values:
-            send = _sent(sink, reached)
-            return None if send is None else TableGroupByForm(operator, group_by, sink, store, send)
+            return TableGroupByForm(operator, group_by, sink, store, _send_to(sink))
     return None
 
 
-def _sent(sink: ops.Sink, reached: Reached) -> Form | None:
-    """Writes to the topic of a sink, if no other way leads to it."""
-    return partial(_send, sink) if reached.first(f"topic {sink.topic}") else None
+def _sequence(forms: Sequence[Form | None]) -> Form | None:
+    """A form that runs others one after the other; `None` if one of them is missing."""
+    present = [form for form in forms if form is not None]
+    if len(present) < len(forms):
+        return None
+    if len(present) == 1:
+        return present[0]
+
+    def run_all(batch: Batch) -> None:
+        for form in present:
+            form(batch)
+
+    return run_all
+
+
+def _send_to(sink: ops.Sink) -> Form:
+    return partial(_send, sink)
 
 
 def _send(sink: ops.Sink, batch: Batch) -> None:
     sink.context.collector.send_batch(sink.topic, batch)
-
-
-def _written_alike(sink: ops.Sink, layout: Layout) -> bool:
-    """Whether a sink would write the very bytes that a batch holds."""
-    if (layout.key_serde, layout.value_serde) != (sink.key_serde, sink.value_serde):
-        return False
-    return layout.as_written or (layout.key_serde.canonical and layout.value_serde.canonical)

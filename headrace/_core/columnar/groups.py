@@ -1,4 +1,4 @@
-"""Rows by group: what runs along the rows of each group, for whole columns."""
+"""Running counts and maxima along the rows of each group, for whole columns."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ Ints = npt.NDArray[np.int64]
 
 
 class Groups:
-    """Rows by group, for what runs along the rows of each group; every group has a row."""
+    """Rows that belong to groups, each with at least one row.
+
+    Rows are sorted by group once. What runs along each group is then one pass over all rows: the values of a group are
+    lifted above those of the groups before it, so that nothing of them carries over.
+    """
 
     def __init__(self, groups: npt.NDArray[np.int32], count: int) -> None:
         self._rows = len(groups)
@@ -20,31 +24,32 @@ class Groups:
         self._starts = self._ends - sizes + 1
 
     def running_count(self, start: Ints) -> Ints:
-        """For each row, how many rows of its group there are up to it, on top of the group's start."""
+        """For each row, the number of rows of its group up to it, plus the group's start."""
         within = np.arange(1, len(self._sorted) + 1) - self._starts[self._sorted]
         return self._unsorted(start[self._sorted] + within)
 
     def running_max(self, values: Ints, start: Ints) -> Ints:
-        """For each row, the highest value of its group up to it and of the group's start."""
+        """For each row, the highest of the group's start and the values of its group up to it."""
         ordered = values[self._by_group]
         ordered[self._starts] = np.maximum(ordered[self._starts], start)
         lowest, span = int(ordered.min()), int(ordered.max()) - int(ordered.min()) + 1
+        # Lifted values must fit into 64 bits; if they would not, their ranks do.
         if span * len(start) < 1 << 62:
-            return self._unsorted(self._highest(ordered - lowest, span) + lowest)
+            return self._unsorted(self._lifted_max(ordered - lowest, span) + lowest)
         levels, ranks = np.unique(ordered, return_inverse=True)
-        return self._unsorted(levels[self._highest(ranks, len(levels))])
+        return self._unsorted(levels[self._lifted_max(ranks, len(levels))])
 
     def first_reaching(self, values: Ints, groups: npt.NDArray[np.int32], bounds: Ints) -> npt.NDArray[np.intp]:
-        """The first row of a group whose value is no less than a bound, for pairs of both; beyond all rows if none is.
+        """For pairs of a group and a bound, the group's first row with no lower value; the number of rows if none has.
 
-        Along the rows of a group, values may only grow.
+        Values must not decrease along the rows of a group.
         """
         levels, ranks = np.unique(values, return_inverse=True)
         span = len(levels) + 1
         lifted = self._sorted * np.int64(span) + ranks[self._by_group]
-        found = np.searchsorted(lifted, groups * np.int64(span) + np.searchsorted(levels, bounds))
-        rows = np.append(self._by_group, self._rows)[found]
-        return np.where(found > self._ends[groups], self._rows, rows)
+        indices = np.searchsorted(lifted, groups * np.int64(span) + np.searchsorted(levels, bounds))
+        rows = np.append(self._by_group, self._rows)[indices]
+        return np.where(indices > self._ends[groups], self._rows, rows)
 
     def lowest(self, values: Ints) -> Ints:
         """The lowest value of each group."""
@@ -55,8 +60,8 @@ class Groups:
         """The value of each group's last row."""
         return values[self._by_group[self._ends]]
 
-    def _highest(self, ordered: Ints, span: int) -> Ints:
-        """One running maximum for all groups, each lifted above the one before; values are below `span`."""
+    def _lifted_max(self, ordered: Ints, span: int) -> Ints:
+        """The running maximum of each group, for values from 0 to below `span`."""
         lift = self._sorted * np.int64(span)
         highest: Ints = np.maximum.accumulate(ordered + lift) - lift
         return highest

@@ -1,4 +1,4 @@
-"""What is known of the batches that reach an operator, of the task around it, and of where functions fail in one."""
+"""What a batch form knows when it is built: the batches it will get and the task's stores; and how a batch fails."""
 
 from __future__ import annotations
 
@@ -13,41 +13,29 @@ Form = Callable[[Batch], None]
 
 
 class HasValue(Serde[Any]):
-    """Only whether there is a value: all that is asked of those that are counted."""
+    """Encodes only whether there is a value, which is all that counting needs to know."""
 
     def _to_bytes(self, value: Any) -> bytes:  # noqa: ARG002
         return b""
 
 
 class TaskStores(NamedTuple):
-    """What a task keeps: its stores, and the rows of tables that are looked up, by name.
+    """The stores of a task, and the rows of the tables that its joins look up, by name.
 
-    Where an error handler may drop single records, no form `calls` functions of the user's: a batch form drops none.
+    `allow_functions` is off if an error handler may drop single records: a batch form that calls user functions cannot
+    go on after one of them raised.
     """
 
     stores: Mapping[str, Any]
     tables: Mapping[str, Any]
-    calls: bool = True
-
-
-class Reached:
-    """What ways from a source have reached: where two of them meet, records interleave, which batches cannot do."""
-
-    def __init__(self) -> None:
-        self._names: set[str] = set()
-
-    def first(self, name: str) -> bool:
-        """Whether something is reached for the first time."""
-        is_first = name not in self._names
-        self._names.add(name)
-        return is_first
+    allow_functions: bool = True
 
 
 class Layout(NamedTuple):
-    """The serdes whose bytes a batch holds; `tumbling` if they are counts in such windows.
+    """The serdes whose bytes a batch holds; `tumbling` has the windows if they are counts in tumbling windows.
 
-    Bytes `as_written` by their serdes need not be canonical: writing them again would give the same bytes, though
-    reading them may not give the value that was written.
+    Bytes `as_written` come straight from these serdes. A sink with the same serdes may write them again even if they
+    are not canonical, that is if decoding and encoding would not give the same bytes.
     """
 
     key_serde: Serde[Any]
@@ -56,13 +44,16 @@ class Layout(NamedTuple):
     as_written: bool = False
 
 
-def kept_as_they_came(serde: Serde[Any]) -> bool:
-    """Whether values may be stored by the bytes they came in: read again they are as if they had been written anew."""
+def can_store_input_bytes(serde: Serde[Any]) -> bool:
+    """Whether a store may hold values in their input bytes: decoded later, they equal what the serde itself encodes."""
     return serde.canonical or (type(serde) is Json and serde.repeatable)
 
 
 class Cursor:
-    """The row of the batch that the current record was made of, and the timestamp that it has come to have."""
+    """The row of the batch whose functions are running, and the timestamp of the record they work on.
+
+    An aggregation among the functions changes the timestamp for those after it.
+    """
 
     __slots__ = ("row", "timestamp_ms")
 
@@ -72,11 +63,11 @@ class Cursor:
 
 
 class UndecodableError(Exception):
-    """Records of a batch cannot be decoded; nothing has been done with any of them."""
+    """A batch has records that cannot be decoded; none of its records has been processed."""
 
 
 class RowError(Exception):
-    """A user function raised `cause`, on the record at a position of the task's input."""
+    """A user function raised `cause` for the record at a position of the task's input."""
 
     def __init__(self, cause: Exception, position: int) -> None:
         super().__init__(position)

@@ -1,4 +1,4 @@
-"""What a dead letter says about the error it was written for."""
+"""The headers of a dead letter, which describe the error."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from headrace.model.record import Headers
 
 
 def letter_headers(failed: ErrorHandlerContext) -> Headers:
-    """Those of the record, and what is to say about the error; about the record's place only if there is one."""
-    place = {"topic": failed.topic, "partition": failed.partition, "offset": failed.offset}
+    """The headers of the record and those that describe the error; topic, partition and offset only if it has them."""
+    position = {"topic": failed.topic, "partition": failed.partition, "offset": failed.offset}
     kind = type(failed.exception)
-    said = {
+    details = {
         "reason": failed.reason,
         "operator": failed.operator,
-        **(place if failed.topic is not None else {}),
+        **(position if failed.topic is not None else {}),
         "timestamp": failed.timestamp_ms,
         "exception": kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}",
         "message": failed.exception,
         "stacktrace": "".join(traceback.format_exception(failed.exception)),
     }
-    added = ((f"headrace.error.{name}", str(what).encode(errors="replace")) for name, what in said.items())
+    added = ((f"headrace.error.{name}", str(detail).encode(errors="replace")) for name, detail in details.items())
     return (*failed.headers, *added)

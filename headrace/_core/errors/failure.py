@@ -1,4 +1,4 @@
-"""A failure told so that a user can act on it: operator, input record, the user's own line."""
+"""Errors that name what a user needs to act on them: the operator, the input record, the line of user code."""
 
 from __future__ import annotations
 
@@ -28,38 +28,40 @@ def processing_error(
     timestamp_ms: int | None = None,
     operator: str | None = None,
 ) -> ProcessingError:
-    """The error to raise `from` the given one."""
+    """The error to raise `from` another one, which occurred while a record was processed."""
     if operator is None:
         operator = _innermost_operator(error.__traceback__)
-    place = f"{metadata.topic}-{metadata.partition}@{metadata.offset}" if metadata.topic else "of a punctuation"
+    position = f"{metadata.topic}-{metadata.partition}@{metadata.offset}" if metadata.topic else "of a punctuation"
     at = "" if timestamp_ms is None else f", timestamp {timestamp_ms}"
-    return _told(f"{operator} failed on record {place} (key {shortened(key)}{at}), task {task_id}", error)
+    return _error(f"{operator} failed on record {position} (key {shortened(key)}{at}), task {task_id}", error)
 
 
 def punctuation_error(error: BaseException, task_id: str, node: str, clock: str) -> ProcessingError:
-    """For a failing callback, or what follows from a record it forwards."""
+    """The error for a punctuation whose callback failed, or an operator downstream of it."""
     innermost = _innermost_operator(error.__traceback__, node)
     where = "" if innermost == node else f", in {innermost}"
-    return _told(f"{node} failed while punctuating at {clock}{where}, task {task_id}", error)
+    return _error(f"{node} failed while punctuating at {clock}{where}, task {task_id}", error)
 
 
 def idle_error(error: BaseException, task_id: str, node: str, clock_ms: int) -> ProcessingError:
-    """For what follows from a result that is written as its key is idle."""
+    """The error for an operator that failed on a result forwarded because its key is idle."""
     innermost = _innermost_operator(error.__traceback__, node)
-    return _told(f"{innermost} failed on what {node} writes of idle keys at {clock_ms}, task {task_id}", error)
+    return _error(
+        f"{innermost} failed on a result of an idle key that {node} forwarded at {clock_ms}, task {task_id}", error
+    )
 
 
 def init_error(error: BaseException, task_id: str, node: str) -> ProcessingError:
-    """For a processor that cannot be made or initialised."""
-    return _told(f"{node} failed while its processor was made and initialised, task {task_id}", error)
+    """The error for a processor that cannot be created or initialised."""
+    return _error(f"{node} failed while creating and initialising its processor, task {task_id}", error)
 
 
-def handler_error(error: BaseException, setting: str, asked: ProcessingError) -> ProcessingError:
-    """For an error handler that raises instead of answering."""
-    return ProcessingError(f"{_told(f'{setting} failed', error)}\nIt was asked about: {asked}")
+def handler_error(error: BaseException, setting: str, handled: ProcessingError) -> ProcessingError:
+    """The error for an error handler that raised instead of answering."""
+    return ProcessingError(f"{_error(f'{setting} failed', error)}\nIt was handling: {handled}")
 
 
-def _told(what: str, error: BaseException) -> ProcessingError:
+def _error(what: str, error: BaseException) -> ProcessingError:
     problem = str(error) if isinstance(error, StreamsError) else f"{type(error).__name__}: {error}"
     line = _users_line(error.__traceback__)
     message = f"{what}: {problem}"
@@ -75,10 +77,10 @@ def _innermost_operator(trace: TracebackType | None, name: str = "A task") -> st
 
 
 def _users_line(trace: TracebackType | None) -> str | None:
-    found = None
+    line = None
     for frame, number in traceback.walk_tb(trace):
         path = frame.f_code.co_filename
         if not path.startswith(_LIBRARIES) and not path.startswith("<frozen"):
             source = linecache.getline(path, number).strip()
-            found = f"{path}:{number} in {frame.f_code.co_name}" + (f": {source}" if source else "")
-    return found
+            line = f"{path}:{number} in {frame.f_code.co_name}" + (f": {source}" if source else "")
+    return line

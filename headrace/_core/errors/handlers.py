@@ -1,4 +1,4 @@
-"""The error handlers of an application: asked about an error, they answer or let it stand."""
+"""The error handlers of an application: they decide about an error whether the application fails."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ _log = logging.getLogger(__name__)
 
 
 class Stop(BaseException):
-    """An error that a handler let stand: no other handler, nor a user's `except Exception`, gets hold of it."""
+    """Carries an error that stops the application past other handlers and the user's own `except Exception`."""
 
-    def __init__(self, told: ProcessingError) -> None:
-        super().__init__(told)
-        self.told = told
+    def __init__(self, error: ProcessingError) -> None:
+        super().__init__(error)
+        self.error = error
 
 
 @contextmanager
 def stopping() -> Iterator[None]:
-    """Around what may be stopped: raises the error that was let stand."""
+    """Raises the error that a `Stop` carries, which the enclosed code raised."""
     try:
         yield
     except Stop as stop:
-        raise stop.told from stop.__cause__
+        raise stop.error from stop.__cause__
 
 
 class ErrorHandlers(NamedTuple):
-    """What the configuration says about errors."""
+    """The error handlers of the configuration."""
 
     deserialization: ErrorHandler = "fail"
     processing: ErrorHandler = "fail"
@@ -41,32 +41,32 @@ class ErrorHandlers(NamedTuple):
 
     @property
     def all_fail(self) -> bool:
-        """Whether no record is ever dropped for an error."""
+        """Whether every error stops the application, so that no record is dropped because of one."""
         return self.deserialization == "fail" and not self.skip_results
 
     @property
     def skip_results(self) -> bool:
-        """Whether a record may be dropped for what operators make of it."""
+        """Whether a record may be dropped because of an error in an operator or a sink."""
         return self.processing != "fail" or self.production != "fail"
 
-    def answer(self, failed: ErrorHandlerContext, told: ProcessingError) -> str:
-        """Whether to "continue" or to write a "dead_letter".
+    def answer(self, failed: ErrorHandlerContext, report: ProcessingError) -> str:
+        """The handler's answer, "continue" or "dead_letter".
 
         Raises:
-            Stop: if it is neither.
+            Stop: if the answer is "fail", or no valid one. It carries `report`, which describes the error to users.
         """
-        # A registry that is down says nothing about the record: it must not be lost for that.
-        answer = "fail" if isinstance(failed.exception, RegistryError) else self._asked(failed, told)
+        # An unavailable schema registry says nothing about the record, which must not be lost because of it.
+        answer = "fail" if isinstance(failed.exception, RegistryError) else self._ask(failed, report)
         if answer == "fail":
-            raise Stop(told) from failed.exception
+            raise Stop(report) from failed.exception
         return answer
 
-    def tell_drop(self, failed: ErrorHandlerContext, told: str, *, dead_letter: bool) -> None:
-        """Logs what was dropped."""
+    def log_drop(self, failed: ErrorHandlerContext, message: str, *, dead_letter: bool) -> None:
+        """Logs a dropped record and why."""
         to_topic = f", written to {self.dead_letter_topic!r}" if dead_letter else ""
-        _log.warning("Dropped (%s)%s: %s", failed.reason, to_topic, told.replace("\n  ", ", "))
+        _log.warning("Dropped (%s)%s: %s", failed.reason, to_topic, message.replace("\n  ", ", "))
 
-    def _asked(self, failed: ErrorHandlerContext, told: ProcessingError) -> str:
+    def _ask(self, failed: ErrorHandlerContext, report: ProcessingError) -> str:
         handler = getattr(self, failed.kind)
         if isinstance(handler, str):
             return handler
@@ -74,13 +74,13 @@ class ErrorHandlers(NamedTuple):
         try:
             answer = handler(failed)
         except Exception as error:
-            raise Stop(handler_error(error, setting, told)) from error
+            raise Stop(handler_error(error, setting, report)) from error
         if answer not in ANSWERS:
             message = (
-                f"{setting} answered {answer!r}; allowed: {', '.join(map(repr, ANSWERS))}. It was asked about: {told}"
+                f"{setting} answered {answer!r}; allowed: {', '.join(map(repr, ANSWERS))}. It was handling: {report}"
             )
             raise Stop(ProcessingError(message)) from failed.exception
         if answer == "dead_letter" and self.dead_letter_topic is None:
-            message = f"{setting} answered 'dead_letter', but dead_letter_topic is not set. It was asked about: {told}"
+            message = f"{setting} answered 'dead_letter', but dead_letter_topic is not set. It was handling: {report}"
             raise Stop(ProcessingError(message)) from failed.exception
         return str(answer)

@@ -1,7 +1,7 @@
-"""What becomes of errors: a handler decides, drops are counted and told, dead letters written.
+"""What happens after an error: a handler decides; dropped records are counted and logged, dead letters written.
 
-An error is handled at the operator that failed. Whoever forwarded the record goes on as if it had been processed, and
-what the operator had done before it failed stays.
+An error is handled at the operator that failed. The operator that forwarded the record goes on as if it had been
+processed, and everything the failing operator did before it failed remains.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from headrace.model.error_handlers import ErrorHandlerContext
 
 
 class ErrorPolicy:
-    """The handlers of one task. While it is `muted`, another task tells of the same errors."""
+    """Applies the error handlers in one task. While `muted` it drops silently: another task reports the same errors."""
 
     def __init__(self, context: TaskContext, handlers: ErrorHandlers) -> None:
         self._context = context
@@ -28,48 +28,48 @@ class ErrorPolicy:
         self.muted = False
 
     def guard(self, operators: Iterable[Operator]) -> None:
-        """Has errors of operators handled where they occur, if there is more to do than to fail.
+        """Installs the handlers in operators, unless all errors are to stop the application.
 
-        Those of a sink are its own in any case: the operator before it has not failed.
+        A sink handles its errors itself even if operators do not: the operator before it has not failed.
         """
         if not self._handlers.skip_results:
             return
         for operator in operators:
             if isinstance(operator, Sink):
-                operator.handle_errors(self._unproduced)
+                operator.handle_errors(self._production_failed)
             elif self._handlers.processing != "fail" and not isinstance(operator, Source):
-                operator.handle_errors(self._unprocessed)
+                operator.handle_errors(self._processing_failed)
 
     def undecodable(self, operator: str, reason: str, error: Exception) -> None:
-        """For the current record, which cannot be taken from its topic."""
+        """Handles the current record, which cannot be decoded or has a negative timestamp."""
         source = self._context.source_record
-        told = self._told(operator, source, source.key, error)
+        report = self._report(operator, source, source.key, error)
         if self._handlers.deserialization == "fail":
-            hint = "deserialization_exception_handler='continue' or 'dead_letter' takes such records out."
-            told = ProcessingError(f"{told}\n{hint}")
-        self._decide(self._described("deserialization", operator, reason, error), told)
+            hint = "deserialization_exception_handler='continue' or 'dead_letter' drops such records."
+            report = ProcessingError(f"{report}\n{hint}")
+        self._decide(self._describe("deserialization", operator, reason, error), report)
 
-    def punctuation(self, node: str, clock: str, error: Exception) -> None:
-        """For a callback that raised."""
-        told = punctuation_error(error, self._context.task_id, node, clock)
-        self._decide(self._described("processing", node, "punctuation error", error), told)
+    def punctuation_failed(self, node: str, clock: str, error: Exception) -> None:
+        """Handles a punctuation whose callback raised."""
+        report = punctuation_error(error, self._context.task_id, node, clock)
+        self._decide(self._describe("processing", node, "punctuation error", error), report)
 
-    def refused(self, operator: str, reason: str, error: ProcessingError, *, dead_letter: bool) -> None:
-        """For the current record, which a source does not take though it could."""
-        described = self._described("deserialization", operator, reason, error)
-        self._drop(described, f"{operator} refuses record {_place(described)}: {error}", dead_letter=dead_letter)
+    def drop_refused(self, operator: str, reason: str, error: ProcessingError, *, dead_letter: bool) -> None:
+        """Drops the current record, which a source refuses although it can be decoded."""
+        failed = self._describe("deserialization", operator, reason, error)
+        self._drop(failed, f"{operator} refuses record {_position(failed)}: {error}", dead_letter=dead_letter)
 
-    def _unprocessed(self, operator: Operator, record: AnyRecord, error: Exception) -> None:
-        told = self._told(operator.name, self._context.source_record, record.key, error)
-        self._decide(self._described("processing", operator.name, "processing error", error), told)
+    def _processing_failed(self, operator: Operator, record: AnyRecord, error: Exception) -> None:
+        report = self._report(operator.name, self._context.source_record, record.key, error)
+        self._decide(self._describe("processing", operator.name, "processing error", error), report)
 
-    def _unproduced(self, operator: Operator, record: AnyRecord, error: Exception) -> None:
+    def _production_failed(self, operator: Operator, record: AnyRecord, error: Exception) -> None:
         assert isinstance(operator, Sink)
-        told = self._told(operator.name, self._context.source_record, record.key, error)
-        described = self._described("production", operator.name, f"unserializable {operator.failing(record)}", error)
-        self._decide(described, told)
+        report = self._report(operator.name, self._context.source_record, record.key, error)
+        reason = f"unserializable {operator.unserializable_part(record)}"
+        self._decide(self._describe("production", operator.name, reason, error), report)
 
-    def _told(self, operator: str, source: SourceRecord, key: object, error: Exception) -> ProcessingError:
+    def _report(self, operator: str, source: SourceRecord, key: object, error: Exception) -> ProcessingError:
         return processing_error(
             error,
             self._context.task_id,
@@ -79,7 +79,7 @@ class ErrorPolicy:
             operator=operator,
         )
 
-    def _described(self, kind: str, operator: str, reason: str, error: Exception) -> ErrorHandlerContext:
+    def _describe(self, kind: str, operator: str, reason: str, error: Exception) -> ErrorHandlerContext:
         source = self._context.source_record
         return ErrorHandlerContext(
             kind,
@@ -94,27 +94,27 @@ class ErrorPolicy:
             error,
         )
 
-    def _decide(self, failed: ErrorHandlerContext, told: ProcessingError) -> None:
-        answer = self._handlers.answer(failed, told)
-        self._drop(failed, str(told), dead_letter=answer == "dead_letter")
+    def _decide(self, failed: ErrorHandlerContext, report: ProcessingError) -> None:
+        answer = self._handlers.answer(failed, report)
+        self._drop(failed, str(report), dead_letter=answer == "dead_letter")
 
-    def _drop(self, failed: ErrorHandlerContext, told: str, *, dead_letter: bool) -> None:
+    def _drop(self, failed: ErrorHandlerContext, message: str, *, dead_letter: bool) -> None:
         if self.muted:
             return
         self._context.drop(failed.operator, failed.reason)
-        self._handlers.tell_drop(failed, told, dead_letter=dead_letter)
+        self._handlers.log_drop(failed, message, dead_letter=dead_letter)
         if dead_letter:
-            self._write(failed)
+            self._write_dead_letter(failed)
 
-    def _write(self, failed: ErrorHandlerContext) -> None:
+    def _write_dead_letter(self, failed: ErrorHandlerContext) -> None:
         topic = self._handlers.dead_letter_topic
         assert topic is not None
         context = self._context
         context.metrics.add(failed.operator, "dead_letters")
-        # No topic takes a negative timestamp; a header has the original.
+        # Topics refuse negative timestamps; a header has the original one.
         timestamp_ms = max(0, context.source_record.recorded_ms)
         context.collector.send(topic, failed.key, failed.value, timestamp_ms, letter_headers(failed))
 
 
-def _place(failed: ErrorHandlerContext) -> str:
+def _position(failed: ErrorHandlerContext) -> str:
     return f"{failed.topic}-{failed.partition}@{failed.offset}"

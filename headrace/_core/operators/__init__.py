@@ -1,4 +1,4 @@
-"""All operators, by theme: the record path that defines what is right."""
+"""All operators, by theme. Their record path defines what is correct; batch forms must equal it."""
 
 from headrace._core.operators.aggregations.folds import Fold, counting, reducing
 from headrace._core.operators.aggregations.streams import StreamAggregate, StreamCount, StreamReduce

@@ -1,4 +1,4 @@
-"""What operators share that are functions of keys and values, whatever the rest of a record."""
+"""The base of operators that only need keys and values, not timestamps or headers."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ Take = Callable[[Any, Any], None]
 
 
 class FunctionOperator(Operator):
-    """Forwards keys and values; with each goes the timestamp and the headers of the record it was made of.
+    """Computes new keys and values; results have the timestamp and the headers of their record.
 
-    Whether records come one by one or in batches, `bound` is what it does with them.
+    `bind` defines it for both the record path and batches.
     """
 
     @abstractmethod
-    def bound(self, children: Sequence[Take]) -> Take:
-        """What it does with a key and a value, given what its children do.
+    def bind(self, children: Sequence[Take]) -> Take:
+        """A function that handles a key and a value, and calls those of its children with the results.
 
-        The function refers to `self`: that is how a failure is known to be this operator's.
+        It must refer to `self`: error messages find the failing operator by that.
         """
 
     def connect(self, children: Sequence[Operator]) -> None:
         super().connect(children)
-        self._take = self.bound([self._as_record(child) for child in children])
+        self._take = self.bind([self._record_to(child) for child in children])
 
     def process(self, record: AnyRecord) -> None:
         self._record = record
         self._take(record.key, record.value)
 
-    def _as_record(self, child: Operator) -> Take:
+    def _record_to(self, child: Operator) -> Take:
         process = child.process
 
         def take(key: Any, value: Any) -> None:

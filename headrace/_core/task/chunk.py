@@ -1,4 +1,4 @@
-"""Input of a task: chunks of records of one topic, loaded when their turn comes."""
+"""Input of a task: chunks of records of one topic, loaded just before they are processed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SORTED_BYTES = 1 << 30
 class RecordColumns(NamedTuple):
     """Undecoded records, column by column; `headers` is `None` when no record has any.
 
-    `recorded` are the timestamps in the topic, where an extractor has put others in their place.
+    `recorded` has the timestamps in the topic, if an extractor replaced them.
     """
 
     keys: Sequence[bytes | None]
@@ -32,10 +32,10 @@ class RecordColumns(NamedTuple):
 
 @dataclass(frozen=True)
 class Chunk:
-    """Consecutive records on one way into a task; order and timestamps are known before they are loaded.
+    """Consecutive records of one input queue of a task; order and timestamps are known before they are loaded.
 
-    `load` reads them, `load_batch` as Arrow. `origin` tells apart who wrote to the same topic. What is `handed_over` by
-    an earlier stage would not leave the task in Kafka Streams.
+    `load` reads the records, `load_batch` reads them as Arrow. `origin` distinguishes the writers of one topic, each of
+    which has a queue. `handed_over` marks records of an earlier stage that would not leave the task in Kafka Streams.
     """
 
     topic: str
@@ -60,7 +60,7 @@ class RowRange(NamedTuple):
 
 
 def merged(chunks: Sequence[Chunk]) -> tuple[Order, Iterator[RowRange]]:
-    """All rows of the chunks in processing order."""
+    """The rows of all chunks in processing order, and the ranges of chunks they come from."""
     order = concatenated([chunk.order for chunk in chunks])
     rows = _processing_order(chunks, order)
     if rows is None:
@@ -74,10 +74,10 @@ def merged(chunks: Sequence[Chunk]) -> tuple[Order, Iterator[RowRange]]:
 def merged_batches(
     chunks: Sequence[Chunk], load: Callable[[Chunk], pa.RecordBatch | None]
 ) -> tuple[Order, Iterator[pa.RecordBatch]]:
-    """The same as Arrow batches: chunk by chunk where they follow each other, else all of them sorted.
+    """The rows of all chunks in processing order, as Arrow batches: one per chunk, or one for all if they interleave.
 
-    Batches end before the first chunk of which `load` gives none; if all must be sorted, there are then none at all,
-    nor if they are more than Arrow can sort.
+    The batches end before the first chunk for which `load` returns `None`. If chunks interleave, there are no batches
+    at all in that case, nor if they are too large to sort; the caller then uses the record path.
     """
     order = concatenated([chunk.order for chunk in chunks])
     rows = _processing_order(chunks, order)
@@ -91,27 +91,27 @@ def merged_batches(
     return order.take(rows), iter(table.take(pa.array(rows)).combine_chunks().to_batches())
 
 
-def after(chunks: Sequence[Chunk], rows: int) -> list[Chunk]:
-    """The chunks behind those that have the first so many rows."""
+def chunks_after(chunks: Sequence[Chunk], rows: int) -> list[Chunk]:
+    """The chunks left after skipping the first `rows` rows."""
     ends = accumulate(chunk.rows for chunk in chunks)
     return [chunk for chunk, end in zip(chunks, ends, strict=True) if end > rows]
 
 
 def _processing_order(chunks: Sequence[Chunk], order: Order) -> npt.NDArray[np.intp] | None:
-    """The permutation that puts rows into processing order, `None` if they are in it.
+    """The permutation that puts rows into processing order, `None` if they are in order already.
 
-    Of records that descend from the same input record, those handed over go first, whatever their timestamps: Kafka
-    Streams takes them before anything it reads from a topic. Others that come different ways go by smallest head
-    timestamp, as the queues of its tasks do; then in the order of their chunks.
+    Records are ordered by the input record they descend from. Among those of one input record, records handed over by
+    an earlier stage go first, whatever their timestamps: in Kafka Streams they never leave the task, so it processes
+    them before it polls a topic. The others go by the smallest timestamp at the head of a queue, then by chunk.
     """
-    ways = {(chunk.topic, chunk.origin): number for number, chunk in enumerate(chunks)}
-    if len(ways) == 1:
+    queues = {(chunk.topic, chunk.origin): number for number, chunk in enumerate(chunks)}
+    if len(queues) == 1:
         return sorted_rows(order)
-    way_of = np.repeat([ways[chunk.topic, chunk.origin] for chunk in chunks], [chunk.rows for chunk in chunks])
+    queue_of = np.repeat([queues[chunk.topic, chunk.origin] for chunk in chunks], [chunk.rows for chunk in chunks])
     timestamps = np.concatenate(
         [np.full(chunk.rows, -1) if chunk.handed_over else chunk.timestamps for chunk in chunks]
     )
-    return sorted_rows((*order, head_times((*order, way_of), timestamps)))
+    return sorted_rows((*order, head_times((*order, queue_of), timestamps)))
 
 
 def _runs(chunk_of: np.ndarray, row_of: np.ndarray) -> Iterator[RowRange]:

@@ -1,4 +1,4 @@
-"""What a task gives its operators: stores, the place of the current input record, counters."""
+"""What a task offers its operators: stores, the position of the current input record, counters."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 S = TypeVar("S")
 
-_NOWHERE = RecordMetadata(None, -1, -1)
+_NOWHERE = RecordMetadata(topic=None, partition=-1, offset=-1)
 
 
 class Collector(Protocol):
-    """Takes what sinks write; the runner delivers it."""
+    """Receives the output of sinks, which the runner delivers."""
 
     def send(
         self,
@@ -40,7 +40,7 @@ class Collector(Protocol):
 
 
 class SourceRecord(NamedTuple):
-    """A record as a task read it, undecoded, and the place of the input record behind it.
+    """A record as a task read it, undecoded; `metadata` is that of the input record it descends from.
 
     `recorded_ms` is its timestamp in the topic, `timestamp_ms` its event time.
     """
@@ -55,13 +55,19 @@ class SourceRecord(NamedTuple):
 
 @dataclass
 class TaskContext:
-    """One per task. `order` places the records of the current batch; `position` is the current one's row in it.
+    """The state that the operators of one task share.
 
-    `topic` is where the task read it, a user's topic or an internal one, and `columns` what it read; the current record
-    is row `position + row_shift` of them. `places` are topic and partition by `Order.source`. `tables` are the rows of
-    those that operators look up, by name, `global_tables` what processors may read, by store. Times and `agenda` are
-    for tasks with processors; the runner sets `system_time_ms`. While something fires by a clock, and not for a record,
-    `fired_ms` is what the clock shows.
+    Attributes:
+        order: the order of all records of the current batch.
+        position: the row of the current record in `order`.
+        topic: the topic, of a user or internal, from which the task read the current record.
+        columns: the chunk that holds the current record, at row `position + row_shift`.
+        places: topic and partition by the number in `Order.source`.
+        tables: the rows of tables that joins look up, by name.
+        global_tables: the global tables that processors may read, by store.
+        system_time_ms: the wall clock of the batch, set by the runner.
+        stream_time_ms: the task's stream time; like `agenda`, only for tasks with processors.
+        fired_ms: while a punctuation or an idle key is handled, and no record, the time that its clock shows.
     """
 
     task_id: str
@@ -84,43 +90,50 @@ class TaskContext:
     agenda: Agenda = field(init=False)
     errors: ErrorPolicy = field(init=False)
     _shared: dict[str, Any] = field(default_factory=dict)
-    _noted: dict[str, dict[Any, Any]] = field(default_factory=dict, init=False)
-    _noted_at: tuple[int, ...] = field(default=(), init=False)
+    _scratchpads: dict[str, dict[Any, Any]] = field(default_factory=dict, init=False)
+    _scratchpads_at: tuple[int, ...] = field(default=(), init=False)
 
     def store(self, name: str) -> Any:
         return self.stores[name]
 
     def shared(self, name: str, make: Callable[[], S]) -> S:
-        """What several operators of the task have in common, made by the first that asks."""
+        """An object that several operators of the task share; the first of them creates it with `make`."""
         if name not in self._shared:
             self._shared[name] = make()
-        found: S = self._shared[name]
-        return found
+        shared: S = self._shared[name]
+        return shared
 
-    def noted(self, name: str) -> dict[Any, Any]:
-        """What was noted under a name since the first record that follows from the current input record.
+    def scratchpad(self, name: str) -> dict[Any, Any]:
+        """A dict for an operator's notes about the current input record; it is empty again for the next one.
 
-        All that follows from an input record is processed in one batch, so that notes need not be kept.
+        It needs no store: everything that follows from an input record is processed in the same batch.
         """
         order, position = self.order, self.position
         at = (int(order.time_ms[position]), int(order.source[position]), int(order.offset[position]))
-        if at != self._noted_at:
-            self._noted_at = at
-            self._noted = {}
-        return self._noted.setdefault(name, {})
+        if at != self._scratchpads_at:
+            self._scratchpads_at = at
+            self._scratchpads = {}
+        return self._scratchpads.setdefault(name, {})
 
     @property
     def record_metadata(self) -> RecordMetadata:
-        """The place of the input record that is being processed."""
+        """Topic, partition and offset of the input record that is being processed."""
         if self.fired_ms is not None or self.position >= len(self.order.offset):
             return _NOWHERE
         return self.metadata_at(self.order, self.position)
 
     @property
     def source_record(self) -> SourceRecord:
-        """The record that is being processed; for what a clock fires, one without key, value and place."""
+        """The record that is being processed; one without key, value and offset if a clock fired."""
         if self.fired_ms is not None:
-            return SourceRecord(_NOWHERE, self.fired_ms, self.fired_ms, None, None, ())
+            return SourceRecord(
+                metadata=_NOWHERE,
+                timestamp_ms=self.fired_ms,
+                recorded_ms=self.fired_ms,
+                key=None,
+                value=None,
+                headers=(),
+            )
         columns, row = self.columns, self.position + self.row_shift
         recorded = columns.timestamps if columns.recorded is None else columns.recorded
         return SourceRecord(
@@ -133,7 +146,7 @@ class TaskContext:
         )
 
     def append(self, order: Order) -> int:
-        """Places more records of the batch, behind those that are placed; returns the position of the first."""
+        """Appends more records of the batch to `order`; returns the position of the first of them."""
         first = len(self.order.offset)
         self.order = concatenated([self.order, order]) if first else order
         return first
@@ -143,5 +156,5 @@ class TaskContext:
         return _NOWHERE if source == CLOCK else RecordMetadata(*self.places[source], int(order.offset[position]))
 
     def drop(self, operator: str, reason: str, records: int = 1) -> None:
-        """Counts records that go no further."""
+        """Counts records that an operator drops."""
         self.metrics.dropped(operator, reason, records)

@@ -1,7 +1,8 @@
-"""From chunks to records: serdes and extractors; what cannot be decoded is handled when its turn comes."""
+"""From chunks to records, with serdes and extractors; undecodable records are handled when their turn comes."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -10,21 +11,21 @@ import pyarrow as pa
 from headrace._core.operators.topics.source import Source
 from headrace._core.task.chunk import Chunk, RecordColumns, merged
 from headrace._core.task.context import TaskContext
-from headrace._core.task.extraction import extracted
+from headrace._core.task.extraction import extract_times
 from headrace._state.bytes.api import ByteStore
 from headrace.errors import StreamsError
 from headrace.model.timestamps import Extractor
 
 
 class Poison(NamedTuple):
-    """Why a record cannot be taken."""
+    """Why a record cannot be processed."""
 
     reason: str
     error: Exception
 
 
 class Decoded(NamedTuple):
-    """The records of a chunk: decoded keys and values beside what they were made of; `poison` cannot be taken."""
+    """A decoded chunk: keys and values, the columns they come from, and by row the records that cannot be processed."""
 
     keys: Sequence[Any]
     values: Sequence[Any]
@@ -33,7 +34,7 @@ class Decoded(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """Records `start` to `stop` of a chunk; the place of the first of them in the order of the batch is `first`."""
+    """Records `start` to `stop` of a chunk; `first` is the position of the first of them in the batch."""
 
     source: Source
     records: Decoded
@@ -46,10 +47,10 @@ class Decoder:
     """Decodes chunks of the topics of some sources.
 
     Args:
-        context: that of the task.
-        sources: the source of each topic.
-        extractors: for topics whose event time is not the record's own timestamp.
-        partition_times: where the time each input partition has reached is kept, for the extractors.
+        context: the task's context.
+        sources: sources by topic.
+        extractors: by topic, where the event time is not the record's own timestamp.
+        partition_times: stores the highest timestamp of each input partition, for the extractors.
     """
 
     def __init__(
@@ -65,20 +66,20 @@ class Decoder:
         self._partition_times = partition_times
 
     def with_extracted_times(self, chunk: Chunk) -> Chunk:
-        """The chunk with the timestamps that the extractor of its topic gives, if there is one."""
+        """The chunk with the timestamps that the extractor of its topic returns, if there is one."""
         extractor = self.extractors.get(chunk.topic)
         if extractor is None:
             return chunk
         source = self.sources[chunk.topic]
-        records = self._decoded(source, chunk)
-        place = self._context.places[int(chunk.order.source[0])]
+        records = self._decode(source, chunk)
+        topic_partition = self._context.places[int(chunk.order.source[0])]
         assert self._partition_times is not None
-        return extracted(chunk, records, place, extractor, self._partition_times, source, self._context)
+        return extract_times(chunk, records, topic_partition, extractor, self._partition_times, source, self._context)
 
     def in_order(self, chunks: Sequence[Chunk]) -> Iterator[Stretch]:
-        """All records in their one order, which is then in the context; a chunk is decoded when its turn comes.
+        """All records in processing order, which the context gets; a chunk is decoded when its turn comes.
 
-        Those that cannot be taken are handed to the error policy in between.
+        Records that cannot be processed go to the error policy when their turn comes.
         """
         order, runs = merged(chunks)
         first = self._context.append(order)
@@ -87,7 +88,7 @@ class Decoder:
             chunk = chunks[index]
             source = self.sources[chunk.topic]
             if index not in loaded:
-                loaded[index] = self._decoded(source, chunk)
+                loaded[index] = self._decode(source, chunk)
                 self._context.metrics.add(source.name, "records_in", chunk.rows)
             self._context.topic = chunk.topic
             self._context.columns, self._context.row_shift = loaded[index].columns, start - first
@@ -100,8 +101,12 @@ class Decoder:
             if stop == chunk.rows:
                 del loaded[index]
 
+    def raise_undecodable(self, chunks: Sequence[Chunk]) -> None:
+        """Decodes all records and does nothing else, so that the error policy raises for the first that fails."""
+        deque(self.in_order(chunks), maxlen=0)
+
     def valid_batch(self, chunk: Chunk) -> pa.RecordBatch | None:
-        """The records of a chunk; none if one of them cannot be decoded."""
+        """The records of a chunk as a batch; `None` if one of them cannot be decoded."""
         assert chunk.load_batch is not None
         try:
             return self.sources[chunk.topic].checked(chunk.load_batch())
@@ -120,19 +125,19 @@ class Decoder:
         if start < stop:
             yield Stretch(source, records, start, stop, start - shift)
 
-    def _decoded(self, source: Source, chunk: Chunk) -> Decoded:
+    def _decode(self, source: Source, chunk: Chunk) -> Decoded:
         columns = chunk.load()
         try:
             records = Decoded(*source.decode(columns.keys, columns.values), columns, {})
         except Exception:
-            records = _one_by_one(source, columns)
+            records = _decode_one_by_one(source, columns)
         if chunk.topic in self.extractors or chunk.timestamps.min() >= 0:
             return records
-        negative = {row: _negative(at_ms) for row, at_ms in enumerate(columns.timestamps) if at_ms < 0}
+        negative = {row: _negative_timestamp(at_ms) for row, at_ms in enumerate(columns.timestamps) if at_ms < 0}
         return records._replace(poison={**negative, **records.poison})
 
 
-def _one_by_one(source: Source, columns: RecordColumns) -> Decoded:
+def _decode_one_by_one(source: Source, columns: RecordColumns) -> Decoded:
     keys: list[Any] = [None] * len(columns.keys)
     values: list[Any] = [None] * len(columns.values)
     poison: dict[int, Poison] = {}
@@ -147,6 +152,6 @@ def _one_by_one(source: Source, columns: RecordColumns) -> Decoded:
     return Decoded(keys, values, columns, poison)
 
 
-def _negative(timestamp_ms: int) -> Poison:
+def _negative_timestamp(timestamp_ms: int) -> Poison:
     message = f"the timestamp {timestamp_ms} is negative, and the source has no timestamp_extractor to give it another"
     return Poison("negative timestamp", StreamsError(message))

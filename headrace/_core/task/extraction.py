@@ -1,4 +1,4 @@
-"""Event time from a user's extractor, with the partition time it is told kept over batches and restarts."""
+"""Event time from a user's extractor. The partition time it gets is stored, and so survives batches and restarts."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from headrace._core.task.decoding import Decoded
 
 
-def extracted(
+def extract_times(
     chunk: Chunk,
     records: Decoded,
-    place: tuple[str, int],
+    topic_partition: tuple[str, int],
     extractor: Extractor,
     partition_times: ByteStore,
     source: Source,
@@ -31,24 +31,24 @@ def extracted(
 ) -> Chunk:
     """The chunk with extracted timestamps, without the records whose extracted timestamp is negative.
 
-    One that cannot be taken stays, to be handled at its place, and so does one too far ahead, for the source to refuse
-    it; but neither moves the partition's time, and nobody is asked for the time of the former.
+    Records that cannot be decoded stay, without a call of the extractor, for the error policy; records too far ahead of
+    the clock stay for the source to refuse them. Neither moves the partition time.
     """
     keys, values, columns, poison = records
-    topic, partition = place
+    topic, partition = topic_partition
     stored_under = f"{topic}-{partition}".encode()
     stored = partition_times.get(stored_under)
     partition_time_ms = int(stored) if stored else -1
     operator, latest_ms = source.name, source.latest_ms
     offsets = chunk.order.offset.tolist()
-    kept: list[int] = []
+    rows: list[int] = []
     timestamps: list[int] = []
-    reached: list[int] = []
+    partition_times_ms: list[int] = []
     for row, offset in enumerate(offsets):
         if row in poison:
-            kept.append(row)
+            rows.append(row)
             timestamps.append(columns.timestamps[row])
-            reached.append(partition_time_ms)
+            partition_times_ms.append(partition_time_ms)
             continue
         headers = columns.headers[row] if columns.headers else ()
         record = ConsumerRecord(topic, partition, offset, keys[row], values[row], columns.timestamps[row], headers)
@@ -62,15 +62,15 @@ def extracted(
             continue
         if timestamp_ms <= latest_ms:
             partition_time_ms = max(partition_time_ms, timestamp_ms)
-        kept.append(row)
+        rows.append(row)
         timestamps.append(timestamp_ms)
-        reached.append(partition_time_ms)
+        partition_times_ms.append(partition_time_ms)
     partition_times.put(stored_under, str(partition_time_ms).encode())
-    order = Order(np.array(reached, np.int64), chunk.order.source[kept], chunk.order.offset[kept])
-    return Chunk(chunk.topic, order, np.array(timestamps, np.int64), lambda: _selected(columns, kept, timestamps))
+    order = Order(np.array(partition_times_ms, np.int64), chunk.order.source[rows], chunk.order.offset[rows])
+    return Chunk(chunk.topic, order, np.array(timestamps, np.int64), lambda: _select(columns, rows, timestamps))
 
 
-def _selected(columns: RecordColumns, rows: Sequence[int], timestamps: Sequence[int]) -> RecordColumns:
+def _select(columns: RecordColumns, rows: Sequence[int], timestamps: Sequence[int]) -> RecordColumns:
     return RecordColumns(
         [columns.keys[row] for row in rows],
         [columns.values[row] for row in rows],

@@ -1,4 +1,4 @@
-"""The global tables of a task: all their records of a batch are there before any other record is processed."""
+"""The global tables of a task: their records of a batch are applied before any other record is processed."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from headrace.model.record import Record
 
 
 class GlobalTables:
-    """Takes the records of global topics into the tables, topic by topic.
+    """Applies the records of global topics to their tables, topic by topic.
 
-    They move no time of the task and wake no processor. Every task takes them in, so only one counts them, and tells of
-    errors.
+    They do not advance the task's stream time and reach no processor. Every task applies them, but only one task counts
+    them and reports their errors.
 
     Args:
-        context: that of the task.
-        decoder: knows the sources of the global topics.
+        context: the task's context.
+        decoder: decodes the global topics.
         counted: the topics whose records this task counts.
     """
 
@@ -30,25 +30,25 @@ class GlobalTables:
         self._counted = counted
 
     def apply(self, chunks: Sequence[Chunk]) -> list[Chunk]:
-        """Takes in what is of global topics, and returns the other chunks."""
+        """Applies the chunks of global topics, and returns the other chunks."""
         for topic in self._decoder.sources:
-            arrived = [chunk for chunk in chunks if chunk.topic == topic]
-            if arrived:
-                self._apply(topic, arrived)
+            of_topic = [chunk for chunk in chunks if chunk.topic == topic]
+            if of_topic:
+                self._apply(topic, of_topic)
         return [chunk for chunk in chunks if chunk.topic not in self._decoder.sources]
 
     def _apply(self, topic: str, chunks: Sequence[Chunk]) -> None:
-        context, counting = self._context, self._context.metrics
+        context, task_metrics = self._context, self._context.metrics
         if topic not in self._counted:
             context.metrics, context.errors.muted = Metrics(), True
         try:
             timed = [self._decoder.with_extracted_times(chunk) for chunk in chunks]
             for stretch in self._decoder.in_order(timed):
-                self._take(stretch)
+                self._apply_stretch(stretch)
         finally:
-            context.metrics, context.errors.muted = counting, False
+            context.metrics, context.errors.muted = task_metrics, False
 
-    def _take(self, stretch: Stretch) -> None:
+    def _apply_stretch(self, stretch: Stretch) -> None:
         context, forward = self._context, stretch.source.forward
         keys, values, columns, _ = stretch.records
         for row in range(stretch.start, stretch.stop):

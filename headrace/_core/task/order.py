@@ -1,9 +1,9 @@
-"""The one order in which records are processed.
+"""The order in which records are processed.
 
-Every record carries the place of the input record it descends from: the highest timestamp its partition had reached
-(`time_ms`), the rank of its topic-partition (`source`), its offset. Sorting by these is Kafka Streams' merge by
-smallest head timestamp, and stays the same however the input is cut into batches and however often records were
-repartitioned.
+Every record carries the position of the input record it descends from: the highest timestamp of its partition up to it
+(`time_ms`), the rank of its topic-partition (`source`), its offset. Sorting by these equals Kafka Streams' choice of
+the partition with the smallest timestamp at its head. The order does not depend on how the input is cut into batches
+or how often records were repartitioned.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import numpy.typing as npt
 
 Ints = npt.NDArray[np.int64]
 
-CLOCK = np.iinfo(np.int32).max  # the source of what no input record caused
+CLOCK = np.iinfo(np.int32).max  # the source of records that no input record caused
 _AFTER_ALL_MS = 1 << 62
 
 
 class Order(NamedTuple):
-    """RecordColumns that place records: equal lengths, one row per record."""
+    """The positions of records, in columns of equal length with one row per record."""
 
     time_ms: Ints
     source: npt.NDArray[np.int32]
@@ -31,10 +31,10 @@ class Order(NamedTuple):
     def of_partition(
         cls, source: int, offsets: int | Ints, timestamps: Ints, floor_ms: int = -1, latest_ms: int | None = None
     ) -> Order:
-        """The order of consecutive records of one topic-partition whose earlier records reached `floor_ms`.
+        """The order of consecutive records of one topic-partition; `floor_ms` is the highest timestamp before them.
 
-        `offsets` is that of the first of them if there are no gaps, else those of all. A record beyond `latest_ms` will
-        be refused: it has the place of those before it, and moves nothing.
+        `offsets` is the offset of the first record if there are no gaps, else the offsets of all. A record beyond
+        `latest_ms` will be refused: it is processed after the records before it, but does not advance time.
         """
         rows = len(timestamps)
         if latest_ms is not None:
@@ -51,7 +51,7 @@ class Order(NamedTuple):
 
     @classmethod
     def of_clock(cls, clock_ms: int) -> Order:
-        """One row for what the wall clock caused: it comes after every record."""
+        """One row for records that the wall clock causes: they come after all others."""
         return cls(np.array([_AFTER_ALL_MS]), np.array([CLOCK], np.int32), np.array([clock_ms]))
 
     def take(self, rows: npt.NDArray[np.intp] | Sequence[int]) -> Order:
@@ -65,16 +65,18 @@ def concatenated(orders: Sequence[Order]) -> Order:
 
 
 def sorted_rows(columns: Sequence[npt.NDArray[Any]]) -> npt.NDArray[np.intp] | None:
-    """The permutation that sorts by columns, `None` if all is sorted already; equal rows keep their given order."""
+    """The permutation that sorts rows by columns, `None` if they are sorted already; the sort is stable."""
     if _is_sorted(columns):
         return None
     return np.lexsort(tuple(reversed(columns)))
 
 
 def head_times(queues: Sequence[npt.NDArray[Any]], timestamps: Ints) -> Ints:
-    """What stands at the head of a queue until a row is taken: the highest timestamp of the rows up to it.
+    """The timestamps that merge queues by smallest head timestamp when rows are sorted by them.
 
-    Neighbours that agree in all `queues` columns are in one queue.
+    A row behind a higher timestamp cannot overtake it, so each row gets the highest timestamp of its queue up to it.
+
+    Adjacent rows that are equal in all `queues` columns are in one queue.
     """
     follows = np.ones(max(0, len(timestamps) - 1), np.bool_)
     for column in queues:

@@ -1,4 +1,4 @@
-"""A task: the operators of one sub-topology for one partition, run over its records in their one order."""
+"""A task: the operators of one sub-topology for one partition, run over its records in processing order."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from headrace._core.errors.handlers import stopping
 from headrace._core.operator import Operator
 from headrace._core.operators.processors.lifecycle import Processors
 from headrace._core.operators.topics.source import Source
-from headrace._core.task.chunk import Chunk, after, merged_batches
+from headrace._core.task.chunk import Chunk, chunks_after, merged_batches
 from headrace._core.task.context import TaskContext
 from headrace._core.task.decoding import Decoder, Stretch
 from headrace._core.task.global_tables import GlobalTables
@@ -28,8 +28,8 @@ from headrace.errors import SerdeError
 from headrace.model.processor import PunctuationType
 from headrace.model.record import Record
 
-_HAND_OUT_ROWS = 20_000
-_JOINED_ROWS = 200_000
+_ROWS_PER_YIELD = 20_000
+_ROWS_PER_JOIN = 200_000
 _IS_LEFT = "is left"
 
 
@@ -39,11 +39,11 @@ class Task:
     Args:
         context: what the operators share.
         operators: all operators of the sub-topology, connected.
-        decoder: knows the source of each topic of which the task has a partition.
-        forms: the batch form of what follows a topic's source, where there is one.
-        tables: takes in the topics that the task has whole.
-        joins: the batch form of the join that a topic's source is a side of, where there is one.
-        processors: those of the user's among the operators, if there are any.
+        decoder: decodes the topics of which the task reads one partition.
+        forms: batch forms by topic, if everything downstream of their source has one.
+        tables: updates the global tables, whose topics the task reads whole.
+        joins: batch forms by topic, of the join that a topic is one side of, if it has one.
+        processors: creates the user's processors, if the sub-topology has any.
     """
 
     def __init__(
@@ -67,10 +67,10 @@ class Task:
         self.processors = processors() if processors is not None else None
 
     def process(self, chunks: Sequence[Chunk]) -> Iterator[None]:
-        """Processes all records of a batch; stops now and then, for what was written so far to be taken away.
+        """Processes all records of a batch; yields now and then so that the caller can collect the output so far.
 
-        Global tables take in theirs first, so that the others meet all of them. The order of the records is then in
-        the context, where `position` counts through it.
+        Global tables are updated first, so that all other records see the same rows. The context gets the order of the
+        records, and `position` counts through it.
         """
         self.context.order = Order.of_nothing()
         with stopping():
@@ -83,9 +83,9 @@ class Task:
                 self.processors.save()
 
     def punctuate(self) -> None:
-        """Runs what is due by the wall clock, then closes idle keys. What was written before must have been taken away.
+        """Runs wall-clock punctuations that are due, then closes idle keys. Earlier output must have been collected.
 
-        What a punctuation forwards of a key counts as seen.
+        A key is not idle if a punctuation has just forwarded a record of it.
         """
         self.context.order, self.context.position = Order.of_clock(self.context.system_time_ms), 0
         with stopping():
@@ -96,7 +96,7 @@ class Task:
                     self._close_idle(operator)
 
     def next_wall_clock_ms(self) -> int | None:
-        """When the wall clock next has something to do, if nothing arrives."""
+        """When the next wall-clock punctuation or idle key is due, if no record arrives before."""
         due = [operator.idle.next_due_ms() for operator in self._operators if operator.idle is not None]
         if self.processors is not None:
             due.append(self.processors.next_wall_clock_ms())
@@ -124,30 +124,30 @@ class Task:
         yield from self._process_records(chunks)
 
     def _process_records(self, chunks: Sequence[Chunk]) -> Iterator[None]:
-        handed_out = 0
+        yielded = 0
         for stretch in self._decoder.in_order(chunks):
             self._forward(stretch)
             done = stretch.first + stretch.stop - stretch.start
-            if done - handed_out >= _HAND_OUT_ROWS:
-                handed_out = done
+            if done - yielded >= _ROWS_PER_YIELD:
+                yielded = done
                 yield
 
     def _form_for(self, chunks: Sequence[Chunk]) -> SourceForm | None:
-        """The batch form, if all input comes the one way that has it: batches of two ways cannot interleave."""
+        """The batch form, if all input is of one topic that has one: batches of two topics cannot interleave."""
         topic = chunks[0].topic
-        if any(chunk.topic != topic for chunk in chunks) or not self._is_plain(chunks):
+        if any(chunk.topic != topic for chunk in chunks) or not self._is_uniform(chunks):
             return None
         return self._forms.get(topic)
 
     def _join_for(self, chunks: Sequence[Chunk]) -> StreamJoinForm | None:
-        """The batch form of the join that all input is for, of one side or both."""
+        """The batch form of a join, if all input belongs to one or both of its sides."""
         join = self._joins.get(chunks[0].topic)
-        if join is None or any(chunk.topic not in join.sides for chunk in chunks) or not self._is_plain(chunks):
+        if join is None or any(chunk.topic not in join.sides for chunk in chunks) or not self._is_uniform(chunks):
             return None
         return join
 
-    def _is_plain(self, chunks: Sequence[Chunk]) -> bool:
-        """Whether nothing has to be asked of single records before they are processed."""
+    def _is_uniform(self, chunks: Sequence[Chunk]) -> bool:
+        """Whether no record needs a look of its own first: at its timestamp, or by a timestamp extractor."""
         return not any(
             chunk.topic in self._decoder.extractors
             or chunk.load_batch is None
@@ -159,47 +159,46 @@ class Task:
     def _process_columns(self, form: SourceForm, chunks: Sequence[Chunk]) -> Iterator[None]:
         self.context.topic = chunks[0].topic
         source = self._decoder.sources[self.context.topic]
-        order, batches = merged_batches(chunks, _loaded if form.decodes else self._decoder.valid_batch)
-        first = begun = self.context.append(order)
+        order, batches = merged_batches(chunks, _load if form.decodes else self._decoder.valid_batch)
+        first = start = self.context.append(order)
         for records in batches:
             try:
-                with self._told(records, first, lambda _: source):
+                with self._locate_errors(records, first, lambda _: source):
                     form.run(of_records(records, first))
             except UndecodableError:
-                break
+                break  # the record path handles the rest: it finds the records that fail
             self.context.metrics.add(source.name, "records_in", records.num_rows)
             first += records.num_rows
             yield
-        rest = after(chunks, first - begun)
+        rest = chunks_after(chunks, first - start)
         if rest:
             yield from self._process_records(rest)
 
     def _process_join(self, join: StreamJoinForm, chunks: Sequence[Chunk]) -> Iterator[None]:
-        order, batches = merged_batches(chunks, lambda chunk: _sided(chunk, join.sides[chunk.topic]))
-        first = begun = self.context.append(order)
+        order, batches = merged_batches(chunks, lambda chunk: _load_side(chunk, join.sides[chunk.topic]))
+        first = start_of_batch = self.context.append(order)
         sources = {is_left: self._decoder.sources[topic] for topic, is_left in join.sides.items()}
         for records in batches:
-            for start in range(0, records.num_rows, _JOINED_ROWS):
-                part = records.slice(start, _JOINED_ROWS)
+            for start in range(0, records.num_rows, _ROWS_PER_JOIN):
+                part = records.slice(start, _ROWS_PER_JOIN)
                 is_left = part.column(_IS_LEFT).to_numpy(zero_copy_only=False)
                 try:
-                    with self._told(part, first, partial(_source_of, sources, is_left)):
+                    with self._locate_errors(part, first, partial(_source_at, sources, is_left)):
                         join(of_records(part, first), is_left)
                 except SerdeError:
-                    for _ in self._decoder.in_order(chunks):
-                        """Tells which record it is."""
+                    self._decoder.raise_undecodable(chunks)
                     raise
                 first += part.num_rows
                 yield
-        if first == begun:
+        if first == start_of_batch:
             yield from self._process_records(chunks)
             return
         for chunk in chunks:
             self.context.metrics.add(self._decoder.sources[chunk.topic].name, "records_in", chunk.rows)
 
     @contextmanager
-    def _told(self, records: pa.RecordBatch, first: int, source_of: Callable[[int], Source]) -> Iterator[None]:
-        """Tells of a failing record of a batch what the record path tells: its key and timestamp as it came."""
+    def _locate_errors(self, records: pa.RecordBatch, first: int, source_at: Callable[[int], Source]) -> Iterator[None]:
+        """Names the failing input record of a batch as the record path does, by its key, timestamp and offset."""
         try:
             yield
         except RowError as failed:
@@ -208,7 +207,7 @@ class Task:
                 failed.cause,
                 self.context.task_id,
                 self.context.metadata_at(self.context.order, failed.position),
-                key=source_of(row).key_serde.deserialize(records.column("key")[row].as_py()),
+                key=source_at(row).key_serde.deserialize(records.column("key")[row].as_py()),
                 timestamp_ms=records.column("timestamp")[row].as_py(),
             ) from failed.cause
 
@@ -236,14 +235,14 @@ class Task:
                 processors.punctuate(PunctuationType.STREAM_TIME)
 
 
-def _source_of(sources: Mapping[bool, Source], is_left: npt.NDArray[np.bool_], row: int) -> Source:
+def _source_at(sources: Mapping[bool, Source], is_left: npt.NDArray[np.bool_], row: int) -> Source:
     return sources[bool(is_left[row])]
 
 
-def _loaded(chunk: Chunk) -> pa.RecordBatch:
+def _load(chunk: Chunk) -> pa.RecordBatch:
     assert chunk.load_batch is not None
     return chunk.load_batch()
 
 
-def _sided(chunk: Chunk, is_left: bool) -> pa.RecordBatch:
-    return _loaded(chunk).append_column(_IS_LEFT, pa.repeat(is_left, chunk.rows))
+def _load_side(chunk: Chunk, is_left: bool) -> pa.RecordBatch:
+    return _load(chunk).append_column(_IS_LEFT, pa.repeat(is_left, chunk.rows))

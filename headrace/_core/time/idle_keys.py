@@ -1,4 +1,4 @@
-"""Keys that fell silent: when each was last seen on the wall clock, so that looking for them costs only what is due."""
+"""Idle keys: when each key last had a record by the wall clock, queued by time, so that only due keys are read."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from headrace._state.stores.key_value import KeyValueStore
 
 
 class IdleSettings(NamedTuple):
-    """For how long a key may be silent, and the name of the store where it is kept when each was seen.
+    """After how long without records a key is idle, and the store that has the time each key was last seen.
 
-    `beside` are the names of such stores of other operators: a key they have seen is not silent.
+    `beside` names such stores of other operators: a key that one of them has seen is not idle.
     """
 
     idle_ms: int
@@ -22,62 +22,62 @@ class IdleSettings(NamedTuple):
 
 
 class IdleKey(NamedTuple):
-    """A key that was not seen for too long."""
+    """A key without records for too long, and its bytes."""
 
     key: Any
     key_bytes: bytes
 
 
 class IdleKeys:
-    """The keys of one operator, which have times of their own in `key_times`.
+    """The idle keys of one operator, which has a stream time for each key in `key_times`.
 
-    A key is seen at the clock of its batch: one that is repeated sees it at the same time.
+    A key is seen at the system time of its batch, so that a batch that is repeated gives the same times.
     """
 
     def __init__(self, context: TaskContext, settings: IdleSettings, key_times: str) -> None:
         self._context = context
         self._idle_ms = settings.idle_ms
-        self._kept = context.store(settings.store)
+        self._seen = context.store(settings.store)
         self._beside = [context.store(name) for name in settings.beside]
         self._times: KeyValueStore[Any, int] = context.store(key_times)
-        self._queue = TimeQueue(self._kept, BY_TIME)
+        self._queue = TimeQueue(self._seen, BY_TIME)
 
-    def saw(self, key: Any) -> None:
-        """Notes that there was a record of a key."""
+    def see(self, key: Any) -> None:
+        """Notes that a key had a record just now."""
         key_bytes = self._times.key_bytes(key)
         now_ms = self._context.system_time_ms
-        before = self._kept.get(KEY_TIME + key_bytes)
+        before = self._seen.get(KEY_TIME + key_bytes)
         if before == time_bytes(now_ms):
             return
         if before is not None:
             self._queue.remove(time_at(before, 0), key_bytes)
-        self._note(key_bytes, now_ms)
+        self._set_seen(key_bytes, now_ms)
 
-    def take(self) -> list[IdleKey]:
-        """Forgets the keys that are silent for too long by the clock of now, and their times; returns them."""
-        found = []
+    def remove_idle(self) -> list[IdleKey]:
+        """Removes the keys that are idle by the current system time, with their stream times, and returns them."""
+        idle = []
         last_ms = self._context.system_time_ms - self._idle_ms
         for seen_ms, key_bytes in self._queue.until(last_ms):
             self._queue.remove(seen_ms, key_bytes)
-            seen_beside_ms = self._seen_beside(key_bytes)
-            if seen_beside_ms > last_ms:
-                self._note(key_bytes, seen_beside_ms)
+            other_seen_ms = self._last_seen_beside(key_bytes)
+            if other_seen_ms > last_ms:
+                self._set_seen(key_bytes, other_seen_ms)
                 continue
-            self._kept.delete(KEY_TIME + key_bytes)
+            self._seen.delete(KEY_TIME + key_bytes)
             self._times.contents.delete(key_bytes)
-            found.append(IdleKey(self._times.key_serde.deserialize(key_bytes), key_bytes))
-        return found
+            idle.append(IdleKey(self._times.key_serde.deserialize(key_bytes), key_bytes))
+        return idle
 
     def next_due_ms(self) -> int | None:
-        """When the next key will have been silent for too long, if nothing of it arrives."""
+        """When the next key becomes idle, if it has no record before."""
         first = self._queue.first()
         return None if first is None else first[0] + self._idle_ms
 
-    def _note(self, key_bytes: bytes, seen_ms: int) -> None:
-        self._kept.put(KEY_TIME + key_bytes, time_bytes(seen_ms))
+    def _set_seen(self, key_bytes: bytes, seen_ms: int) -> None:
+        self._seen.put(KEY_TIME + key_bytes, time_bytes(seen_ms))
         self._queue.add(seen_ms, key_bytes)
 
-    def _seen_beside(self, key_bytes: bytes) -> int:
+    def _last_seen_beside(self, key_bytes: bytes) -> int:
         """When one of the other operators last saw a key; -1 if none did."""
-        seen = [kept.get(KEY_TIME + key_bytes) for kept in self._beside]
+        seen = [store.get(KEY_TIME + key_bytes) for store in self._beside]
         return max((time_at(raw, 0) for raw in seen if raw is not None), default=-1)

@@ -1,4 +1,4 @@
-"""The time of a join, which the records of both its sides move."""
+"""The stream time of a join, which the records of both sides advance."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headrace._core.time.stream_time import stream_time
 
 
 class ClockSettings(NamedTuple):
-    """The name of the join, and the names of the stores where its time is kept."""
+    """The name of a join, and the names of the stores that hold its stream time."""
 
     join: str
     stream_times: str
@@ -19,7 +19,7 @@ class ClockSettings(NamedTuple):
 
 
 class JoinClock:
-    """How far time has come, for the join or for each key; and which keys have fallen silent, if that matters."""
+    """The stream time of a join or of each of its keys; and the idle keys, if they are to be closed."""
 
     def __init__(self, context: TaskContext, settings: ClockSettings) -> None:
         self.time = stream_time(context, settings.join, settings.stream_times, settings.key_times)
@@ -29,13 +29,13 @@ class JoinClock:
 
     @classmethod
     def of(cls, context: TaskContext, settings: ClockSettings) -> JoinClock:
-        """The one that both sides of the join have in this task."""
+        """The clock that both sides of a join share in a task."""
         return context.shared(settings.join, lambda: cls(context, settings))
 
     def advance(self, key: Any, timestamp_ms: int) -> int:
-        """Takes a record of either side into account; one without a key counts only if all keys have one time."""
+        """Advances time to a record of either side; one without a key only if all keys share one time."""
         if key is None and self.time.by_key:
             return timestamp_ms
         if self.idle is not None:
-            self.idle.saw(key)
+            self.idle.see(key)
         return self.time.advance(key, timestamp_ms)

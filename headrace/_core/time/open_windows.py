@@ -1,4 +1,4 @@
-"""Results that wait for their window to close, in the order in which windows close."""
+"""Results held back until their window closes, in the order in which windows close."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _TIMES = 16
 _COUNT = struct.Struct(">Q")
 
 
-class Final(NamedTuple):
-    """The last result of a window."""
+class ClosedWindow(NamedTuple):
+    """A window that has closed, and its last result."""
 
     windowed: Windowed[Any]
     value: Any
@@ -25,78 +25,79 @@ class Final(NamedTuple):
 
 
 class OpenWindows:
-    """The last result of every open window. `by_key` keeps those of a key together: each key closes its own.
+    """The last result of every open window, ordered by the window's end, its start, and the key bytes.
 
-    Results order by the end of their window, then its start, then key bytes. How many there are is kept with them.
+    With `by_key`, each key has its own stream time and closes its own windows: results are stored by key first, with an
+    index by time beside them. The number of results is stored too.
     """
 
-    def __init__(self, kept: ByteStore, key_serde: Serde[Any], value_serde: Serde[Any], *, by_key: bool) -> None:
-        self._kept = kept
+    def __init__(self, store: ByteStore, key_serde: Serde[Any], value_serde: Serde[Any], *, by_key: bool) -> None:
+        self._store = store
         self._key_serde = key_serde
         self._value_serde = value_serde
         self._by_key = by_key
 
     def put(self, windowed: Windowed[Any], value: Any, timestamp_ms: int) -> None:
-        """Replaces the result of a window; a result of `None` is none."""
+        """Replaces the result of a window; `None` removes it."""
         raw = self._value_serde.serialize(value)
         if raw is None:
             self.remove(windowed)
             return
-        place = self._place(windowed)
-        if self._kept.get(place) is None:
-            self._count(1)
+        entry_key = self._entry_key(windowed)
+        if self._store.get(entry_key) is None:
+            self._add_to_count(1)
             if self._by_key:
-                self._kept.put(_by_time(windowed.window, self._key_bytes(windowed.key)), b"")
-        self._kept.put(place, with_timestamp(raw, timestamp_ms))
+                self._store.put(_by_time(windowed.window, self._key_bytes(windowed.key)), b"")
+        self._store.put(entry_key, with_timestamp(raw, timestamp_ms))
 
     def remove(self, windowed: Windowed[Any]) -> None:
-        place = self._place(windowed)
-        if self._kept.get(place) is not None:
-            self._remove(place, windowed)
+        entry_key = self._entry_key(windowed)
+        if self._store.get(entry_key) is not None:
+            self._remove(entry_key, windowed)
 
-    def take_closed(self, key: Any, last_end_ms: int) -> Iterator[Final]:
-        """Removes and returns the results of windows that end no later; only of this key, if each has its own time."""
+    def remove_closed(self, key: Any, last_end_ms: int) -> Iterator[ClosedWindow]:
+        """Removes and returns the results of windows that end no later; with `by_key` only those of the given key."""
         if last_end_ms < 0:
             return
         prefix = BY_KEY_AND_TIME + escaped(self._key_bytes(key)) if self._by_key else BY_TIME
-        for place, raw in self._kept.range(prefix, prefix + time_bytes(last_end_ms + 1)):
-            windowed = self._windowed(place)
-            self._remove(place, windowed)
-            yield Final(windowed, self._value_serde.deserialize(raw[TIMESTAMP_SIZE:]), timestamp_of(raw))
+        for entry_key, raw in self._store.range(prefix, prefix + time_bytes(last_end_ms + 1)):
+            windowed = self._windowed(entry_key)
+            self._remove(entry_key, windowed)
+            yield ClosedWindow(windowed, self._value_serde.deserialize(raw[TIMESTAMP_SIZE:]), timestamp_of(raw))
 
-    def waiting(self) -> int:
-        """How many results wait; without looking at them."""
-        raw = self._kept.get(USAGE)
+    def count(self) -> int:
+        """How many results are held back; reads only a counter."""
+        raw = self._store.get(USAGE)
         count: int = 0 if raw is None else _COUNT.unpack(raw)[0]
         return count
 
     def oldest(self) -> Windowed[Any] | None:
-        """The first in order, of all keys; without looking at the others."""
-        found = next(self._kept.prefix(BY_TIME), None)
-        return None if found is None else self._of_time(found[0])
+        """The first window of all keys, by time; reads no other."""
+        first = next(self._store.prefix(BY_TIME), None)
+        return None if first is None else self._from_time_key(first[0])
 
-    def _remove(self, place: bytes, windowed: Windowed[Any]) -> None:
-        self._kept.delete(place)
+    def _remove(self, entry_key: bytes, windowed: Windowed[Any]) -> None:
+        self._store.delete(entry_key)
         if self._by_key:
-            self._kept.delete(_by_time(windowed.window, self._key_bytes(windowed.key)))
-        self._count(-1)
+            self._store.delete(_by_time(windowed.window, self._key_bytes(windowed.key)))
+        self._add_to_count(-1)
 
-    def _count(self, more: int) -> None:
-        self._kept.put(USAGE, _COUNT.pack(self.waiting() + more))
+    def _add_to_count(self, more: int) -> None:
+        self._store.put(USAGE, _COUNT.pack(self.count() + more))
 
-    def _place(self, windowed: Windowed[Any]) -> bytes:
+    def _entry_key(self, windowed: Windowed[Any]) -> bytes:
         key_bytes = self._key_bytes(windowed.key)
         if self._by_key:
             return BY_KEY_AND_TIME + escaped(key_bytes) + _times(windowed.window)
         return _by_time(windowed.window, key_bytes)
 
-    def _windowed(self, place: bytes) -> Windowed[Any]:
+    def _windowed(self, entry_key: bytes) -> Windowed[Any]:
         if not self._by_key:
-            return self._of_time(place)
-        return self._read(unescaped(place[1:-_TIMES]), place[-_TIMES:])
+            return self._from_time_key(entry_key)
+        return self._read(unescaped(entry_key[1:-_TIMES]), entry_key[-_TIMES:])
 
-    def _of_time(self, place: bytes) -> Windowed[Any]:
-        return self._read(place[1 + _TIMES :], place[1 : 1 + _TIMES])
+    def _from_time_key(self, entry_key: bytes) -> Windowed[Any]:
+        return self._read(entry_key[1 + _TIMES :], entry_key[1 : 1 + _TIMES])
 
     def _read(self, key_bytes: bytes, times: bytes) -> Windowed[Any]:
         return Windowed(self._key_serde.deserialize(key_bytes), Window(time_at(times, 8), time_at(times, 0)))

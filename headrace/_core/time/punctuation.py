@@ -1,8 +1,8 @@
-"""Punctuation: when schedules are due. Clocks are given, never read.
+"""Punctuation: when schedules are due. Callers pass the time in; nothing here reads a clock.
 
-A schedule with a time shift is due at `shift + n * interval`, whatever came before: where it stands is kept in the
-task's state, so that no due time fires twice and, in stream time, none is skipped. One without a shift counts from
-where its task began.
+A schedule with a time shift is due at `shift + n * interval`, also after a restart: its next due time is stored in the
+task's state, so that no due time fires twice and, in stream time, none is skipped. A schedule without a shift counts
+from the start of its task.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ import msgspec
 from headrace._state.bytes.api import ByteStore
 from headrace.model.processor import PunctuationType
 
-UNKNOWN = -1  # of a clock: no record seen yet; of a due time: counts from the clock at the next look
+UNKNOWN = -1  # a clock before the first record; a due time to be computed when the clock is next checked
 NEVER = 1 << 62
 
 Callback = Callable[[int], object]
 
 
 def at_or_after(time_ms: int, interval_ms: int, shift_ms: int) -> int:
-    """The first point of the grid `shift + n * interval` that is not before a time."""
+    """The first time of the grid `shift + n * interval` that is not before a given time."""
     return shift_ms - (shift_ms - time_ms) // interval_ms * interval_ms
 
 
 def after(time_ms: int, interval_ms: int, point_ms: int) -> int:
-    """The first point strictly after a time, on the grid through a given point."""
+    """The first time strictly after a given one, on the grid through `point_ms`."""
     return point_ms + ((time_ms - point_ms) // interval_ms + 1) * interval_ms
 
 
 class Grid(NamedTuple):
-    """What was asked for; `shift_ms` is `None` or less than the interval."""
+    """The clock, interval and time shift of a schedule; in an agenda, the shift is less than the interval."""
 
     kind: PunctuationType
     interval_ms: int
@@ -40,7 +40,10 @@ class Grid(NamedTuple):
 
 
 class Schedule:
-    """One schedule of one node; `number` counts all schedules of a task."""
+    """One schedule of one node.
+
+    `number` counts all schedules of a task, `nth` those of the same node and grid.
+    """
 
     def __init__(self, agenda: Agenda, node: str, grid: Grid, callback: Callback, number: int, nth: int) -> None:
         self._agenda = agenda
@@ -56,13 +59,13 @@ class Schedule:
         self._agenda.remove(self)
 
     def first_due(self, clock_ms: int) -> int:
-        """When it is first due, as seen when the clock shows this."""
+        """When it is first due, if the clock shows `clock_ms` now."""
         _, interval_ms, shift_ms = self.grid
         return clock_ms if shift_ms is None else at_or_after(clock_ms, interval_ms, shift_ms)
 
     @property
-    def kept_under(self) -> bytes | None:
-        """The key of its state; what has no shift keeps none."""
+    def state_key(self) -> bytes | None:
+        """The key of its due time in the task's state; `None` without a shift, when nothing is stored."""
         kind, interval_ms, shift_ms = self.grid
         if shift_ms is None:
             return None
@@ -70,95 +73,95 @@ class Schedule:
 
 
 class Memory(NamedTuple):
-    """What an agenda passes on to the next object of the same task.
+    """What an agenda passes on to the next agenda of the same task.
 
-    `claimed` are the keys of schedules that this run has restored or begun; in order, so that equal states have equal
-    bytes.
+    `created` counts the schedules so far. `claimed` are the state keys of schedules that this run has restored or
+    created: a dict instead of a set, so that equal memories have equal bytes.
     """
 
     schedules: list[Schedule]
-    made: int
+    created: int
     claimed: dict[bytes, None]
 
 
 class Agenda:
-    """All schedules of a task. `kept` is the task's state."""
+    """All schedules of a task; those with a shift have their due times in the task's state."""
 
-    def __init__(self, kept: ByteStore) -> None:
-        self._kept = kept
-        self._memory = Memory([], 0, {})
+    def __init__(self, state: ByteStore) -> None:
+        self._state = state
+        self._memory = Memory(schedules=[], created=0, claimed={})
         self._wake = dict.fromkeys(PunctuationType, NEVER)
 
     @property
     def memory(self) -> Memory:
         return self._memory
 
-    def remember(self, memory: Memory) -> None:
-        """Goes on with what an earlier object of the same task knew."""
+    def restore(self, memory: Memory) -> None:
+        """Continues with the schedules of an earlier agenda of the same task."""
         self._memory = memory
         self._plan_wake()
 
     def add(self, node: str, grid: Grid, callback: Callback, clock_ms: int) -> Schedule:
-        """A new schedule, made when its clock shows `clock_ms`."""
+        """Adds a schedule; its clock shows `clock_ms` now."""
         kind, interval_ms, shift_ms = grid
         if shift_ms is not None:
             grid = grid._replace(shift_ms=shift_ms % interval_ms)
-        schedules, made, claimed = self._memory
-        taken = {other.nth for other in schedules if (other.node, other.grid) == (node, grid)}
-        nth = next(n for n in range(len(taken) + 1) if n not in taken)
-        schedule = Schedule(self, node, grid, callback, made, nth)
+        schedules, created, claimed = self._memory
+        used = {other.nth for other in schedules if (other.node, other.grid) == (node, grid)}
+        nth = next(n for n in range(len(used) + 1) if n not in used)
+        schedule = Schedule(self, node, grid, callback, created, nth)
         schedules.append(schedule)
-        self._memory = self._memory._replace(made=made + 1)
-        if schedule.kept_under is not None:
-            self._move(schedule, self._resumed(schedule, clock_ms))
-            claimed[schedule.kept_under] = None
+        self._memory = self._memory._replace(created=created + 1)
+        if schedule.state_key is not None:
+            self._set_due(schedule, self._restored_due(schedule, clock_ms))
+            claimed[schedule.state_key] = None
         else:
-            self._move(schedule, UNKNOWN if kind is PunctuationType.STREAM_TIME else clock_ms + interval_ms)
+            self._set_due(schedule, UNKNOWN if kind is PunctuationType.STREAM_TIME else clock_ms + interval_ms)
         return schedule
 
     def remove(self, schedule: Schedule) -> None:
         if schedule in self._memory.schedules:
             self._memory.schedules.remove(schedule)
-            self._keep(schedule, live=False)
+            self._store(schedule, live=False)
             self._plan_wake()
 
     def next_due_ms(self, kind: PunctuationType) -> int | None:
-        """When a clock next has something to fire; `None` for never."""
+        """When the next schedule of a clock is due; `None` for never."""
         wake = self._wake[kind]
         return None if wake == NEVER else wake
 
     def fire(self, kind: PunctuationType, clock_ms: int, punctuate: Callable[[Schedule], None]) -> None:
-        """Runs what is due, by due time, then by age; until nothing is, as callbacks may add to it."""
+        """Runs all schedules that are due, by due time, then by number, also those that callbacks add meanwhile."""
         while self._wake[kind] <= clock_ms:
             waiting = [schedule for schedule in self._memory.schedules if schedule.grid.kind is kind]
             for schedule in waiting:
                 if schedule.due_ms == UNKNOWN:
-                    self._move(schedule, schedule.first_due(clock_ms))
+                    self._set_due(schedule, schedule.first_due(clock_ms))
             schedule = min(waiting, key=lambda schedule: (schedule.due_ms, schedule.number))
             if schedule.due_ms <= clock_ms:
-                self._move(schedule, after(clock_ms, schedule.grid.interval_ms, schedule.due_ms))
+                self._set_due(schedule, after(clock_ms, schedule.grid.interval_ms, schedule.due_ms))
                 punctuate(schedule)
 
-    def _resumed(self, schedule: Schedule, clock_ms: int) -> int:
-        """When a schedule with a shift is first due: where the same one stood before a restart, else by the clock."""
-        now = schedule.first_due(clock_ms) if clock_ms != UNKNOWN else UNKNOWN
-        under = schedule.kept_under
-        assert under is not None
-        kept = None if under in self._memory.claimed else self._kept.get(under)
-        if kept is None:
-            return now
-        due_ms, live = msgspec.json.decode(kept, type=tuple[int, bool])
-        # A wall clock has gone on while the task was away: what was due then is over. Stream time has not.
-        return due_ms if live and schedule.grid.kind is PunctuationType.STREAM_TIME else max(due_ms, now)
+    def _restored_due(self, schedule: Schedule, clock_ms: int) -> int:
+        """When a schedule with a shift is first due: at its due time before a restart, else by the clock."""
+        first_ms = schedule.first_due(clock_ms) if clock_ms != UNKNOWN else UNKNOWN
+        state_key = schedule.state_key
+        assert state_key is not None
+        stored = None if state_key in self._memory.claimed else self._state.get(state_key)
+        if stored is None:
+            return first_ms
+        due_ms, live = msgspec.json.decode(stored, type=tuple[int, bool])
+        # The wall clock went on while the task was down, and due times in between have passed. Stream time did not.
+        return due_ms if live and schedule.grid.kind is PunctuationType.STREAM_TIME else max(due_ms, first_ms)
 
-    def _move(self, schedule: Schedule, due_ms: int) -> None:
+    def _set_due(self, schedule: Schedule, due_ms: int) -> None:
         schedule.due_ms = due_ms
-        self._keep(schedule)
+        self._store(schedule)
         self._plan_wake()
 
-    def _keep(self, schedule: Schedule, *, live: bool = True) -> None:
-        if schedule.kept_under is not None and schedule.due_ms != UNKNOWN:
-            self._kept.put(schedule.kept_under, msgspec.json.encode((schedule.due_ms, live)))
+    def _store(self, schedule: Schedule, *, live: bool = True) -> None:
+        if schedule.state_key is not None and schedule.due_ms != UNKNOWN:
+            self._state.put(schedule.state_key, msgspec.json.encode((schedule.due_ms, live)))
 
     def _plan_wake(self) -> None:
         for kind in PunctuationType:

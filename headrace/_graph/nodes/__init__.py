@@ -1,9 +1,9 @@
 """The immutable nodes of a processor graph: what was asked for, without behaviour. Operators give them meaning."""
 
 from headrace._graph.nodes.aggregations import (
-    Aggregate,
-    Count,
-    Reduce,
+    AggregateFold,
+    CountFold,
+    ReduceFold,
     StreamAggregate,
     StreamCount,
     StreamReduce,
@@ -61,9 +61,9 @@ from headrace._graph.nodes.topics import Sink, Source
 
 __all__ = [
     "STREAM_TIMES",
-    "Aggregate",
+    "AggregateFold",
     "Branch",
-    "Count",
+    "CountFold",
     "Filter",
     "FlatMap",
     "FlatMapValues",
@@ -84,7 +84,7 @@ __all__ = [
     "Peek",
     "Print",
     "Process",
-    "Reduce",
+    "ReduceFold",
     "SelectKey",
     "Sink",
     "Source",

@@ -32,20 +32,20 @@ class StreamReduce(TableNode):
 
 
 @dataclass(frozen=True)
-class Count:
-    """How many records there are."""
+class CountFold:
+    """Counts the records of a window."""
 
 
 @dataclass(frozen=True)
-class Reduce:
-    """One value, starting with the first."""
+class ReduceFold:
+    """Reduces the values of a window to one, starting with the first."""
 
     reducer: Callable[[Any, Any], Any]
 
 
 @dataclass(frozen=True)
-class Aggregate:
-    """An aggregate that starts from `initializer()`; `merger` is for sessions."""
+class AggregateFold:
+    """Aggregates the records of a window, starting from `initializer()`; `merger` is for sessions."""
 
     initializer: Callable[[], Any]
     aggregator: Callable[[Any, Any, Any], Any]
@@ -62,7 +62,7 @@ class WindowedAggregate(TableNode):
     """
 
     windows: Windows
-    fold: Count | Reduce | Aggregate
+    fold: CountFold | ReduceFold | AggregateFold
     emit_on_close: bool = False
     late_sink: str | None = None
     sharing: tuple[str, ...] = ()

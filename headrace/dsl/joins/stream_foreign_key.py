@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from headrace._core.operators.foreign_keys.messages import Keyed, Packed
+from headrace._core.operators.foreign_keys.messages import KeyedRecord, Packed
 from headrace._graph.checks import checked_callable
 from headrace._graph.nodes import Sink, Source, StreamForeignKeyJoin, StreamForeignKeySelect
 from headrace._graph.tables.rows import rows_stores
@@ -33,7 +33,7 @@ def join_stream_by_foreign_key(stream: KStream[Any, Any], table: KTable[Any, Any
     )
     graph.add(select)
     topic = f"{name or select.name}-repartition"
-    wire: dict[str, Any] = {"key_serde": table._key_serde, "value_serde": Packed(Keyed)}
+    wire: dict[str, Any] = {"key_serde": table._key_serde, "value_serde": Packed(KeyedRecord)}
     sink_name = graph.names.node(name and f"{topic}-sink", "KSTREAM-SINK-")
     graph.add(Sink(name=sink_name, parents=(select.name,), topic=topic, internal=True, **wire))
     source_name = graph.names.node(name and f"{topic}-source", "KSTREAM-SOURCE-")

@@ -1,4 +1,4 @@
-"""count on a grouped stream, for a whole batch: every update, as the record path gives them."""
+"""count of a grouped stream, for a whole batch: every update that the record path emits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headrace._core.columnar.groups import Groups, Ints
 from headrace._core.operator import Operator
 from headrace._state.bytes.api import ByteStore
 
-_ABSENT = struct.pack(">qq", -1, 0)  # timestamp and count of a key that was never counted
+_ABSENT = struct.pack(">qq", -1, 0)  # timestamp and count of a new key
 
 
 class CountForm:
@@ -25,7 +25,7 @@ class CountForm:
         self._forward = forward
 
     def __call__(self, batch: Batch) -> None:
-        batch = self._countable(batch)
+        batch = self._drop_nulls(batch)
         if not len(batch.keys):
             return
         encoded = batch.keys.dictionary_encode()
@@ -38,7 +38,7 @@ class CountForm:
         self._put(keys, rows.last(latest), rows.last(counted))
         self._forward(batch._replace(values=longs(counted), timestamps=latest))
 
-    def _countable(self, batch: Batch) -> Batch:
+    def _drop_nulls(self, batch: Batch) -> Batch:
         keyed, valued = pc.is_valid(batch.keys), pc.is_valid(batch.values)
         if not batch.keys.null_count and not batch.values.null_count:
             return batch

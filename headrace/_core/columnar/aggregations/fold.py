@@ -1,4 +1,4 @@
-"""An aggregation among functions, for a whole batch: rows are read and written at once, functions run one by one."""
+"""An aggregation in a chain of functions: a batch reads and writes its rows all at once, functions run one by one."""
 
 from __future__ import annotations
 
@@ -7,35 +7,37 @@ from typing import Any
 
 from headrace._core.columnar.batch import Batch
 from headrace._core.columnar.layout import Cursor
-from headrace._core.operators.aggregations.streams import Aggregation
+from headrace._core.operators.aggregations.streams import AggregatingOperator
 from headrace._core.operators.functions import FunctionOperator, Take, to_all
 from headrace._state.stores.key_value import TIMESTAMP_SIZE, TimestampedKeyValueStore, timestamp_of, with_timestamp
 from headrace.serdes import Serde
 
 
-class Fold(FunctionOperator):
-    """In the place of an aggregation whose changes are only read as a stream.
+class AggregationStep(FunctionOperator):
+    """Stands in for an aggregation whose changes are only read as a stream.
 
-    The aggregate is read anew from its bytes for each record, as on the record path: functions may change it in place.
+    Each record gets its aggregate decoded from bytes again, as on the record path: functions may change it in place.
     """
 
-    def __init__(self, operator: Aggregation, store: TimestampedKeyValueStore[Any, Any], cursor: Cursor) -> None:
+    def __init__(
+        self, operator: AggregatingOperator, store: TimestampedKeyValueStore[Any, Any], cursor: Cursor
+    ) -> None:
         super().__init__(operator.name)
         self._operator = operator
         self._store = store
         self._cursor = cursor
-        self._found: dict[bytes, bytes | None] = {}
+        self._rows: dict[bytes, bytes | None] = {}
         self._changed: dict[bytes, bytes | None] = {}
 
     def begin(self, batch: Batch, key_serde: Serde[Any]) -> None:
-        """Reads what is stored under the keys of a batch, if they are as the store writes them."""
+        """Prefetches the rows of a batch's keys, if the batch holds them in the bytes of the store."""
         if key_serde == self._store.key_serde:
             keys: list[bytes] = batch.keys.unique().drop_null().to_pylist()
-            self._found.update(zip(keys, self._store.contents.get_many(keys), strict=True))
+            self._rows.update(zip(keys, self._store.contents.get_many(keys), strict=True))
 
-    def bound(self, children: Sequence[Take]) -> Take:
-        forward, found, changed = to_all(children), self._found, self._changed
-        accepts, folded = self._operator.accepts, self._operator.folded
+    def bind(self, children: Sequence[Take]) -> Take:
+        forward, rows, changed = to_all(children), self._rows, self._changed
+        accepts, fold = self._operator.accepts, self._operator.fold
         key_to_bytes, get = self._store.key_bytes, self._store.contents.get
         from_bytes, to_bytes = self._store.value_serde.deserialize, self._store.value_serde.serialize
 
@@ -43,20 +45,21 @@ class Fold(FunctionOperator):
             if not accepts(key, value):
                 return
             cursor = self._cursor
-            key_bytes, came_ms = key_to_bytes(key), cursor.timestamp_ms
-            stored = found[key_bytes] if key_bytes in found else get(key_bytes)
+            key_bytes, record_ms = key_to_bytes(key), cursor.timestamp_ms
+            stored = rows[key_bytes] if key_bytes in rows else get(key_bytes)
             row = None if stored is None else (from_bytes(stored[TIMESTAMP_SIZE:]), timestamp_of(stored))
-            aggregate, cursor.timestamp_ms = folded(key, value, came_ms, row)
+            aggregate, cursor.timestamp_ms = fold(key, value, record_ms, row)
             raw = to_bytes(aggregate)
             stored = None if raw is None else with_timestamp(raw, cursor.timestamp_ms)
-            found[key_bytes] = changed[key_bytes] = stored
+            rows[key_bytes] = changed[key_bytes] = stored
             forward(key, aggregate)
-            cursor.timestamp_ms = came_ms
+            # Siblings of this aggregation see the timestamp of the record, not of the result.
+            cursor.timestamp_ms = record_ms
 
         return take
 
     def end(self) -> None:
-        """Stores what has become of the rows."""
+        """Writes the changed rows to the store."""
         self._store.contents.put_many(self._changed.items())
-        self._found.clear()
+        self._rows.clear()
         self._changed.clear()

@@ -1,4 +1,4 @@
-"""A stored table and its group_by, for a whole batch: rows are read and written at once, functions run one by one."""
+"""A stored table and its group_by, for a whole batch: reads and writes all rows at once, calls functions one by one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headrace._state.stores.key_value import TIMESTAMP_SIZE, TimestampedKeyValue
 
 
 class TableGroupByForm:
-    """From the bytes of rows to the bytes of events by group. Rows are stored as they came."""
+    """Turns records in bytes into events by group in bytes. Rows are stored in their input bytes."""
 
     def __init__(
         self,

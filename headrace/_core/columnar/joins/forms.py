@@ -1,4 +1,4 @@
-"""Which joins of streams have a batch form: those of two sources that do nothing but join."""
+"""The batch forms of stream-stream joins whose two sides come straight from sources that feed nothing else."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import Any
 from headrace._core import operators as ops
 from headrace._core.columnar.joins.rows import StreamSide
 from headrace._core.columnar.joins.stream_stream import StreamJoinForm
-from headrace._core.columnar.layout import kept_as_they_came
+from headrace._core.columnar.layout import can_store_input_bytes
 from headrace._state.layouts.listed import ListsBySpan
 
 
 def join_forms(sources: Mapping[str, ops.Source], stores: Mapping[str, Any]) -> dict[str, StreamJoinForm]:
-    """The form of each join, for all topics of both its sides."""
-    found: dict[str, dict[bool, tuple[ops.Source, StreamSide]]] = {}
+    """The batch forms of joins, by all topics of both sides."""
+    sides_by_join: dict[str, dict[bool, tuple[ops.Source, StreamSide]]] = {}
     for source in dict.fromkeys(sources.values()):
         match source.children:
             case (ops.StreamJoinWindow(children=(ops.StreamJoin() as join,)),):
                 side = _side(source, join, stores)
                 if side is not None:
-                    found.setdefault(join.settings.clock.join, {})[join.settings.is_left] = (source, side)
+                    sides_by_join.setdefault(join.settings.clock.join, {})[join.settings.is_left] = (source, side)
     forms: dict[str, StreamJoinForm] = {}
-    for sides in found.values():
+    for sides in sides_by_join.values():
         if len(sides) == 2:
             (left_source, left), (right_source, right) = sides[True], sides[False]
             both = {left_source: True, right_source: False}
@@ -35,6 +35,6 @@ def _side(source: ops.Source, join: ops.StreamJoin, stores: Mapping[str, Any]) -
     store = stores[join.settings.window]
     if (source.key_serde, source.value_serde) != (store.key_serde, store.value_serde):
         return None
-    if not source.key_serde.canonical or not kept_as_they_came(source.value_serde):
+    if not source.key_serde.canonical or not can_store_input_bytes(source.value_serde):
         return None
     return StreamSide(join, store.listed, source.value_serde) if isinstance(store.listed, ListsBySpan) else None

@@ -1,4 +1,4 @@
-"""Which records of a batch meet which of the other side, for all of them at once."""
+"""Finds the matches of all records of a batch at once."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from headrace._core.columnar.groups import Ints
 
 
 class Candidates(NamedTuple):
-    """Records of one side: numbers of their keys, timestamps, and when they came: the row of those of the batch.
+    """Records of one side that may be matches: key numbers, timestamps, and arrivals.
 
-    Those that were there before it have negative numbers instead, ascending in the order they came.
+    The arrival of a record in the batch is its row. Records stored before the batch have negative arrivals, ascending.
     """
 
     keys: Ints
@@ -22,7 +22,7 @@ class Candidates(NamedTuple):
 
 
 class Seekers(NamedTuple):
-    """Records of the other side, by ascending row: numbers of their keys, and from when to when they look."""
+    """Records of the other side that look for matches, by ascending row: key numbers, and the range of timestamps."""
 
     rows: Ints
     keys: Ints
@@ -31,38 +31,42 @@ class Seekers(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """Ascending rows of those that seek, and for each the places of those it meets, by timestamp, then arrival."""
+    """Rows of seekers, ascending, and the indices of their matches in the candidates, by timestamp, then arrival."""
 
     rows: Ints
-    places: Ints
+    candidates: Ints
 
 
-class Partners:
-    """Every pair in which the record that is kept came before the one that seeks."""
+class MatchFinder:
+    """All pairs of a seeker and a candidate that arrived before it.
 
-    def __init__(self, kept: Candidates, seekers: Seekers) -> None:
-        self._order = np.lexsort((kept.arrivals, kept.times, kept.keys))
-        self._arrivals = kept.arrivals[self._order]
+    Candidates are sorted by key and timestamp: the matches of a seeker are then consecutive, but for arrivals after it.
+    Pairs are computed for a few rows at a time, because all pairs of a batch may be too many for memory.
+    """
+
+    def __init__(self, candidates: Candidates, seekers: Seekers) -> None:
+        self._order = np.lexsort((candidates.arrivals, candidates.times, candidates.keys))
+        self._arrivals = candidates.arrivals[self._order]
         self._rows = seekers.rows
-        levels, ranks = np.unique(kept.times, return_inverse=True)
+        levels, ranks = np.unique(candidates.times, return_inverse=True)
         span = len(levels) + 1
-        ordered = (kept.keys * span + ranks)[self._order]
+        ordered = (candidates.keys * span + ranks)[self._order]
         self._first = np.searchsorted(ordered, seekers.keys * span + np.searchsorted(levels, seekers.from_ms))
         end = np.searchsorted(ordered, seekers.keys * span + np.searchsorted(levels, seekers.to_ms, "right"))
         self._counts: npt.NDArray[np.intp] = np.maximum(end - self._first, 0)
 
-    def most_by_row(self, rows: int) -> npt.NDArray[np.intp]:
-        """How many each of so many rows meets at most."""
+    def max_matches(self, rows: int) -> npt.NDArray[np.intp]:
+        """An upper bound of matches for each of the batch's rows, whose number is `rows`."""
         counts = np.zeros(rows, np.intp)
         counts[self._rows] = self._counts
         return counts
 
     def of_rows(self, start: int, stop: int) -> Pairs:
-        """The pairs of the rows from one to before another."""
+        """The pairs of the rows from `start` to before `stop`."""
         first, end = np.searchsorted(self._rows, (start, stop))
         counts = self._counts[first:end]
         rows = np.repeat(self._rows[first:end], counts)
         skipped = np.repeat(np.cumsum(counts) - counts, counts)
-        places = np.repeat(self._first[first:end], counts) + np.arange(len(rows)) - skipped
-        before = self._arrivals[places] < rows
-        return Pairs(rows[before], self._order[places[before]])
+        indices = np.repeat(self._first[first:end], counts) + np.arange(len(rows)) - skipped
+        before = self._arrivals[indices] < rows
+        return Pairs(rows[before], self._order[indices[before]])

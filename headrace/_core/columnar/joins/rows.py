@@ -1,7 +1,7 @@
-"""The records of a batch for both sides of a join of streams.
+"""The records of a batch, for both sides of a stream-stream join.
 
-Columns stay columns, and become Python objects only a few rows at a time: Python's collector goes through all lists
-there are again and again.
+Rows become Python objects only a few at a time: the garbage collector scans all live lists again and again, so that
+many live objects would make it slow.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from headrace._state.layouts.listed import ListsBySpan
 from headrace.model.record import Record
 from headrace.serdes import Json, Serde
 
-FEW: Final = 2_000  # rows that become Python objects at a time
+ROWS_AT_ONCE: Final = 2_000  # rows that become Python objects at a time
 
 Bools = npt.NDArray[np.bool_]
-Met = dict[int, list[tuple[int, Any]]]  # timestamps and values of partners, by row
+MatchesByRow = dict[int, list[tuple[int, Any]]]  # timestamps and values of matches
 
 _JSON_NULL = r"^[ \t\r\n]*null[ \t\r\n]*$"
 
 
 class StreamSide(NamedTuple):
-    """One side: what joins its records, where it keeps them, and the serde of their values."""
+    """One side: the operator that joins its records, the store that holds them, and the serde of their values."""
 
     operator: StreamJoin
-    kept: ListsBySpan
+    stored: ListsBySpan
     value_serde: Serde[Any]
 
 
 class JoinRows:
-    """The records of a batch. Keys go by number, -1 for none; `present` have a key and a value."""
+    """The records of a batch; keys are numbered, -1 is no key, and `joinable` records have a key and a value."""
 
     def __init__(
         self, batch: Batch, is_left: Bools, left: StreamSide, right: StreamSide, key_serde: Serde[Any]
@@ -52,15 +52,15 @@ class JoinRows:
         self.distinct: pa.Array = encoded.dictionary
         key_serde.checked(self.distinct)
         self.numbers: Ints = encoded.indices.fill_null(-1).to_numpy().astype(np.int64)
-        self.present: Bools = self.numbers >= 0
+        self.joinable: Bools = self.numbers >= 0
         for side, mine in zip(self._both, (is_left, ~is_left), strict=True):
-            self.present &= ~(mine & _reads_none(side.value_serde, batch.values))
-        self._read = np.zeros(len(is_left), np.bool_)
+            self.joinable &= ~(mine & _decodes_to_none(side.value_serde, batch.values))
+        self._decoded = np.zeros(len(is_left), np.bool_)
 
-    def meet(self, chosen: Sequence[int], met: Met) -> None:
-        """What the record path does with records whose partners are known."""
+    def join(self, chosen: Sequence[int], matches: MatchesByRow) -> None:
+        """Joins the records of some rows as the record path does, with matches that are known."""
         rows, batch, context = np.array(chosen, np.int64), self.batch, self._both[0].operator.context
-        self._read[rows] = True
+        self._decoded[rows] = True
         keys = self._key_serde.deserialize_many(batch.keys.take(pa.array(rows)).to_pylist())
         records = zip(
             chosen,
@@ -74,12 +74,12 @@ class JoinRows:
         for row, (operator, value), key, timestamp_ms, headers, position in records:
             context.position = position
             try:
-                operator.meet(Record(key, value, timestamp_ms, headers), met.get(row, ()))
+                operator.join(Record(key, value, timestamp_ms, headers), matches.get(row, ()))
             except Exception as error:
                 raise RowError(error, position) from error
 
     def _values(self, rows: Ints) -> list[tuple[StreamJoin, Any]]:
-        """What joins each row, and its value."""
+        """The operator and the value of each row."""
         left, right = self._both
         raws, is_left = self.batch.values.take(pa.array(rows)), self._is_left[rows]
         lefts, rights = (
@@ -90,21 +90,21 @@ class JoinRows:
             (left.operator, next(lefts)) if of_left else (right.operator, next(rights)) for of_left in is_left.tolist()
         ]
 
-    def pass_by(self) -> None:
-        """Counts the records that have no key or no value; of those that met none, makes sure that they can be read."""
+    def skip_others(self) -> None:
+        """Counts dropped records, and decodes those without a match: an undecodable one must fail all the same."""
         for (operator, _, value_serde), mine in zip(self._both, (self._is_left, ~self._is_left), strict=True):
             keyless = mine & (self.numbers < 0)
             operator.context.drop(operator.name, "null key", int(np.count_nonzero(keyless)))
-            operator.context.drop(operator.name, "null value", int(np.count_nonzero(mine & ~keyless & ~self.present)))
-            unread = self.batch.values.filter(pa.array(mine & ~self._read))
-            for start in range(0, len(unread), FEW):
-                value_serde.deserialize_many(unread.slice(start, FEW).to_pylist())
+            operator.context.drop(operator.name, "null value", int(np.count_nonzero(mine & ~keyless & ~self.joinable)))
+            undecoded = self.batch.values.filter(pa.array(mine & ~self._decoded))
+            for start in range(0, len(undecoded), ROWS_AT_ONCE):
+                value_serde.deserialize_many(undecoded.slice(start, ROWS_AT_ONCE).to_pylist())
 
 
-def _reads_none(serde: Serde[Any], raws: pa.Array) -> Bools:
-    """Which values are `None`: those that are null, and in JSON those that say so."""
+def _decodes_to_none(serde: Serde[Any], raws: pa.Array) -> Bools:
+    """Which values decode to `None`: nulls, and in JSON also the text `null`."""
     nulls = raws.is_null()
     if isinstance(serde, Json):
         nulls = pc.or_(nulls, pc.match_substring_regex(raws, _JSON_NULL).fill_null(True))
-    found: Bools = nulls.to_numpy(zero_copy_only=False)
-    return found
+    result: Bools = nulls.to_numpy(zero_copy_only=False)
+    return result

@@ -1,4 +1,4 @@
-"""Joins of streams for a whole batch of both sides: partners are found and records kept all at once, met one by one."""
+"""Stream-stream joins for a whole batch of both sides: finds matches and stores records at once, joins one by one."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import numpy as np
 import numpy.typing as npt
 
 from headrace._core.columnar.batch import Batch
-from headrace._core.columnar.joins.kept_records import KeptRecords
-from headrace._core.columnar.joins.rows import FEW, Bools, JoinRows, StreamSide
+from headrace._core.columnar.joins.kept_records import SideRecords
+from headrace._core.columnar.joins.rows import ROWS_AT_ONCE, Bools, JoinRows, StreamSide
 from headrace._core.operators.joins.stream_stream_outer import StreamOuterJoin
 from headrace.serdes import Serde
 
-_PAIRS = 10_000
+_MAX_PAIRS = 10_000
 
 
 class StreamJoinForm:
-    """Both sides of a join where all keys share one clock. What follows it gets its results record by record.
+    """Both sides of a join where all keys share one stream time. Its children get the results one by one.
 
-    `sides` tells of each topic whether its records are of the left side.
+    `sides` has the topics, and whether their records are of the left side.
     """
 
     def __init__(self, left: StreamSide, right: StreamSide, key_serde: Serde[Any], sides: Mapping[str, bool]) -> None:
@@ -32,27 +32,27 @@ class StreamJoinForm:
     def __call__(self, batch: Batch, is_left: Bools) -> None:
         left, right = self._left, self._right
         rows = JoinRows(batch, is_left, left, right, self._key_serde)
-        lefts, rights = rows.present & is_left, rows.present & ~is_left
-        kept_left = KeptRecords(left, rows, lefts, rights, right.operator)
-        kept_right = KeptRecords(right, rows, rights, lefts, left.operator)
-        waits = isinstance(left.operator, StreamOuterJoin)
-        for start, stop in _parts(kept_left.most_by_row() + kept_right.most_by_row()):
-            met = kept_left.met(start, stop) | kept_right.met(start, stop)
-            # Where none waits, nothing happens to a record that meets none.
-            rows.meet(range(start, stop) if waits else sorted(met), met)
-        if not waits:
-            rows.pass_by()
-        kept_left.keep()
-        kept_right.keep()
+        lefts, rights = rows.joinable & is_left, rows.joinable & ~is_left
+        left_records = SideRecords(left, rows, lefts, rights, right.operator)
+        right_records = SideRecords(right, rows, rights, lefts, left.operator)
+        is_outer = isinstance(left.operator, StreamOuterJoin)
+        for start, stop in _ranges(left_records.max_matches() + right_records.max_matches()):
+            matches = left_records.matches(start, stop) | right_records.matches(start, stop)
+            # In an inner join, nothing happens to a record without a match.
+            rows.join(range(start, stop) if is_outer else sorted(matches), matches)
+        if not is_outer:
+            rows.skip_others()
+        left_records.store()
+        right_records.store()
 
 
-def _parts(counts: npt.NDArray[np.intp]) -> Iterator[tuple[int, int]]:
-    """Bounds of parts of some rows with a bounded sum, of one row at least."""
-    reached = np.cumsum(counts)
+def _ranges(counts: npt.NDArray[np.intp]) -> Iterator[tuple[int, int]]:
+    """Splits rows into ranges with a bounded sum of counts, each of at least one row."""
+    sums = np.cumsum(counts)
     start = 0
     while start < len(counts):
-        done = int(reached[start - 1]) if start else 0
-        bounded = int(np.searchsorted(reached, done + _PAIRS, "right"))
-        stop = min(max(bounded, start + 1), start + FEW, len(counts))
+        before = int(sums[start - 1]) if start else 0
+        bounded = int(np.searchsorted(sums, before + _MAX_PAIRS, "right"))
+        stop = min(max(bounded, start + 1), start + ROWS_AT_ONCE, len(counts))
         yield start, stop
         start = stop

@@ -1,4 +1,4 @@
-"""A stream joined with the rows of a store, for a whole batch: rows are read at once, the joiner runs one by one."""
+"""A stream-table join for a whole batch: reads all rows of the table at once, calls the joiner one by one."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _IMMUTABLE = (str, int, float, bytes, type(None))
 
 
 class StreamTableJoinForm:
-    """From the bytes of records to those of results, as the sink behind writes them.
+    """Turns records in bytes into results in the bytes of the sink that follows.
 
-    A row is read anew for each record if the joiner could change it, as the record path does.
+    Rows that a joiner could change in place are decoded again for each record, as on the record path.
     """
 
     def __init__(
@@ -41,12 +41,12 @@ class StreamTableJoinForm:
         operator, read = self._operator, self._store.value_serde.deserialize
         encoded = batch.keys.dictionary_encode()
         raw_rows = self._store.contents.get_many(encoded.dictionary.to_pylist())
-        # Past the last distinct key is the row of records without a key: none.
+        # One more entry, for records without a key: they have no row.
         raws = [*(None if raw is None else raw[TIMESTAMP_SIZE:] for raw in raw_rows), None]
         rows = [read(raw) for raw in raws]
         numbers = encoded.indices.fill_null(len(raw_rows)).to_pylist()
         values = self._value_serde.deserialize_many(batch.values.to_pylist())
-        joined, to_bytes, left = operator.joined, self._sink.value_bytes, operator.left
+        join_values, to_bytes, left = operator.join_values, self._sink.value_bytes, operator.left
         results: list[bytes | None] = []
         chosen: list[int] = []
         at = 0
@@ -57,7 +57,7 @@ class StreamTableJoinForm:
                     continue
                 if not isinstance(row, _IMMUTABLE):
                     row = read(raws[number])
-                results.append(to_bytes(joined(value, row)))
+                results.append(to_bytes(join_values(value, row)))
                 chosen.append(at)
         except Exception as error:
             raise RowError(error, int(batch.positions[at])) from error
@@ -66,13 +66,13 @@ class StreamTableJoinForm:
             self._send(batch, np.array(chosen, np.intp), results)
 
     def _send(self, batch: Batch, chosen: Any, results: list[bytes | None]) -> None:
-        taken = pa.array(chosen)
+        rows = pa.array(chosen)
         self._forward(
             Batch(
-                batch.keys.take(taken),
+                batch.keys.take(rows),
                 pa.array(results, pa.binary()),
                 batch.timestamps[chosen],
-                None if batch.headers is None else batch.headers.take(taken),
+                None if batch.headers is None else batch.headers.take(rows),
                 batch.positions[chosen],
             )
         )

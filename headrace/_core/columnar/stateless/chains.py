@@ -1,90 +1,81 @@
-"""Ways through functions and aggregations, each put together into one function of a key and a value."""
+"""Combines functions and aggregations that follow each other into one Python function of a key and a value."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from headrace._core import operators as ops
-from headrace._core.columnar.aggregations.fold import Fold
-from headrace._core.columnar.layout import Cursor, Form, HasValue, Layout, Reached, TaskStores
-from headrace._core.columnar.stateless.functions import Gathered
+from headrace._core.columnar.aggregations.fold import AggregationStep
+from headrace._core.columnar.layout import Cursor, HasValue, Layout
+from headrace._core.columnar.stateless.functions import ChainEnd
 from headrace._core.operator import Operator
-from headrace._core.operators.aggregations.streams import Aggregation
+from headrace._core.operators.aggregations.streams import AggregatingOperator
 from headrace._core.operators.functions import FunctionOperator, Take, to_all
 from headrace._state.stores.key_value import TimestampedKeyValueStore
 from headrace.serdes import Serde
 
-FormOf = Callable[[Operator, Layout, TaskStores, Reached], Form | None]
 
+class FunctionChain:
+    """Functions and aggregations combined, up to their `ends`: operators that take the results as a batch of bytes.
 
-class Chains:
-    """Functions and aggregations put together, up to where they end: at operators with a batch form of bytes.
+    The ends have no form yet: the compiler sets the batch form of each end's operator.
 
     Args:
-        key_serde: serde of the keys that come, which no function before an aggregation changes.
-        kept: what the task keeps.
-        reached: what is passed on the way.
-        form_of: finds the form of an end.
+        key_serde: serde of the incoming keys, which no function before an aggregation changes.
+        stores: the task's stores by name.
     """
 
-    def __init__(self, key_serde: Serde[Any], kept: TaskStores, reached: Reached, form_of: FormOf) -> None:
+    def __init__(self, key_serde: Serde[Any], stores: Mapping[str, Any]) -> None:
         self._key_serde = key_serde
-        self._kept = kept
-        self._reached = reached
-        self._form_of = form_of
+        self._stores = stores
         self.cursor = Cursor()
-        self.folds: list[Fold] = []
-        self.ends: list[Gathered] = []
+        self.aggregations: list[AggregationStep] = []
+        self.ends: list[ChainEnd] = []
 
-    def of_all(self, operators: Iterable[Operator]) -> Take | None:
-        """What operators do that get the same records; `None` if one of them cannot be among functions."""
-        takes = self._each(operators)
+    def combine(self, operators: Iterable[Operator]) -> Take | None:
+        """One function for operators that get the same records; `None` if one of them cannot be part of a chain."""
+        takes = self._combine_each(operators)
         return None if takes is None else to_all(takes)
 
-    def _each(self, operators: Iterable[Operator]) -> list[Take] | None:
-        found = [self._take(operator) for operator in operators]
-        takes = [take for take in found if take is not None]
-        return takes if len(takes) == len(found) else None
+    def _combine_each(self, operators: Iterable[Operator]) -> list[Take] | None:
+        results = [self._take(operator) for operator in operators]
+        takes = [take for take in results if take is not None]
+        return takes if len(takes) == len(results) else None
 
     def _take(self, operator: Operator) -> Take | None:
         match operator:
             case FunctionOperator():
-                takes = self._each(operator.children) if self._reached.first(operator.name) else None
-                return None if takes is None else operator.bound(takes)
+                takes = self._combine_each(operator.children)
+                return None if takes is None else operator.bind(takes)
             case ops.Sink():
                 return self._end(operator, operator.key_serde, operator.value_serde)
             case ops.StreamCount():
-                return self._count(operator, self._kept.stores[operator.store_name].key_serde)
+                return self._count(operator, self._stores[operator.store_name].key_serde)
             case ops.TimeWindowCount():
-                return self._count(operator, self._kept.stores[operator.settings.store].key_serde)
-            case Aggregation():
-                return self._fold(operator)
+                return self._count(operator, self._stores[operator.settings.store].key_serde)
+            case AggregatingOperator():
+                return self._aggregation(operator)
         return None
 
     def _count(self, operator: Operator, key_serde: Serde[Any]) -> Take | None:
-        """An end at a count, which hands on keys as they are stored: they must read as those that came."""
+        """An end at a count. It forwards keys in the bytes of its store, so these must decode to the incoming keys."""
         return self._end(operator, key_serde, HasValue()) if key_serde == self._key_serde else None
 
-    def _end(self, operator: Operator, key_serde: Serde[Any], value_serde: Serde[Any]) -> Take | None:
-        form = self._form_of(operator, Layout(key_serde, value_serde, as_written=True), self._kept, self._reached)
-        if form is None:
-            return None
-        end = Gathered(operator.name, key_serde, value_serde, self.cursor, form)
+    def _end(self, operator: Operator, key_serde: Serde[Any], value_serde: Serde[Any]) -> Take:
+        end = ChainEnd(operator, Layout(key_serde, value_serde, as_written=True), self.cursor)
         self.ends.append(end)
-        return end.bound(())
+        return end.bind(())
 
-    def _fold(self, operator: Aggregation) -> Take | None:
-        streams, store = operator.children, self._kept.stores[operator.store_name]
+    def _aggregation(self, operator: AggregatingOperator) -> Take | None:
+        streams, store = operator.children, self._stores[operator.store_name]
         if operator.send_old_values or not all(isinstance(child, ops.TableToStream) for child in streams):
             return None
         if not isinstance(store, TimestampedKeyValueStore):
             return None
-        if not all(self._reached.first(reached.name) for reached in (operator, *streams)):
-            return None
-        takes = self._each(child for stream in streams for child in stream.children)
+        takes = self._combine_each(child for stream in streams for child in stream.children)
         if takes is None:
             return None
-        fold = Fold(operator, store, self.cursor)
-        self.folds.append(fold)
-        return fold.bound(takes)
+        step = AggregationStep(operator, store, self.cursor)
+        self.aggregations.append(step)
+        return step.bind(takes)

@@ -1,28 +1,29 @@
-"""Functions of keys and values, for a whole batch: called as on the record path, but no records are made in between."""
+"""Functions of keys and values, for a whole batch: called as on the record path, but without records in between."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from headrace._core.columnar.aggregations.fold import Fold
+from headrace._core.columnar.aggregations.fold import AggregationStep
 from headrace._core.columnar.batch import Batch
 from headrace._core.columnar.groups import Ints
-from headrace._core.columnar.layout import Cursor, RowError, UndecodableError
+from headrace._core.columnar.layout import Cursor, Form, Layout, RowError, UndecodableError
+from headrace._core.operator import Operator
 from headrace._core.operators.functions import FunctionOperator, Take
 from headrace.serdes import Serde
 
-_SEALED_ROWS = 4_000
+_ROWS_PER_SEGMENT = 4_000
 _MAX_ROWS = 50_000
 _MAX_BYTES = 4 << 20
 
 
-class _Sealed(NamedTuple):
-    """Records in columns; `rows` are those of the batch that they were made of."""
+class _Segment(NamedTuple):
+    """Results in columns; `rows` are the rows of the batch that caused them."""
 
     keys: pa.Array
     values: pa.Array
@@ -30,43 +31,38 @@ class _Sealed(NamedTuple):
     rows: npt.NDArray[np.intp]
 
 
-class Gathered(FunctionOperator):
-    """In the place of an operator behind functions: gathers what they forward to it, as bytes, for its batch form.
+class ChainEnd(FunctionOperator):
+    """Stands in for an operator that follows functions: collects what they forward to it as bytes, for its batch form.
 
-    Keys and values are encoded at once, as anywhere, since user code may change them later; texts and bytes, which
-    never change, are kept and encoded together. What cannot be encoded is noticed at once in any case.
+    Keys and values are encoded immediately, because user code may change them later. Texts and bytes cannot change:
+    they are collected as they are and encoded together. Values that cannot be encoded raise immediately in both cases.
     """
 
-    def __init__(
-        self,
-        name: str,
-        key_serde: Serde[Any],
-        value_serde: Serde[Any],
-        cursor: Cursor,
-        form: Callable[[Batch], None],
-    ) -> None:
-        super().__init__(name)
-        self._key_serde = key_serde
-        self._value_serde = value_serde
+    form: Form
+
+    def __init__(self, operator: Operator, layout: Layout, cursor: Cursor) -> None:
+        super().__init__(operator.name)
+        self.operator = operator
+        self.layout = layout
+        key_serde, value_serde = layout.key_serde, layout.value_serde
         self._cursor = cursor
-        self._form = form
-        self._keeps = key_serde.plain is not None and value_serde.plain is not None
+        self._encodes_later = key_serde.plain is not None and value_serde.plain is not None
         self._keys: list[Any] = []
         self._values: list[Any] = []
         self._times: list[int] = []
         self._rows: list[int] = []
         self._bytes = 0
-        self._sealed: list[_Sealed] = []
-        self._sealed_rows = self._sealed_bytes = 0
+        self._segments: list[_Segment] = []
+        self._segment_rows = self._segment_bytes = 0
 
     def begin(self, batch: Batch) -> None:
-        """Before the records of a batch."""
+        """Prepares for the results of a batch, which take their headers and positions from it."""
         self._batch = batch
 
-    def bound(self, children: Sequence[Take]) -> Take:  # noqa: ARG002
+    def bind(self, children: Sequence[Take]) -> Take:  # noqa: ARG002
         add_key, add_value = self._keys.append, self._values.append
         add_time, add_row, rows = self._times.append, self._rows.append, self._rows
-        key_serde, value_serde, cursor = self._key_serde, self._value_serde, self._cursor
+        key_serde, value_serde, cursor = self.layout.key_serde, self.layout.value_serde, self._cursor
         key_to_bytes, value_to_bytes = key_serde.serialize, value_serde.serialize
         key_type: Any = key_serde.plain
         value_type: Any = value_serde.plain
@@ -79,10 +75,11 @@ class Gathered(FunctionOperator):
             add_row(cursor.row)
             if raw is not None:
                 self._bytes += len(raw)
-            if len(rows) >= _SEALED_ROWS or self._bytes >= _MAX_BYTES:
+            if len(rows) >= _ROWS_PER_SEGMENT or self._bytes >= _MAX_BYTES:
                 self.seal()
 
-        def keep(key: Any, value: Any) -> None:
+        def collect(key: Any, value: Any) -> None:
+            # A text that is not ASCII may hold lone surrogates, which UTF-8 refuses: raise for this record, not later.
             if type(key) is not key_type or not key.isascii():
                 key = key_serde.deserialize(key_to_bytes(key))
             if type(value) is not value_type or not value.isascii():
@@ -93,37 +90,38 @@ class Gathered(FunctionOperator):
             add_row(cursor.row)
             if value is not None:
                 self._bytes += len(value)
-            if len(rows) >= _SEALED_ROWS or self._bytes >= _MAX_BYTES:
+            if len(rows) >= _ROWS_PER_SEGMENT or self._bytes >= _MAX_BYTES:
                 self.seal()
 
-        return keep if self._keeps else encode
+        return collect if self._encodes_later else encode
 
     def seal(self) -> None:
-        """Makes columns of what was gathered; hands them on if they are many."""
+        """Turns the results collected so far into columns, and flushes once these are many."""
         if not self._rows:
             return
-        if self._keeps:
-            keys, values = self._key_serde.serialize_many(self._keys), self._value_serde.serialize_many(self._values)
+        if self._encodes_later:
+            keys = self.layout.key_serde.serialize_many(self._keys)
+            values = self.layout.value_serde.serialize_many(self._values)
         else:
             keys, values = pa.array(self._keys, pa.binary()), pa.array(self._values, pa.binary())
-        self._sealed.append(_Sealed(keys, values, np.array(self._times, np.int64), np.array(self._rows, np.intp)))
-        self._sealed_rows += len(self._rows)
-        self._sealed_bytes += values.nbytes
+        self._segments.append(_Segment(keys, values, np.array(self._times, np.int64), np.array(self._rows, np.intp)))
+        self._segment_rows += len(self._rows)
+        self._segment_bytes += values.nbytes
         self._bytes = 0
-        for gathered in (self._keys, self._values, self._times, self._rows):
-            gathered.clear()
-        if self._sealed_rows >= _MAX_ROWS or self._sealed_bytes >= _MAX_BYTES:
+        for column in (self._keys, self._values, self._times, self._rows):
+            column.clear()
+        if self._segment_rows >= _MAX_ROWS or self._segment_bytes >= _MAX_BYTES:
             self.flush()
 
     def flush(self) -> None:
-        """Hands on what was sealed."""
-        if not self._sealed:
+        """Passes the sealed results to the batch form."""
+        if not self._segments:
             return
-        keys, values, times, rows = zip(*self._sealed, strict=True)
-        self._sealed.clear()
-        self._sealed_rows = self._sealed_bytes = 0
+        keys, values, times, rows = zip(*self._segments, strict=True)
+        self._segments.clear()
+        self._segment_rows = self._segment_bytes = 0
         batch, chosen = self._batch, np.concatenate(rows)
-        self._form(
+        self.form(
             Batch(
                 pa.concat_arrays(keys),
                 pa.concat_arrays(values),
@@ -135,15 +133,15 @@ class Gathered(FunctionOperator):
 
 
 class FunctionsForm:
-    """Decodes a batch and has every record go its way through all functions before the next, as on the record path.
+    """Decodes a batch and passes each record through all functions before the next, as on the record path.
 
     Args:
-        key_serde: serde of the keys of batches.
-        value_serde: serde of their values.
-        cursor: follows the records.
-        take: the functions.
-        folds: the aggregations among them.
-        ends: where they end.
+        key_serde: serde of the batch's keys.
+        value_serde: serde of the batch's values.
+        cursor: points to the current record.
+        take: the functions, combined.
+        aggregations: the aggregations among them.
+        ends: the operators that take the results.
     """
 
     def __init__(
@@ -152,39 +150,39 @@ class FunctionsForm:
         value_serde: Serde[Any],
         cursor: Cursor,
         take: Take,
-        folds: Sequence[Fold],
-        ends: Sequence[Gathered],
+        aggregations: Sequence[AggregationStep],
+        ends: Sequence[ChainEnd],
     ) -> None:
         self._key_serde = key_serde
         self._value_serde = value_serde
         self._cursor = cursor
         self._take = take
-        self._folds = folds
+        self._aggregations = aggregations
         self._ends = ends
 
-    def first(self, batch: Batch) -> None:
-        """For batches of a source, whose records may not be decodable.
+    def run_undecoded(self, batch: Batch) -> None:
+        """Runs a batch of a source, which may have undecodable records.
 
         Raises:
-            UndecodableError: if so, and nothing has been done.
+            UndecodableError: if it has. No record of the batch has been processed then.
         """
         try:
-            decoded = self._decoded(batch)
+            decoded = self._decode(batch)
         except Exception as error:
             raise UndecodableError from error
         self._run(batch, *decoded)
 
     def __call__(self, batch: Batch) -> None:
-        self._run(batch, *self._decoded(batch))
+        self._run(batch, *self._decode(batch))
 
-    def _decoded(self, batch: Batch) -> tuple[Sequence[Any], Sequence[Any]]:
+    def _decode(self, batch: Batch) -> tuple[Sequence[Any], Sequence[Any]]:
         keys = self._key_serde.deserialize_many(batch.keys.to_pylist())
         return keys, self._value_serde.deserialize_many(batch.values.to_pylist())
 
     def _run(self, batch: Batch, keys: Sequence[Any], values: Sequence[Any]) -> None:
         take, cursor = self._take, self._cursor
-        for fold in self._folds:
-            fold.begin(batch, self._key_serde)
+        for aggregation in self._aggregations:
+            aggregation.begin(batch, self._key_serde)
         for end in self._ends:
             end.begin(batch)
         records = zip(keys, values, batch.timestamps.tolist(), strict=True)
@@ -198,7 +196,7 @@ class FunctionsForm:
             raise
         except Exception as error:
             raise RowError(error, int(batch.positions[cursor.row])) from error
-        for fold in self._folds:
-            fold.end()
+        for aggregation in self._aggregations:
+            aggregation.end()
         for end in self._ends:
             end.flush()

@@ -1,4 +1,4 @@
-"""The rows of a table that are only kept, for a whole batch: of each key the last is written, all at once."""
+"""A table that is only stored, for a whole batch: writes the last row of each key, all at once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headrace._state.stores.key_value import TimestampedKeyValueStore, with_time
 
 
 class TableStoreForm:
-    """From the bytes of records to the bytes of rows, which are the same."""
+    """Stores records as rows, in their input bytes."""
 
     def __init__(self, table: ops.TableSource, store: TimestampedKeyValueStore[Any, Any]) -> None:
         self._table = table

@@ -1,4 +1,4 @@
-"""count in tumbling windows, for a whole batch: every update, as the record path gives them."""
+"""count in tumbling windows, for a whole batch: every update that the record path emits."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from headrace._core.laws import last_closed_end
 from headrace._state.stores.window import TimestampedWindowStore
 from headrace.model.windows import TimeWindows
 
-_ABSENT = struct.pack(">qq", -1, 0)  # timestamp and count of a window that was never counted
+_ABSENT = struct.pack(">qq", -1, 0)  # timestamp and count of a new window
 _START = 8
 _log = logging.getLogger(__name__)
 
 
 class WindowCountForm:
-    """Counts by the bytes of key and window start, which are those of the windowed serde in a topic."""
+    """Counts by the bytes of key and window start, which are also the bytes of the windowed serde in a topic."""
 
     def __init__(
         self,
@@ -38,15 +38,15 @@ class WindowCountForm:
         self._forward = forward
 
     def __call__(self, batch: Batch) -> None:
-        batch = self._keyed(batch)
+        batch = self._drop_null_keys(batch)
         if not len(batch.keys):
             return
-        times, moves = self._operator.time.advance_many(batch.keys, batch.timestamps)
-        batch, starts = self._in_time(batch, times)
+        times, advances = self._operator.time.advance_many(batch.keys, batch.timestamps)
+        batch, starts = self._drop_late(batch, times)
         if len(starts):
             self._count(batch, starts)
-        if len(moves.keys):
-            self._operator.forget_many(moves)
+        if len(advances.keys):
+            self._operator.expire_many(advances)
 
     def _count(self, batch: Batch, starts: Ints) -> None:
         windowed = pc.binary_join_element_wise(batch.keys, longs(starts), b"")
@@ -54,26 +54,26 @@ class WindowCountForm:
         distinct: list[bytes] = encoded.dictionary.to_pylist()
         rows = Groups(encoded.indices.to_numpy(), len(distinct))
         keys, first_ms = [key[:-_START] for key in distinct], rows.last(starts).tolist()
-        places = self._store.entries.places(keys, first_ms)
-        stored = self._store.contents.get_many(places)
+        entry_keys = self._store.entries.places(keys, first_ms)
+        stored = self._store.contents.get_many(entry_keys)
         before = b"".join(raw or _ABSENT for raw in stored)
         timestamps, counts = np.frombuffer(before, ">i8").reshape(-1, 2).T.astype(np.int64)
         counted = rows.running_count(counts)
         latest = rows.running_max(batch.timestamps, timestamps)
         after = np.column_stack((rows.last(latest), rows.last(counted))).astype(">i8").tobytes()
         raws = [after[at : at + 16] for at in range(0, len(after), 16)]
-        self._store.entries.put_many(first_ms, places, raws)
+        self._store.entries.put_many(first_ms, entry_keys, raws)
         self._forward(batch._replace(keys=windowed, values=longs(counted), timestamps=latest))
 
-    def _keyed(self, batch: Batch) -> Batch:
+    def _drop_null_keys(self, batch: Batch) -> Batch:
         nulls = batch.keys.null_count
         if not nulls:
             return batch
         self._operator.context.drop(self._operator.name, "null key", nulls)
         return batch.where(pc.is_valid(batch.keys))
 
-    def _in_time(self, batch: Batch, times: Ints) -> tuple[Batch, Ints]:
-        """The records whose window is open, and the starts of their windows."""
+    def _drop_late(self, batch: Batch, times: Ints) -> tuple[Batch, Ints]:
+        """The records whose window is open, and the starts of their windows; counts the others as late."""
         size_ms = self._windows.size_ms
         starts: Ints = batch.timestamps - batch.timestamps % size_ms
         late = starts + size_ms <= last_closed_end(times, self._windows.wait_ms)

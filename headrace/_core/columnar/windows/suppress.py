@@ -1,4 +1,4 @@
-"""suppress until windows close, for a whole batch of counts: what the record path holds back and lets go."""
+"""suppress until windows close, for a whole batch of counts: buffers and emits what the record path does."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _FIRST: bytes = longs(np.array([1]))[0].as_py()
 _CloseRows = Callable[[list[bytes], Ints], npt.NDArray[np.intp]]
 
 
-class _Final(NamedTuple):
-    """A result that leaves; they sort by the row that closes their window, then as the buffer orders."""
+class _FinalCount(NamedTuple):
+    """The final result of a window. Fields are in sort order: the row that closes it, then the buffer's order."""
 
     row: int
     end_ms: int
@@ -36,7 +36,11 @@ class _Final(NamedTuple):
 
 
 class WindowCloseForm:
-    """Takes every update of tumbling counts, whose windows take no more records once this has let them go."""
+    """Buffers every update of counts in tumbling windows, and emits each window's last count when it closes.
+
+    The count before it closes a window no later than this does, so no update follows a final result. Each window
+    therefore needs only its last update in the batch, and the row that closes it.
+    """
 
     def __init__(
         self,
@@ -70,7 +74,7 @@ class WindowCloseForm:
             self._forward(_as_batch(sorted(finals), batch))
 
     def _updated(self, batch: Batch, keys: list[bytes], last: Ints, present: list[HeldRow | None]) -> list[HeldRow]:
-        """The row of each window after its last update in the batch."""
+        """The buffered row of each window after its last update in the batch."""
         topic = self._operator.context.topic
         values = batch.values.take(pa.array(last)).to_pylist()
         starts = np.frombuffer(b"".join(key[-_START:] for key in keys), ">i8").astype(np.int64)
@@ -79,12 +83,14 @@ class WindowCloseForm:
         columns = zip(keys, ends, values, timestamps, headers_of(batch, last), present, strict=True)
         for key, end_ms, value, timestamp_ms, headers, before in columns:
             prior = None if before is None else before.prior
-            replaced = None if value == _FIRST else value  # as long as the count before it
+            replaced = None if value == _FIRST else value  # stands in for the count before: same length
             size = row_size(key, prior, replaced, value, topic, headers)
             rows.append(HeldRow(end_ms, size, timestamp_ms, prior, value, headers))
         return rows
 
-    def _closed_without_update(self, due: list[bytes], updated: set[bytes], close_rows: _CloseRows) -> list[_Final]:
+    def _closed_without_update(
+        self, due: list[bytes], updated: set[bytes], close_rows: _CloseRows
+    ) -> list[_FinalCount]:
         keys = [key for key in due if key not in updated]
         rows = [row for row in self._buffer.rows_of(keys) if row is not None]
         closing = close_rows(keys, _ends(rows)).tolist()
@@ -92,37 +98,37 @@ class WindowCloseForm:
         return [_final(key, row, at) for key, row, at in zip(keys, rows, closing, strict=True)]
 
     def _clock(self, batch: Batch) -> tuple[_CloseRows, list[bytes]]:
-        """Which row closes windows that end at given times, and the keys of waiting rows that the batch closes."""
+        """Advances stream time; returns a function from window ends to the rows that close them, and the due keys."""
         time, wait_ms = self._operator.time, self._operator.settings.wait_ms
         inner = pc.binary_slice(batch.keys, 0, -_START)
         if isinstance(time, KeyTime):
-            return self._clock_of_each_key(time, inner, batch.timestamps, wait_ms)
+            return self._clock_by_key(time, inner, batch.timestamps, wait_ms)
         times, _ = time.advance_many(inner, batch.timestamps)
         due = self._buffer.due(last_closed_end(int(times[-1]), wait_ms))
         return lambda _, ends: np.searchsorted(times, closes_at(ends, wait_ms)), due
 
-    def _clock_of_each_key(
+    def _clock_by_key(
         self, time: KeyTime, inner: pa.Array, timestamps: Ints, wait_ms: int
     ) -> tuple[_CloseRows, list[bytes]]:
         encoded = inner.dictionary_encode()
         distinct: list[bytes] = encoded.dictionary.to_pylist()
         numbers = {key: number for number, key in enumerate(distinct)}
         rows = Groups(encoded.indices.to_numpy(), len(distinct))
-        before = time.reached_many(distinct)
+        before = time.current_many(distinct)
         times, _ = time.advance_many(inner, timestamps)
-        reached = rows.last(times)
+        after = rows.last(times)
 
         def close_rows(keys: list[bytes], ends: Ints) -> npt.NDArray[np.intp]:
             owners = np.fromiter((numbers[key[:-_START]] for key in keys), np.int32, len(keys))
             return rows.first_reaching(times, owners, closes_at(ends, wait_ms))
 
-        # Only where time passed the end of a window can one be waiting that is due.
-        closed, closed_before = (last_closed_end(times, wait_ms) // self._size_ms for times in (reached, before))
+        # Only keys whose stream time passed the end of a window can have a buffered row that is due.
+        closed, closed_before = (last_closed_end(times, wait_ms) // self._size_ms for times in (after, before))
         passed = (before >= 0) & (closed > closed_before)
         due = [
             key
             for number in np.flatnonzero(passed).tolist()
-            for key in self._buffer.due(last_closed_end(int(reached[number]), wait_ms), distinct[number])
+            for key in self._buffer.due(last_closed_end(int(after[number]), wait_ms), distinct[number])
         ]
         return close_rows, due
 
@@ -131,12 +137,12 @@ def _ends(rows: list[HeldRow]) -> Ints:
     return np.array([row.buffer_time_ms for row in rows], np.int64)
 
 
-def _final(key: bytes, row: HeldRow, at: int) -> _Final:
+def _final(key: bytes, row: HeldRow, at: int) -> _FinalCount:
     assert row.new is not None
-    return _Final(at, row.buffer_time_ms, key, row.new, row.timestamp_ms, row.headers)
+    return _FinalCount(at, row.buffer_time_ms, key, row.new, row.timestamp_ms, row.headers)
 
 
-def _as_batch(finals: list[_Final], batch: Batch) -> Batch:
+def _as_batch(finals: list[_FinalCount], batch: Batch) -> Batch:
     rows, _, keys, values, timestamps, headers = zip(*finals, strict=True)
     return Batch(
         pa.array(keys, pa.binary()),

@@ -1,4 +1,4 @@
-"""What count and reduce do with a record, and with two sessions that merge, as functions of an aggregation."""
+"""count and reduce in terms of aggregate: how they add a record, and how they merge two sessions."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def one_less(key: Any, value: Any, count: int) -> int:  # noqa: ARG001
 
 
 def counting() -> Fold:
-    """Counts; merged sessions have as many records as both had."""
+    """Counts records; counts of merged sessions add up."""
     return Fold(int, one_more, lambda _, left, right: left + right)
 
 
 def reducing(reducer: Callable[[Any, Any], Any]) -> Fold:
-    """Starts with the first value; `None` stands for no value yet."""
+    """Reduces values, starting with the first; an aggregate of `None` means that there is no value yet."""
     return Fold(
         lambda: None,
         lambda _, value, aggregate: value if aggregate is None else reducer(aggregate, value),

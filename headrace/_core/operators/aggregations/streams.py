@@ -8,13 +8,16 @@ from typing import Any
 
 from headrace._core.laws import latest
 from headrace._core.operator import AnyRecord, Operator
-from headrace._core.operators.aggregations.folds import one_more
+from headrace._core.operators.aggregations.folds import counting, reducing
 from headrace._core.task.context import TaskContext
 from headrace.model.record import Change, Record
 
 
-class Aggregation(Operator):
-    """Folds a record into the aggregate of its key, stores it and forwards the change, once; `None` deletes the row."""
+class AggregatingOperator(Operator):
+    """Folds each record into the aggregate of its key, stores the aggregate and forwards the change.
+
+    An aggregate of `None` deletes the row.
+    """
 
     def __init__(self, name: str, store: str, *, send_old_values: bool) -> None:
         super().__init__(name)
@@ -26,12 +29,12 @@ class Aggregation(Operator):
         self._store = context.store(self.store_name)
 
     def accepts(self, key: Any, value: Any) -> bool:  # noqa: ARG002
-        """Whether a record can be folded in; one that cannot is counted as dropped."""
+        """Whether a record can be folded in; if not, counts it as dropped."""
         return True
 
     @abstractmethod
-    def folded(self, key: Any, value: Any, timestamp_ms: int, row: tuple[Any, int] | None) -> tuple[Any, int]:
-        """The aggregate after a record, and its timestamp; `row` is what there was."""
+    def fold(self, key: Any, value: Any, timestamp_ms: int, row: tuple[Any, int] | None) -> tuple[Any, int]:
+        """The aggregate after a record, and its timestamp; `row` has those before it, if there are any."""
 
     def process(self, record: AnyRecord) -> None:
         key = record.key
@@ -40,28 +43,18 @@ class Aggregation(Operator):
         assert record.timestamp_ms is not None
         key_bytes = self._store.key_bytes(key)
         row = self._store.read(key_bytes)
-        aggregate, timestamp_ms = self.folded(key, record.value, record.timestamp_ms, row)
-        # The functions may have changed the aggregate in place: what it was is read anew.
+        aggregate, timestamp_ms = self.fold(key, record.value, record.timestamp_ms, row)
+        # The functions may have changed the aggregate in place, so the old value is read again.
         old = self._store.read(key_bytes)[0] if self.send_old_values and row is not None else None
         self._store.write(key_bytes, aggregate, timestamp_ms)
         self.forward(Record(key, Change(aggregate, old), timestamp_ms, record.headers))
 
 
-class StreamAggregation(Aggregation):
-    """Drops and counts records without a key or a value."""
+class StreamAggregate(AggregatingOperator):
+    """Starts the aggregate of a key with the initializer and continues it with the aggregator.
 
-    def accepts(self, key: Any, value: Any) -> bool:
-        if key is None:
-            self.context.drop(self.name, "null key")
-            return False
-        if value is None:
-            self.context.drop(self.name, "null value")
-            return False
-        return True
-
-
-class StreamAggregate(StreamAggregation):
-    """The initializer starts the aggregate of a key, the aggregator goes on with it."""
+    Records without a key or without a value are dropped and counted.
+    """
 
     def __init__(
         self,
@@ -76,27 +69,32 @@ class StreamAggregate(StreamAggregation):
         self._initializer = initializer
         self._aggregator = aggregator
 
-    def folded(self, key: Any, value: Any, timestamp_ms: int, row: tuple[Any, int] | None) -> tuple[Any, int]:
+    def accepts(self, key: Any, value: Any) -> bool:
+        if key is None:
+            self.context.drop(self.name, "null key")
+            return False
+        if value is None:
+            self.context.drop(self.name, "null value")
+            return False
+        return True
+
+    def fold(self, key: Any, value: Any, timestamp_ms: int, row: tuple[Any, int] | None) -> tuple[Any, int]:
         if row is None:
             return self._aggregator(key, value, self._initializer()), timestamp_ms
         return self._aggregator(key, value, row[0]), latest(timestamp_ms, row[1])
 
 
 class StreamCount(StreamAggregate):
-    """An aggregate that starts at 0 and grows by 1."""
+    """Counts the records of each key."""
 
     def __init__(self, name: str, store: str, *, send_old_values: bool) -> None:
-        super().__init__(name, store, int, one_more, send_old_values=send_old_values)
+        count = counting()
+        super().__init__(name, store, count.initializer, count.aggregator, send_old_values=send_old_values)
 
 
-class StreamReduce(StreamAggregation):
-    """The first value of a key starts its aggregate."""
+class StreamReduce(StreamAggregate):
+    """Reduces the values of each key to one value of the same kind, which starts with the first."""
 
     def __init__(self, name: str, store: str, reducer: Callable[[Any, Any], Any], *, send_old_values: bool) -> None:
-        super().__init__(name, store, send_old_values=send_old_values)
-        self._reducer = reducer
-
-    def folded(self, key: Any, value: Any, timestamp_ms: int, row: tuple[Any, int] | None) -> tuple[Any, int]:  # noqa: ARG002
-        if row is None:
-            return value, timestamp_ms
-        return self._reducer(row[0], value), latest(timestamp_ms, row[1])
+        reduction = reducing(reducer)
+        super().__init__(name, store, reduction.initializer, reduction.aggregator, send_old_values=send_old_values)

@@ -1,4 +1,4 @@
-"""group_by of a table, and aggregate and reduce of its groups, where the old value goes before the new one comes."""
+"""group_by of a table, and count, reduce and aggregate of its groups: the old value leaves, then the new one enters."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ from typing import Any
 
 from headrace._core.laws import latest
 from headrace._core.operator import AnyRecord, Operator
-from headrace._core.operators.aggregations.folds import one_less, one_more
-from headrace._core.operators.aggregations.streams import Aggregation
+from headrace._core.operators.aggregations.folds import counting, one_less, reducing
+from headrace._core.operators.aggregations.streams import AggregatingOperator
 from headrace._core.operators.functions import checked_pair
 from headrace.model.record import Change, Record
 from headrace.serdes import Serde
 
 
 class TableGroupBy(Operator):
-    """A change within a group is one event with old and new value; one between groups is two, the old row's first.
+    """Turns each change of a row into events for the groups of its old and its new value.
 
-    A row whose group or grouped value is `None` belongs to no group. With `single_event` off, a change within a group
-    is two events as well, as Kafka Streams up to 3.4 has it.
+    A change within a group is one event with both values. A change from one group to another is two events, the one of
+    the old group first. A row whose group or grouped value is `None` belongs to no group. With `single_event` off, a
+    change within a group is two events as well, as in Kafka Streams up to 3.4.
     """
 
     def __init__(
@@ -42,9 +43,9 @@ class TableGroupBy(Operator):
             self.forward(Record(group, event, record.timestamp_ms, record.headers))
 
     def events(self, key: Any, new_value: Any, old_value: Any) -> tuple[tuple[Any, Change[Any]], ...]:
-        """What a change of a row means to groups, in order."""
-        old = None if old_value is None else self._grouped(key, old_value)
-        new = None if new_value is None else self._grouped(key, new_value)
+        """The events that a change of a row causes, with their groups, in order."""
+        old = None if old_value is None else self._group(key, old_value)
+        new = None if new_value is None else self._group(key, new_value)
         if old is None:
             return () if new is None else ((new[0], Change(new[1], None)),)
         if new is None:
@@ -53,7 +54,7 @@ class TableGroupBy(Operator):
             return ((new[0], Change(new[1], old[1])),)
         return (old[0], Change(None, old[1])), (new[0], Change(new[1], None))
 
-    def _grouped(self, key: Any, value: Any) -> tuple[Any, Any] | None:
+    def _group(self, key: Any, value: Any) -> tuple[Any, Any] | None:
         pair = self._selector(key, value)
         if pair is None:
             return None
@@ -63,15 +64,15 @@ class TableGroupBy(Operator):
     def _same_group(self, old: Any, new: Any) -> bool:
         if old == new:
             return True
-        # Keys that know no equality but identity are the same group if their bytes are.
-        only_identity: bool = getattr(type(old), "__eq__") is object.__eq__  # noqa: B009
-        return only_identity and self._key_serde.serialize(old) == self._key_serde.serialize(new)
+        # Keys of a class without __eq__ are the same group if their bytes are equal.
+        compares_identity: bool = getattr(type(old), "__eq__") is object.__eq__  # noqa: B009
+        return compares_identity and self._key_serde.serialize(old) == self._key_serde.serialize(new)
 
 
-class TableAggregate(Aggregation):
-    """Subtracts the old value of a row, then adds the new one.
+class TableAggregate(AggregatingOperator):
+    """Subtracts the old value of a row from its group's aggregate, then adds the new one.
 
-    Nothing is subtracted from a group that has no aggregate.
+    Nothing is subtracted from a group without an aggregate.
     """
 
     def __init__(
@@ -89,7 +90,7 @@ class TableAggregate(Aggregation):
         self._adder = adder
         self._subtractor = subtractor
 
-    def folded(self, key: Any, value: Any, timestamp_ms: int, row: tuple[Any, int] | None) -> tuple[Any, int]:
+    def fold(self, key: Any, value: Any, timestamp_ms: int, row: tuple[Any, int] | None) -> tuple[Any, int]:
         group, change, aggregate = key, value, None
         if row is not None:
             aggregate = row[0]
@@ -103,14 +104,18 @@ class TableAggregate(Aggregation):
 
 
 class TableCount(TableAggregate):
-    """How many rows a group has."""
+    """Counts the rows of each group."""
 
     def __init__(self, name: str, store: str, *, send_old_values: bool) -> None:
-        super().__init__(name, store, int, one_more, one_less, send_old_values=send_old_values)
+        count = counting()
+        super().__init__(name, store, count.initializer, count.aggregator, one_less, send_old_values=send_old_values)
 
 
 class TableReduce(TableAggregate):
-    """An aggregate of the values' own kind: the first value of a group, or the first after it ran empty, starts it."""
+    """Reduces the values of each group to one value of the same kind.
+
+    The first value of a group starts it, and so does the first value after the subtractor returned `None`.
+    """
 
     def __init__(
         self,
@@ -121,15 +126,12 @@ class TableReduce(TableAggregate):
         *,
         send_old_values: bool,
     ) -> None:
+        reduction = reducing(adder)
         super().__init__(
             name,
             store,
-            _nothing,
-            lambda _, value, aggregate: value if aggregate is None else adder(aggregate, value),
+            reduction.initializer,
+            reduction.aggregator,
             lambda _, value, aggregate: subtractor(aggregate, value),
             send_old_values=send_old_values,
         )
-
-
-def _nothing() -> None:
-    """A reduction starts with its first value."""

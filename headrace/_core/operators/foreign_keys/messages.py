@@ -1,4 +1,4 @@
-"""What travels between the two sides of a join by foreign key. It never leaves the application."""
+"""The messages between the two sides of a foreign-key join, which travel in internal topics only."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 
 class Instruction(IntEnum):
-    """What the side of the foreign key does with a row: keep or forget it, and what to answer."""
+    """What the right side does with a subscription: keep or delete it, and whether to answer."""
 
-    FORGET = 0
-    """Forget the row, without an answer."""
-    FORGET_AND_DELETE = 1
-    """Forget the row, and answer that its result is deleted."""
-    ANSWER_IF_FOUND = 2
-    """Keep the row, and answer if the foreign row is there."""
+    DELETE_SILENTLY = 0
+    """Delete the subscription, without an answer."""
+    DELETE_RESULT = 1
+    """Delete the subscription, and answer that the result is deleted."""
+    ANSWER_IF_MATCHED = 2
+    """Keep the subscription, and answer if the foreign row exists."""
     ANSWER = 3
-    """Keep the row, and answer with the foreign row or without."""
+    """Keep the subscription, and answer whether or not the foreign row exists."""
 
 
 class Subscription(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A row of the left table, for the side of its foreign key; key and value as bytes of that table's serdes.
+    """A row of the left table, sent to the right side; key and value in the bytes of the left table's serdes.
 
-    `number` counts the changes of the left table that follow from one input record, from 1 on.
+    `number` counts the changes of the left table that one input record causes, from 1 on.
     """
 
     instruction: Instruction
@@ -38,10 +38,10 @@ class Subscription(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Answer(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Both values of a result, as bytes of their tables' serdes; without a left one the result is deleted.
+    """Both values of a result, in the bytes of their tables' serdes; without a left value the result is deleted.
 
-    `number` is that of the left row if it follows from the same input record as the answer, else 0: of answers from
-    different sides, which may overtake each other, a lower number is out of date.
+    `number` is that of the subscription if the same input record caused both, else 0. When one input record changes a
+    row twice or changes both tables, answers of different tasks may overtake each other: the lower number is stale.
     """
 
     left: bytes | None
@@ -49,15 +49,15 @@ class Answer(msgspec.Struct, frozen=True, array_like=True, gc=False):
     number: int
 
 
-class Keyed(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A record of a stream on its way to the row of another key; key and value as bytes of the stream's serdes."""
+class KeyedRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A record of a stream under its foreign key; its own key and value in the bytes of the stream's serdes."""
 
     key: bytes | None
     value: bytes
 
 
 class Packed(Serde[S], Generic[S]):
-    """One of these structures as bytes.
+    """Serde of one of these messages.
 
     Example:
         >>> Packed(Answer).deserialize(Packed(Answer).serialize(Answer(b"l", None, 1)))

@@ -1,4 +1,4 @@
-"""join and left_join of a stream with a table by foreign key."""
+"""join and left_join of a stream with a table by foreign key: records travel to the row's task and are joined there."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace._core.operator import AnyRecord, Operator
-from headrace._core.operators.foreign_keys.messages import Keyed
+from headrace._core.operators.foreign_keys.messages import KeyedRecord
 from headrace._core.rows import row_for
 from headrace._core.task.context import TaskContext
 from headrace.model.record import Record
@@ -14,9 +14,9 @@ from headrace.serdes import Serde
 
 
 class StreamForeignKeySelect(Operator):
-    """Sends each record, with its own key inside, to the row of its foreign key.
+    """Forwards each record under its foreign key, with its own key inside.
 
-    In an inner join, a record without a foreign key has no row to go to.
+    In an inner join, records without a foreign key are dropped: they have no row.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class StreamForeignKeySelect(Operator):
         if foreign is None and not self._left:
             self.context.drop(self.name, "null foreign key")
             return
-        keyed = Keyed(self._key_to_bytes(record.key), value)
+        keyed = KeyedRecord(self._key_to_bytes(record.key), value)
         self.forward(Record(foreign, keyed, record.timestamp_ms, record.headers))
 
 
@@ -76,6 +76,6 @@ class StreamForeignKeyJoin(Operator):
     def process(self, record: AnyRecord) -> None:
         row = row_for(self._rows, record, versioned=self._versioned)
         if row is not None or self._left:
-            keyed: Keyed = record.value
+            keyed: KeyedRecord = record.value
             value = self._joiner(self._read_value(keyed.value), None if row is None else row[0])
             self.forward(Record(self._read_key(keyed.key), value, record.timestamp_ms, record.headers))

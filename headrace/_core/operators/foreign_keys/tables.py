@@ -1,7 +1,8 @@
 """Joins of tables by foreign key.
 
-The left side subscribes to the row of the foreign key, which lies in another task; that side answers with both values,
-now and whenever its row changes; the left side makes results of the answers.
+The foreign row is usually in another task. The left side therefore sends each of its rows there as a subscription. The
+right side stores it and answers with both values, now and whenever the foreign row changes. The left side joins the
+values of the answers, so results are partitioned by the left key.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from headrace._state.bytes.composite import beyond, escaped
 from headrace.model.record import Record
 from headrace.serdes import Serde
 
-_Sent = tuple[Any, Instruction, bool]  # the foreign key, what to do there, whether the new value goes with it
+_Message = tuple[Any, Instruction, bool]  # the foreign key, the instruction, whether the new value goes with it
 
 
 class ForeignKeySubscribe(Operator):
-    """Tells the side of the old foreign key to forget a row, and that of the new one to keep it and to answer.
+    """Unsubscribes a row from its old foreign key and subscribes it to the new one.
 
-    In a left join every row has a result, also one without a foreign key. In an inner join a row without one has none;
-    it is dropped and counted. Foreign keys are the same if their bytes are.
+    In a left join every row has a result, also without a foreign key. In an inner join a row without one has no result;
+    it is dropped and counted. Foreign keys are equal if their bytes are.
     """
 
     def __init__(
@@ -56,39 +57,41 @@ class ForeignKeySubscribe(Operator):
             return
         key_bytes = self._key_to_bytes(key)
         assert key_bytes is not None
-        noted = self.context.noted(self.name)
-        number = noted["changes"] = noted.get("changes", 0) + 1
+        notes = self.context.scratchpad(self.name)
+        number = notes["changes"] = notes.get("changes", 0) + 1
         for foreign, instruction, with_value in self._decide(new, old_foreign, new_foreign):
             value = self._value_to_bytes(new) if with_value else None
             subscription = Subscription(instruction, key_bytes, value, number)
             self.forward(Record(foreign, subscription, record.timestamp_ms, record.headers))
 
-    def _left(self, new: Any, old_foreign: Any, new_foreign: Any) -> list[_Sent]:
+    def _left(self, new: Any, old_foreign: Any, new_foreign: Any) -> list[_Message]:
         if new is None:
-            # The result is deleted, whatever the foreign row.
-            gone: list[_Sent] = [] if old_foreign is None else [(old_foreign, Instruction.FORGET, False)]
-            return [*gone, (None, Instruction.FORGET_AND_DELETE, False)]
-        kept: _Sent = (new_foreign, Instruction.ANSWER, True)
-        if old_foreign is None or self._same(old_foreign, new_foreign):
-            return [kept]
-        return [(old_foreign, Instruction.FORGET, False), kept]
+            # The result is deleted whether or not there is a foreign row, so the message needs no foreign key.
+            unsubscribe: list[_Message] = (
+                [] if old_foreign is None else [(old_foreign, Instruction.DELETE_SILENTLY, False)]
+            )
+            return [*unsubscribe, (None, Instruction.DELETE_RESULT, False)]
+        subscribe: _Message = (new_foreign, Instruction.ANSWER, True)
+        if old_foreign is None or self._same_key(old_foreign, new_foreign):
+            return [subscribe]
+        return [(old_foreign, Instruction.DELETE_SILENTLY, False), subscribe]
 
-    def _inner(self, new: Any, old_foreign: Any, new_foreign: Any) -> list[_Sent]:
+    def _inner(self, new: Any, old_foreign: Any, new_foreign: Any) -> list[_Message]:
         if new_foreign is None:
             if new is not None:
                 self.context.drop(self.name, "null foreign key")
-            return [] if old_foreign is None else [(old_foreign, Instruction.FORGET_AND_DELETE, False)]
-        if old_foreign is None or self._same(old_foreign, new_foreign):
-            return [(new_foreign, Instruction.ANSWER_IF_FOUND, True)]
-        # The row had a result, perhaps: without a new partner it has to go.
-        return [(old_foreign, Instruction.FORGET, False), (new_foreign, Instruction.ANSWER, True)]
+            return [] if old_foreign is None else [(old_foreign, Instruction.DELETE_RESULT, False)]
+        if old_foreign is None or self._same_key(old_foreign, new_foreign):
+            return [(new_foreign, Instruction.ANSWER_IF_MATCHED, True)]
+        # The row may have a result with the old foreign row: an answer must delete it if there is no new one.
+        return [(old_foreign, Instruction.DELETE_SILENTLY, False), (new_foreign, Instruction.ANSWER, True)]
 
-    def _same(self, old: Any, new: Any) -> bool:
+    def _same_key(self, old: Any, new: Any) -> bool:
         return self._foreign_to_bytes(old) == self._foreign_to_bytes(new)
 
 
 class ForeignKeyReceive(Operator):
-    """Keeps which rows refer to which foreign key: the value of each by both keys, in bytes."""
+    """Stores which rows subscribe to which foreign key: the left value by both keys, in bytes."""
 
     def __init__(self, name: str, store: str, foreign_serde: Serde[Any]) -> None:
         super().__init__(name)
@@ -103,15 +106,15 @@ class ForeignKeyReceive(Operator):
         subscription: Subscription = record.value
         foreign = self._foreign_to_bytes(record.key)
         if foreign is not None:
-            place = escaped(foreign) + subscription.key
-            self._subscriptions.put(place, subscription.value)
-            self.context.noted(self._store_name)[place] = subscription.number
-        if subscription.instruction is not Instruction.FORGET:
+            entry_key = escaped(foreign) + subscription.key
+            self._subscriptions.put(entry_key, subscription.value)
+            self.context.scratchpad(self._store_name)[entry_key] = subscription.number
+        if subscription.instruction is not Instruction.DELETE_SILENTLY:
             self.forward(record)
 
 
 class ForeignKeyAnswer(Operator):
-    """Answers a row that came or went, with the higher timestamp of the two rows."""
+    """Answers a subscription, with the higher timestamp of the two rows."""
 
     def __init__(
         self, name: str, foreign_table: str, key_serde: Serde[Any], foreign_value_serde: Serde[Any], *, left: bool
@@ -132,21 +135,22 @@ class ForeignKeyAnswer(Operator):
         row = None if record.key is None else self._rows.get(record.key)
         if row is not None:
             timestamp_ms = latest(timestamp_ms, row[1])
-        elif subscription.instruction is Instruction.ANSWER_IF_FOUND:
+        elif subscription.instruction is Instruction.ANSWER_IF_MATCHED:
             return
-        # In an inner join, a row without a partner has no result.
-        found = row is not None or self._left
-        left = subscription.value if found else None
+        # In an inner join, an unmatched row has no result: an answer without a left value deletes it.
+        has_result = row is not None or self._left
+        left = subscription.value if has_result else None
         right = None if row is None else self._foreign_value_to_bytes(row[0])
         answer = Answer(left, right, subscription.number)
         self.forward(Record(self._read_key(subscription.key), answer, timestamp_ms, record.headers))
 
 
 class ForeignKeyChange(Operator):
-    """Answers all rows that refer to a foreign row as that changes, by their key bytes, with the change's timestamp.
+    """Answers all subscriptions to a foreign row when it changes, by their key bytes, with the change's timestamp.
 
-    A row that refers to itself, in a join of a table `with_itself` or `with_part` of itself, changes too, and is
-    answered for that; here only if it left that part, which an inner join has no other answer for.
+    In a join of a table `with_itself`, or `with_part` of itself (a filter of it), a row may subscribe to itself. The
+    change of the left row causes its answer then, and none is sent from here. One case remains: in an inner join, the
+    row leaves the part. Its subscription goes unanswered, and only the answer from here deletes the result.
     """
 
     def __init__(
@@ -182,21 +186,22 @@ class ForeignKeyChange(Operator):
         assert foreign is not None
         prefix = escaped(foreign)
         new = self._foreign_value_to_bytes(change.new)
-        gone = new is None and not self._left
-        itself = foreign if self._with_itself or (self._with_part and not gone) else None
-        numbers = self.context.noted(self._store_name)
-        for place, value in self._subscriptions.range(prefix, beyond(prefix)):
-            key = place[len(prefix) :]
+        deleted = new is None and not self._left
+        itself = foreign if self._with_itself or (self._with_part and not deleted) else None
+        numbers = self.context.scratchpad(self._store_name)
+        for entry_key, value in self._subscriptions.range(prefix, beyond(prefix)):
+            key = entry_key[len(prefix) :]
             if key != itself:
-                answer = Answer(None if gone else value, new, numbers.get(place, 0))
+                answer = Answer(None if deleted else value, new, numbers.get(entry_key, 0))
                 self.forward(Record(self._read_key(key), answer, record.timestamp_ms, record.headers))
 
 
 class ForeignKeyResolve(Operator):
-    """Joins the values of each answer.
+    """Joins the values of each answer into a result of the left row.
 
-    Answers come in the order of the input records that caused them. Only where one of these changes a row twice, or
-    both tables, answers of different tasks may overtake each other: those to an earlier state of the row are left out.
+    Answers arrive in the order of the input records that caused them. If one input record changes a row twice, or
+    changes both tables, answers of different tasks may overtake each other: those to an earlier state of the row are
+    ignored.
     """
 
     def __init__(
@@ -215,7 +220,7 @@ class ForeignKeyResolve(Operator):
 
     def process(self, record: AnyRecord) -> None:
         answer: Answer = record.value
-        latest, key = self.context.noted(self.name), self._key_to_bytes(record.key)
+        latest, key = self.context.scratchpad(self.name), self._key_to_bytes(record.key)
         if answer.number < latest.setdefault(key, answer.number):
             return
         latest[key] = answer.number

@@ -1,4 +1,4 @@
-"""Inner joins of two streams, one side each, and the window in which a side keeps its records."""
+"""One side of an inner join of two streams, and the window store that holds a side's records."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from headrace._state.layouts.bykey import forget
 from headrace._state.stores.window import WindowStore
 from headrace.model.record import Record
 
-Partners = Sequence[tuple[int, Any]]  # timestamps and values
+Matches = Sequence[tuple[int, Any]]  # timestamps and values of records of the other side
 
 
 class JoinSettings(NamedTuple):
-    """One side of a join: names of its own store and of the other side's, and how far apart partners may be.
+    """One side of a join: the window stores of this side and the other, and how far apart partners may be.
 
-    `before_ms` and `after_ms` are as seen from this side. `unjoined` names the store of records without a partner, if
-    there is an outer side; `is_outer` and `other_is_outer` tell which.
+    `before_ms` and `after_ms` are as seen from this side. An outer side emits unmatched records; if one of the two is
+    outer, `unjoined` names the store of unmatched records.
     """
 
     window: str
@@ -37,10 +37,11 @@ class JoinSettings(NamedTuple):
 
 
 class StreamJoin(Operator):
-    """Each record meets those of the other side within the windows that are still kept, however late it comes.
+    """Joins each record with those of the other side within the window, however late it is, if they are still stored.
 
-    Both sides trigger. Partners come by timestamp, then by arrival. A result has the higher timestamp of the two, and
-    the headers of the record that came last. An inner join needs no time of its own: it keeps one only for each key.
+    Both sides trigger. Results of a record come by the timestamp of its matches, then by their arrival. A result has
+    the higher timestamp of the two records, and the headers of the one that arrived last. An inner join needs a stream
+    time only if each key has its own.
     """
 
     def __init__(self, name: str, settings: JoinSettings) -> None:
@@ -57,19 +58,19 @@ class StreamJoin(Operator):
         if settings.unjoined is not None or settings.clock.key_times is not None:
             self._clock = JoinClock.of(context, settings.clock)
             if settings.is_left:
-                self.idle = self._clock.idle  # one of the two sides closes for both
+                self.idle = self._clock.idle  # the left side closes idle keys for both
 
     def process(self, record: AnyRecord) -> None:
         key, timestamp_ms = record.key, record.timestamp_ms
         assert timestamp_ms is not None
         if key is None or record.value is None:
-            self.meet(record, ())
+            self.join(record, ())
             return
         other, from_ms, to_ms = self._other, timestamp_ms - self._before_ms, max(0, timestamp_ms + self._after_ms)
-        self.meet(record, other.fetch_duplicates(other.key_bytes(key), from_ms, to_ms))
+        self.join(record, other.fetch_duplicates(other.key_bytes(key), from_ms, to_ms))
 
-    def meet(self, record: AnyRecord, partners: Partners) -> None:
-        """Handles a record whose partners are known; one without a key or a value has none."""
+    def join(self, record: AnyRecord, matches: Matches) -> None:
+        """Joins a record with its matches, which are known; one without a key or a value has none."""
         key, value, timestamp_ms, headers = record.key, record.value, record.timestamp_ms, record.headers
         assert timestamp_ms is not None
         if self._clock is not None:
@@ -78,16 +79,16 @@ class StreamJoin(Operator):
             self._drop(record)
             return
         joined, forward = self._joined, self.forward
-        for other_ms, other in partners:
+        for other_ms, other in matches:
             forward(Record(key, joined(value, other), latest(timestamp_ms, other_ms), headers))
 
     def close_idle(self) -> None:
-        """The records of a key that is idle are forgotten on both sides."""
+        """Deletes the records of idle keys on both sides."""
         assert self.idle is not None
-        for _, key_bytes in self.idle.take():
-            self._forget(key_bytes)
+        for _, key_bytes in self.idle.remove_idle():
+            self._delete_records(key_bytes)
 
-    def _forget(self, key_bytes: bytes) -> None:
+    def _delete_records(self, key_bytes: bytes) -> None:
         for store in (self._other, self.context.store(self.settings.window)):
             forget(store.contents, key_bytes)
 
@@ -100,7 +101,7 @@ def _swapped(joiner: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 
 class StreamJoinWindow(Operator):
-    """Keeps each record that can find a partner, as it came: a joiner may change it."""
+    """Stores each record that can have a match, before the join: a joiner may change its value in place."""
 
     def __init__(self, name: str, store: str) -> None:
         super().__init__(name)

@@ -1,4 +1,4 @@
-"""Left and outer joins of streams, one side each."""
+"""One side of a left or outer join of two streams."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from headrace._core.laws import latest
 from headrace._core.operator import AnyRecord
-from headrace._core.operators.joins.stream_stream import JoinSettings, Partners, StreamJoin
+from headrace._core.operators.joins.stream_stream import JoinSettings, Matches, StreamJoin
 from headrace._core.task.context import TaskContext
 from headrace._state.stores.unjoined import Unjoined, UnjoinedStore, Waits
 from headrace.model.pending import PendingTask
@@ -14,11 +14,12 @@ from headrace.model.record import Headers, Record
 
 
 class StreamOuterJoin(StreamJoin):
-    """As an inner join; a record of an outer side that finds no partner comes out alone, with its own timestamp.
+    """Joins like an inner join, and emits unmatched records of an outer side, with their own timestamp.
 
-    It waits until time is beyond its timestamp, the windows and the grace; one too old for its windows does not wait
-    at all. What is due comes out before the results of the record that moved time, and with its headers. That it may
-    wait a little longer, because of the store's `next`, is Kafka Streams' own rule.
+    An unmatched record is buffered until stream time is beyond its timestamp, the window and the grace. One whose
+    window has passed already is emitted immediately. Records that are due leave before the results of the record that
+    advanced stream time, and with its headers. Some leave later: as in Kafka Streams, a record looks for due ones only
+    if stream time is beyond the store's `next` and the wait of the record's own side.
     """
 
     def __init__(self, name: str, settings: JoinSettings) -> None:
@@ -37,7 +38,7 @@ class StreamOuterJoin(StreamJoin):
         self._advance = self._clock.advance
         self._unjoined: UnjoinedStore[Any] = context.store(self.settings.unjoined)
 
-    def meet(self, record: AnyRecord, partners: Partners) -> None:
+    def join(self, record: AnyRecord, matches: Matches) -> None:
         key, value, timestamp_ms, headers = record.key, record.value, record.timestamp_ms, record.headers
         assert timestamp_ms is not None
         time_ms = self._advance(key, timestamp_ms)
@@ -48,13 +49,14 @@ class StreamOuterJoin(StreamJoin):
                 self._drop(record)
             return
         key_bytes = self._unjoined.key_bytes(key)
+        # As in Kafka Streams, only a record at the head of stream time emits those that are due.
         if timestamp_ms == time_ms:
-            self._give_up(key_bytes, time_ms, headers)
-        for other_ms, other in partners:
+            self._emit_due(key_bytes, time_ms, headers)
+        for other_ms, other in matches:
             if self._other_is_outer:
                 self._unjoined.remove(key_bytes, other_ms, is_left=not self._is_left)
             self.forward(Record(key, self._joined(value, other), latest(timestamp_ms, other_ms), headers))
-        if partners or not self._is_outer:
+        if matches or not self._is_outer:
             return
         if max(0, timestamp_ms + self._after_ms) < time_ms:
             self.forward(record.with_value(self._joined(value, None)))
@@ -62,20 +64,20 @@ class StreamOuterJoin(StreamJoin):
             self._unjoined.add(key_bytes, value, timestamp_ms, is_left=self._is_left)
 
     def close_idle(self) -> None:
-        """What waits of a key that is idle comes out, and the key is forgotten on both sides."""
+        """Emits the unmatched records of idle keys, and deletes all records of these keys on both sides."""
         assert self.idle is not None
         rows: list[Unjoined[Any]] = []
-        for _, key_bytes in self.idle.take():
+        for _, key_bytes in self.idle.remove_idle():
             rows += self._unjoined.forget(key_bytes)
-            self._forget(key_bytes)
+            self._delete_records(key_bytes)
         for row in sorted(rows, key=self._unjoined.order):
-            self._forward_alone(row, ())
+            self._forward_unmatched(row, ())
 
     def pending(self) -> PendingTask:
         unjoined, time, task_id = self._unjoined, self._time, self.context.task_id
         firsts = [row for is_left in (False, True) if (row := unjoined.oldest(is_left=is_left)) is not None]
         if not firsts:
-            return PendingTask(task_id, 0, stream_time_ms=-1 if time.by_key else time.reached(None))
+            return PendingTask(task_id, waiting=0, stream_time_ms=-1 if time.by_key else time.current(None))
         oldest = min(firsts, key=self._due_ms)
         next_ms = unjoined.next_ms(unjoined.key_bytes(oldest.key))
         assert next_ms is not None
@@ -86,20 +88,20 @@ class StreamOuterJoin(StreamJoin):
             since_ms=oldest.timestamp_ms,
             release_ms=max(self._due_ms(oldest), next_ms + max(self._waits) + 1),
             release_key=oldest.key if time.by_key else None,
-            stream_time_ms=time.reached(oldest.key),
+            stream_time_ms=time.current(oldest.key),
         )
 
-    def _give_up(self, key_bytes: bytes, time_ms: int, headers: Headers) -> None:
+    def _emit_due(self, key_bytes: bytes, time_ms: int, headers: Headers) -> None:
         next_ms = self._unjoined.next_ms(key_bytes)
         if next_ms is not None and next_ms + self._own_wait_ms < time_ms:
             for row in self._unjoined.give_up(key_bytes, time_ms, self._waits):
-                self._forward_alone(row, headers)
+                self._forward_unmatched(row, headers)
 
-    def _forward_alone(self, row: Unjoined[Any], headers: Headers) -> None:
+    def _forward_unmatched(self, row: Unjoined[Any], headers: Headers) -> None:
         joiner = self.settings.joiner
         result = joiner(row.value, None) if row.is_left else joiner(None, row.value)
         self.forward(Record(row.key, result, row.timestamp_ms, headers))
 
     def _due_ms(self, row: Unjoined[Any]) -> int:
-        """The time at which a record without a partner is given up, at the earliest."""
+        """The stream time at which an unmatched record is due, at the earliest."""
         return row.timestamp_ms + self._waits[row.is_left] + 1

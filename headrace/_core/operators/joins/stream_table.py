@@ -14,9 +14,9 @@ from headrace.model.pending import PendingTask
 
 
 class StreamTableJoin(Operator):
-    """Each record with the row of its key: the current one, or of a `versioned` table that of the record's timestamp.
+    """Joins each record with the row of its key: the current row, or in a `versioned` table that of its timestamp.
 
-    Only records trigger; results keep their timestamps. A record without a key has no row.
+    Only the stream triggers; results have the timestamp of their record. A record without a key has no row.
     """
 
     def __init__(
@@ -32,8 +32,8 @@ class StreamTableJoin(Operator):
         super().init(context)
         self._rows = context.tables[self.table_name]
 
-    def joined(self, value: Any, row_value: Any) -> Any:
-        """The result for a record and a row."""
+    def join_values(self, value: Any, row_value: Any) -> Any:
+        """The joiner's result for the values of a record and a row."""
         return self._joiner(value, row_value)
 
     def process(self, record: AnyRecord) -> None:
@@ -41,7 +41,7 @@ class StreamTableJoin(Operator):
             self._join(record)
 
     def _accepts(self, record: AnyRecord) -> bool:
-        """Whether a record takes part; one that does not is counted."""
+        """Whether a record can be joined; if not, counts it as dropped."""
         if record.value is None:
             self.context.drop(self.name, "null value")
             return False
@@ -53,14 +53,14 @@ class StreamTableJoin(Operator):
     def _join(self, record: AnyRecord) -> None:
         row = row_for(self._rows, record, versioned=self.versioned)
         if row is not None or self.left:
-            self.forward(record.with_value(self.joined(record.value, None if row is None else row[0])))
+            self.forward(record.with_value(self.join_values(record.value, None if row is None else row[0])))
 
 
 class StreamTableGraceJoin(StreamTableJoin):
-    """Holds each record back until one is `grace_ms` later, then joins it as of its own timestamp.
+    """Buffers each record until stream time is `grace_ms` beyond its timestamp, then joins it as of its timestamp.
 
-    Records leave by timestamp, then key bytes, then arrival. One that is later than the grace is joined at once, and so
-    is one without a key, which has no row to wait for.
+    Records leave the buffer by timestamp, then key bytes, then arrival. Records later than the grace are joined
+    immediately, as are records without a key, which have no row to wait for.
     """
 
     def __init__(
@@ -88,20 +88,20 @@ class StreamTableGraceJoin(StreamTableJoin):
         if not self._accepts(record):
             return
         assert record.timestamp_ms is not None
-        if record.key is None or self._time.reached(record.key) - self._grace_ms > record.timestamp_ms:
+        if record.key is None or self._time.current(record.key) - self._grace_ms > record.timestamp_ms:
             self._join(record)
             return
         self._buffer.put(record)
         due_ms = self._time.advance(record.key, record.timestamp_ms) - self._grace_ms
-        with closing(self._buffer.evict_until(due_ms)) as waited:
-            for due in waited:
+        with closing(self._buffer.evict_until(due_ms)) as records:
+            for due in records:
                 self._join(due)
 
     def pending(self) -> PendingTask:
         task_id, oldest = self.context.task_id, self._buffer.oldest()
-        time_ms = self._time.reached(None)
+        time_ms = self._time.current(None)
         if oldest is None:
-            return PendingTask(task_id, 0, stream_time_ms=time_ms)
+            return PendingTask(task_id, waiting=0, stream_time_ms=time_ms)
         key, timestamp_ms = oldest
         return PendingTask(
             task_id,
@@ -114,11 +114,11 @@ class StreamTableGraceJoin(StreamTableJoin):
 
 
 class StreamGlobalJoin(Operator):
-    """Each record with the row that the table has now for the key that `key_selector` names.
+    """Joins each record with the current row of a global table, under the key that `key_selector` returns.
 
-    Only the stream triggers; a result keeps key, timestamp and headers of its record. Without a row there is no
-    result, or with `left` one with `None` in its place; so it is when the selected key is `None`. Records without a
-    value are dropped and counted, as inner joins do with those that select no key.
+    Only the stream triggers; a result has the key, timestamp and headers of its record. If there is no row, or the
+    selected key is `None`, an inner join has no result and a left join one with `None` for the row. Records without a
+    value are dropped and counted, and in inner joins those that select no key.
     """
 
     def __init__(

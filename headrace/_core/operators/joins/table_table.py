@@ -1,4 +1,4 @@
-"""join, left_join and outer_join of two tables, as one of them changes."""
+"""join, left_join and outer_join of two tables: one operator for the changes of each side."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headrace.model.record import Change
 
 
 class TableSide(NamedTuple):
-    """One of the two tables of a join, and whether its row or that of the other may be missing in a result."""
+    """One side of a join of tables, and whether a result may lack its row or the other side's."""
 
     is_left: bool
     optional: bool
@@ -21,9 +21,10 @@ class TableSide(NamedTuple):
 
 
 class TableJoin(Operator):
-    """Joins each change of its table with the current row of the other; versions that came too late are no changes.
+    """Joins each change of its table with the current row of the other; ignores versions that are not the latest.
 
-    A result has the higher timestamp of the change and the other row. Nobody is told of rows that never were.
+    A result has the higher timestamp of the change and the other row. Deletions of rows that never existed are not
+    forwarded.
     """
 
     def __init__(
@@ -52,18 +53,18 @@ class TableJoin(Operator):
         else:
             other, other_ms = row
             timestamp_ms = latest(timestamp_ms, other_ms)
-        new = self._joined(change.new, other)
-        old = self._joined(change.old, other) if self._send_old_values else None
+        new = self._join(change.new, other)
+        old = self._join(change.old, other) if self._send_old_values else None
         self.forward(record.with_value(Change(new, old)).with_timestamp(timestamp_ms))
 
-    def _joined(self, value: Any, other: Any) -> Any:
+    def _join(self, value: Any, other: Any) -> Any:
         if value is None and (other is None or not self._side.optional):
             return None
         return self._joiner(value, other) if self._side.is_left else self._joiner(other, value)
 
 
 class TableJoinMerge(Operator):
-    """The table that is joined from both sides; it keeps its rows if it has a store."""
+    """The joined table, which gets the results of both sides; stores its rows if it has a store."""
 
     def __init__(self, name: str, store: str | None) -> None:
         super().__init__(name)

@@ -1,4 +1,4 @@
-"""What a processor sees of its task."""
+"""The context through which a processor uses its task."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 
 class NodeContext:
-    """A `ProcessorContext`, one for each processor of a task."""
+    """The `ProcessorContext` of one processor in one task."""
 
     def __init__(self, operator: UserProcessor, task: TaskContext) -> None:
         self._operator = operator
@@ -90,10 +90,10 @@ class NodeContext:
         else:
             known = task.known_stores
             message = (
-                f"Processor {operator.name!r} asks for the store {name!r}, which is not there.{nearest(name, known)} "
+                f"Processor {operator.name!r} asks for the store {name!r}, which does not exist.{nearest(name, known)} "
                 f"{connected} Known stores: {known_names(known)}."
             )
         raise StateError(message)
 
     def commit(self) -> None:
-        """Every batch commits anyway."""
+        """Does nothing: every batch commits."""

@@ -1,4 +1,4 @@
-"""The user's processors in a task: how they begin and go on, the task's stream time, their punctuations."""
+"""The user's processors in a task: creating and restoring them, the task's stream time, punctuations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _STREAM_TIME = b"stream time"
 
 
 class ProcessorState(NamedTuple):
-    """What the processors of a task have in memory: the processors by node, and their schedules."""
+    """The in-memory state of a task's processors: the processors by node, and their schedules."""
 
     processors: dict[str, AnyProcessor]
     agenda: Memory
@@ -27,44 +27,44 @@ LoadProcessorState = Callable[[Mapping[str, Any]], ProcessorState | None]
 
 
 class Processors:
-    """Makes the processors of a task, or takes up those of an earlier object of the same task.
+    """Creates the processors of a task, or continues with those of an earlier object of the same task.
 
     Args:
-        context: the task's.
-        operators: those that run the user's processors.
-        kept: the task's own state.
-        load_state: given the task's fixtures, the state of an earlier object of the task, if there is one.
+        context: the task's context.
+        operators: the operators that run the user's processors.
+        store: the task's own store.
+        load_state: loads the state of an earlier object of the task, if there is one, from the task's fixtures.
     """
 
     def __init__(
         self,
         context: TaskContext,
         operators: Sequence[UserProcessor],
-        kept: ByteStore,
+        store: ByteStore,
         load_state: LoadProcessorState | None,
     ) -> None:
         self._context = context
         self._operators = {operator.name: operator for operator in operators}
-        self._kept = kept
-        self._agenda = context.agenda = Agenda(kept)
-        stored = kept.get(_STREAM_TIME)
+        self._store = store
+        self._agenda = context.agenda = Agenda(store)
+        stored = store.get(_STREAM_TIME)
         context.stream_time_ms = self._saved_ms = int(stored) if stored else -1
         state = load_state(self.fixtures) if load_state is not None else None
         if state is None:
             for operator in operators:
-                self._begin(operator)
+                self._start(operator)
             return
-        self._agenda.remember(state.agenda)
+        self._agenda.restore(state.agenda)
         for name, processor in state.processors.items():
             self._operators[name].resume(processor)
 
     @property
     def fixtures(self) -> dict[str, Any]:
-        """What belongs to the task object and not to its processors' state, though processors may refer to it; by name.
+        """Objects of the task that are no part of the processors' state although processors may refer to them; by name.
 
-        Classes are among them: a processor goes on with the code of today.
+        They are pickled by name. Classes are among them, so that a restored processor runs the current code.
         """
-        contexts = {f"context {name}": operator.given for name, operator in self._operators.items()}
+        contexts = {f"context {name}": operator.processor_context for name, operator in self._operators.items()}
         kinds = {f"class {name}": operator.kind for name, operator in self._operators.items()}
         stores = {f"store {name}": store for name, store in self._context.stores.items()}
         tables = {f"table {name}": rows for name, rows in self._context.global_tables.items()}
@@ -77,32 +77,32 @@ class Processors:
         )
 
     def advance(self, timestamp_ms: int) -> None:
-        """Stream time up to a record that is about to be processed."""
+        """Advances stream time to a record that is about to be processed."""
         self._context.stream_time_ms = max(self._context.stream_time_ms, timestamp_ms)
 
     def punctuate(self, kind: PunctuationType) -> None:
-        """Runs what is due by one of the clocks."""
+        """Runs the punctuations that are due by a clock."""
         context = self._context
         clock_ms = context.stream_time_ms if kind is PunctuationType.STREAM_TIME else context.system_time_ms
         self._agenda.fire(kind, clock_ms, lambda schedule: self._run(schedule, clock_ms))
 
     def next_wall_clock_ms(self) -> int | None:
-        """When the wall clock next has something to fire."""
+        """When the next wall-clock punctuation is due."""
         return self._agenda.next_due_ms(PunctuationType.WALL_CLOCK_TIME)
 
     def save(self) -> None:
-        """Puts stream time into the task's state, if it has moved."""
+        """Stores the task's stream time, if it has advanced."""
         if self._context.stream_time_ms != self._saved_ms:
             self._saved_ms = self._context.stream_time_ms
-            self._kept.put(_STREAM_TIME, str(self._saved_ms).encode())
+            self._store.put(_STREAM_TIME, str(self._saved_ms).encode())
 
     def close(self) -> None:
         for operator in self._operators.values():
             operator.processor.close()
 
-    def _begin(self, operator: UserProcessor) -> None:
+    def _start(self, operator: UserProcessor) -> None:
         try:
-            operator.begin()
+            operator.start()
         except StreamsError:
             raise
         except Exception as error:
@@ -114,6 +114,6 @@ class Processors:
         try:
             self._operators[schedule.node].punctuate(schedule.callback, clock_ms)
         except Exception as error:
-            context.errors.punctuation(schedule.node, f"{schedule.grid.kind.value} {clock_ms}", error)
+            context.errors.punctuation_failed(schedule.node, f"{schedule.grid.kind.value} {clock_ms}", error)
         finally:
             context.fired_ms = None

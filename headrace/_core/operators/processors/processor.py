@@ -1,4 +1,4 @@
-"""process, process_values and add_processor: runs a processor of the user's."""
+"""process, process_values and add_processor: runs a user's processor."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headrace.model.record import Record
 
 
 class UserProcessor(Operator):
-    """Gives records and punctuations to a processor, and what it forwards to the children it names."""
+    """Passes records and punctuations to a processor, and the records it forwards to the children it names."""
 
     def __init__(
         self, name: str, factory: ProcessorFactory, stores: Sequence[str], tables: Sequence[str], *, fixed_key: bool
@@ -30,23 +30,23 @@ class UserProcessor(Operator):
 
     def init(self, context: TaskContext) -> None:
         super().init(context)
-        self.given = NodeContext(self, context)
+        self.processor_context = NodeContext(self, context)
 
     @cached_property
     def kind(self) -> type[AnyProcessor]:
-        """The class of its processors, as the factory makes them now."""
+        """The class of its processors, as the factory creates them now."""
         factory: object = self._factory
         while isinstance(factory, partial):
             factory = factory.func
         return factory if isinstance(factory, type) else type(self._factory())
 
-    def begin(self) -> None:
-        """Begins with a new processor, initialised."""
-        self.resume(self._made())
-        self.processor.init(self.given)
+    def start(self) -> None:
+        """Creates and initialises a new processor."""
+        self.resume(self._create())
+        self.processor.init(self.processor_context)
 
     def resume(self, processor: AnyProcessor) -> None:
-        """Goes on with a processor that was initialised before."""
+        """Continues with a processor that was initialised before."""
         self.processor = processor
         self._fixed_key = self._fixed_key or isinstance(processor, FixedKeyProcessor)
 
@@ -65,7 +65,7 @@ class UserProcessor(Operator):
             self._now_ms = None
 
     def send(self, record: AnyRecord, to: To | None) -> None:
-        """The processor's `forward`."""
+        """Forwards a record of the processor, to all children or to the one that `to` names."""
         if self._now_ms is None:
             message = f"{self.name}: forward() was called outside process() and punctuations; there is no record now."
             raise StreamsError(message)
@@ -102,7 +102,7 @@ class UserProcessor(Operator):
         )
         raise StreamsError(message)
 
-    def _made(self) -> AnyProcessor:
+    def _create(self) -> AnyProcessor:
         processor = self._factory()
         if not isinstance(processor, Processor | FixedKeyProcessor):
             message = (
@@ -113,7 +113,7 @@ class UserProcessor(Operator):
         if not isinstance(self._factory, type) and self._factory() is processor:
             message = (
                 f"The factory of {self.name!r} returned the same {type(processor).__name__} twice; "
-                "every task needs a processor of its own. Make a new one each time."
+                "every task needs a processor of its own. Create a new one each time."
             )
             raise TopologyError(message)
         return processor

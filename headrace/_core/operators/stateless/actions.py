@@ -15,7 +15,7 @@ class StreamPeek(FunctionOperator):
         super().__init__(name)
         self._action = action
 
-    def bound(self, children: Sequence[Take]) -> Take:
+    def bind(self, children: Sequence[Take]) -> Take:
         forward = to_all(children)
 
         def take(key: Any, value: Any) -> None:
@@ -26,13 +26,13 @@ class StreamPeek(FunctionOperator):
 
 
 class StreamForEach(FunctionOperator):
-    """Calls the action; the record ends here."""
+    """Calls the action; forwards nothing."""
 
     def __init__(self, name: str, action: Callable[[Any, Any], object]) -> None:
         super().__init__(name)
         self._action = action
 
-    def bound(self, children: Sequence[Take]) -> Take:  # noqa: ARG002
+    def bind(self, children: Sequence[Take]) -> Take:  # noqa: ARG002
         def take(key: Any, value: Any) -> None:
             self._action(key, value)
 
@@ -46,12 +46,12 @@ class StreamPrint(FunctionOperator):
         super().__init__(name)
         self._label = label
 
-    def bound(self, children: Sequence[Take]) -> Take:  # noqa: ARG002
+    def bind(self, children: Sequence[Take]) -> Take:  # noqa: ARG002
         def take(key: Any, value: Any) -> None:
-            print(f"[{self._label}]: {_shown(key)}, {_shown(value)}")
+            print(f"[{self._label}]: {_text(key)}, {_text(value)}")
 
         return take
 
 
-def _shown(value: Any) -> str:
+def _text(value: Any) -> str:
     return "null" if value is None else str(value)

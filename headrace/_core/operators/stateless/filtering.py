@@ -1,4 +1,4 @@
-"""filter, filter_not, split, and filters of repartitions: each record is forwarded as it is, or not at all."""
+"""filter, filter_not, split, and the null-key filter of repartitions: records pass unchanged, or not at all."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from headrace._core.operators.functions import FunctionOperator, Take, to_all
 
 
 class StreamFilter(FunctionOperator):
-    """Forwards the records whose predicate answer is `keep`."""
+    """Forwards the records for which the predicate returns `keep`."""
 
     def __init__(self, name: str, predicate: Callable[[Any, Any], object], *, keep: bool) -> None:
         super().__init__(name)
         self._predicate = predicate
         self._keep = keep
 
-    def bound(self, children: Sequence[Take]) -> Take:
+    def bind(self, children: Sequence[Take]) -> Take:
         forward = to_all(children)
 
         def take(key: Any, value: Any) -> None:
@@ -27,13 +27,13 @@ class StreamFilter(FunctionOperator):
 
 
 class StreamBranch(FunctionOperator):
-    """Children are the branches, in order; a predicate of `None` takes everything."""
+    """Forwards each record to the first child whose predicate holds; a predicate of `None` always holds."""
 
     def __init__(self, name: str, predicates: Sequence[Callable[[Any, Any], object] | None]) -> None:
         super().__init__(name)
         self._predicates = tuple(predicates)
 
-    def bound(self, children: Sequence[Take]) -> Take:
+    def bind(self, children: Sequence[Take]) -> Take:
         branches = tuple(zip(self._predicates, children, strict=True))
 
         def take(key: Any, value: Any) -> None:
@@ -47,9 +47,9 @@ class StreamBranch(FunctionOperator):
 
 
 class NullKeyFilter(FunctionOperator):
-    """Drops records without a key: they have no partition to go to."""
+    """Drops records without a key, which have no partition."""
 
-    def bound(self, children: Sequence[Take]) -> Take:
+    def bind(self, children: Sequence[Take]) -> Take:
         forward = to_all(children)
 
         def take(key: Any, value: Any) -> None:
@@ -64,5 +64,5 @@ class NullKeyFilter(FunctionOperator):
 class PassThrough(FunctionOperator):
     """Forwards every record unchanged."""
 
-    def bound(self, children: Sequence[Take]) -> Take:
+    def bind(self, children: Sequence[Take]) -> Take:
         return to_all(children)

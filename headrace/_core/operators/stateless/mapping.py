@@ -1,4 +1,4 @@
-"""map, map_values, map_values_with_key, select_key: one record out of one; flat_map, flat_map_values: any number."""
+"""map, map_values, map_values_with_key and select_key, with one result per record; flat_map and flat_map_values."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from headrace._core.operators.functions import FunctionOperator, Take, checked_i
 
 
 class StreamMap(FunctionOperator):
-    """A new key and a new value."""
+    """Computes a new key and a new value."""
 
     def __init__(self, name: str, mapper: Callable[[Any, Any], tuple[Any, Any]]) -> None:
         super().__init__(name)
         self._mapper = mapper
 
-    def bound(self, children: Sequence[Take]) -> Take:
+    def bind(self, children: Sequence[Take]) -> Take:
         forward = to_all(children)
 
         def take(key: Any, value: Any) -> None:
@@ -25,13 +25,13 @@ class StreamMap(FunctionOperator):
 
 
 class StreamMapValues(FunctionOperator):
-    """A new value from the old one."""
+    """Computes a new value from the old one."""
 
     def __init__(self, name: str, mapper: Callable[[Any], Any]) -> None:
         super().__init__(name)
         self._mapper = mapper
 
-    def bound(self, children: Sequence[Take]) -> Take:
+    def bind(self, children: Sequence[Take]) -> Take:
         forward = to_all(children)
 
         def take(key: Any, value: Any) -> None:
@@ -41,13 +41,13 @@ class StreamMapValues(FunctionOperator):
 
 
 class StreamMapValuesWithKey(FunctionOperator):
-    """A new value from key and old value."""
+    """Computes a new value from the key and the old value."""
 
     def __init__(self, name: str, mapper: Callable[[Any, Any], Any]) -> None:
         super().__init__(name)
         self._mapper = mapper
 
-    def bound(self, children: Sequence[Take]) -> Take:
+    def bind(self, children: Sequence[Take]) -> Take:
         forward = to_all(children)
 
         def take(key: Any, value: Any) -> None:
@@ -57,13 +57,13 @@ class StreamMapValuesWithKey(FunctionOperator):
 
 
 class StreamSelectKey(FunctionOperator):
-    """A new key from key and value."""
+    """Computes a new key from the key and the value."""
 
     def __init__(self, name: str, selector: Callable[[Any, Any], Any]) -> None:
         super().__init__(name)
         self._selector = selector
 
-    def bound(self, children: Sequence[Take]) -> Take:
+    def bind(self, children: Sequence[Take]) -> Take:
         forward = to_all(children)
 
         def take(key: Any, value: Any) -> None:
@@ -73,13 +73,13 @@ class StreamSelectKey(FunctionOperator):
 
 
 class StreamFlatMap(FunctionOperator):
-    """New keys and values."""
+    """Computes any number of new keys and values."""
 
     def __init__(self, name: str, mapper: Callable[[Any, Any], Iterable[tuple[Any, Any]]]) -> None:
         super().__init__(name)
         self._mapper = mapper
 
-    def bound(self, children: Sequence[Take]) -> Take:
+    def bind(self, children: Sequence[Take]) -> Take:
         forward = to_all(children)
 
         def take(key: Any, value: Any) -> None:
@@ -90,13 +90,13 @@ class StreamFlatMap(FunctionOperator):
 
 
 class StreamFlatMapValues(FunctionOperator):
-    """New values under the same key."""
+    """Computes any number of new values under the same key."""
 
     def __init__(self, name: str, mapper: Callable[[Any], Iterable[Any]]) -> None:
         super().__init__(name)
         self._mapper = mapper
 
-    def bound(self, children: Sequence[Take]) -> Take:
+    def bind(self, children: Sequence[Take]) -> Take:
         forward = to_all(children)
 
         def take(key: Any, value: Any) -> None:

@@ -10,15 +10,16 @@ from headrace._core.task.context import TaskContext
 from headrace.model.record import Change
 
 
-def filtered_row(predicate: Callable[[Any, Any], object], *, keep: bool) -> Callable[[Any, Any], Any]:
-    """What a filter makes of a row's value: itself, or `None`, about which the predicate is never asked."""
+def row_filter(predicate: Callable[[Any, Any], object], *, keep: bool) -> Callable[[Any, Any], Any]:
+    """A function that returns a row's value if the filter keeps it, else `None`; the predicate never gets `None`."""
     return lambda key, value: value if value is not None and bool(predicate(key, value)) is keep else None
 
 
 class TableFilter(Operator):
-    """A row that is not kept is a deleted row. Where old values are known, nobody is told of rows that never were.
+    """Forwards each change with the values that the filter keeps; a row that it does not keep is a deleted row.
 
-    The predicate is never asked about `None`. With a store, the old value is what the store holds.
+    If old values are known, deletions of rows that never existed are not forwarded. The predicate never gets `None`.
+    With a store, the old value is read from the store.
     """
 
     def __init__(
@@ -33,7 +34,7 @@ class TableFilter(Operator):
     ) -> None:
         super().__init__(name)
         self._store_name = store
-        self._row = filtered_row(predicate, keep=keep)
+        self._row = row_filter(predicate, keep=keep)
         self._send_old_values = send_old_values
         self._versioned = versioned
 
@@ -50,7 +51,7 @@ class TableFilter(Operator):
         is_latest = change.is_latest
         if self._store is not None:
             self._store.put(key, new, record.timestamp_ms)
-            is_latest = True  # it has no versions: what was put last is the row
+            is_latest = True  # the store has no versions: the last put is the row
         self.forward(record.with_value(Change(new, old, is_latest)))
 
     def _old(self, key: Any, value: Any) -> Any:
@@ -61,7 +62,10 @@ class TableFilter(Operator):
 
 
 class TableMapValues(Operator):
-    """Maps the values of every change; `None` stays `None` without asking. With a store, it knows the old value."""
+    """Maps the values of every change; `None` stays `None`, without a call.
+
+    With a store, the old value is read from the store.
+    """
 
     def __init__(
         self, name: str, store: str | None, mapper: Callable[[Any, Any], Any], *, send_old_values: bool
@@ -77,20 +81,20 @@ class TableMapValues(Operator):
 
     def process(self, record: AnyRecord) -> None:
         key, change = record.key, record.value
-        new = self._mapped(key, change.new)
+        new = self._map(key, change.new)
         old = self._old(key, change.old) if self._send_old_values else None
         is_latest = change.is_latest
         if self._store is not None:
             self._store.put(key, new, record.timestamp_ms)
-            is_latest = True  # it has no versions: what was put last is the row
+            is_latest = True  # the store has no versions: the last put is the row
         self.forward(record.with_value(Change(new, old, is_latest)))
 
-    def _mapped(self, key: Any, value: Any) -> Any:
+    def _map(self, key: Any, value: Any) -> Any:
         return None if value is None else self._mapper(key, value)
 
     def _old(self, key: Any, value: Any) -> Any:
         if self._store is None:
-            return self._mapped(key, value)
+            return self._map(key, value)
         row = self._store.get(key)
         return None if row is None else row[0]
 

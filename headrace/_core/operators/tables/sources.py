@@ -1,4 +1,4 @@
-"""The rows of a table: from the records of a topic or a stream, versioned, or copied from an earlier stage."""
+"""Tables from the records of a topic or a stream, plain and versioned; and copies of an earlier stage's tables."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from headrace.model.record import Change
 
 
 class TableSource(Operator):
-    """Each record replaces the row of its key, whatever its timestamp; `None` deletes it. Keeps rows if it has a store.
+    """Turns each record into the new row of its key, whatever its timestamp; a value of `None` deletes the row.
 
-    Records without a key are dropped and counted.
+    It stores the rows if it has a store. Records without a key are dropped and counted.
     """
 
     def __init__(self, name: str, store: str | None, *, send_old_values: bool) -> None:
@@ -39,9 +39,9 @@ class TableSource(Operator):
 
 
 class VersionedTableSource(Operator):
-    """Each record becomes a version of its row; one older than the history is dropped and counted.
+    """Turns each record into a version of its key's row; one older than the history is dropped and counted.
 
-    The old value of a change is the newest version before it, also when the change itself came too late to be newest.
+    The old value of a change is the newest version so far, even if the change itself is an earlier version.
     """
 
     def __init__(self, name: str, store: str, *, send_old_values: bool) -> None:
@@ -68,7 +68,7 @@ class VersionedTableSource(Operator):
 
 
 class TableCopy(Operator):
-    """Keeps each change's new value; of a versioned table, as a version."""
+    """Stores the new value of each change of an earlier stage's table; of a versioned table, as a version."""
 
     def init(self, context: TaskContext) -> None:
         super().init(context)

@@ -1,4 +1,8 @@
-"""Where records leave a task: to a topic, to the next sub-topology, or to a later stage of the same one."""
+"""Sinks and relays, where records leave a task: for a topic, another sub-topology, or a later stage of the same one.
+
+All nodes that one stage hands to another share one relay, so that their records arrive in the order in which they were
+forwarded: a table is updated before or after a record looks it up, exactly as if both were in one stage.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from headrace.serdes import Serde
 
 
 class Sink(Operator):
-    """Encodes records at once, so that a value changed later by user code is written as it was."""
+    """Writes records to a topic. It encodes them immediately, because user code may change a value later."""
 
     def __init__(self, name: str, topic: str, key_serde: Serde[Any], value_serde: Serde[Any]) -> None:
         super().__init__(name)
@@ -25,15 +29,15 @@ class Sink(Operator):
         self._send = context.collector.send
 
     def key_bytes(self, key: Any) -> bytes | None:
-        """A key as it is written."""
+        """A key in the bytes that the sink writes."""
         return self._key_to_bytes(key)
 
     def value_bytes(self, value: Any) -> bytes | None:
-        """A value as it is written."""
+        """A value in the bytes that the sink writes."""
         return self._value_to_bytes(value)
 
-    def failing(self, record: AnyRecord) -> str:
-        """Whether it is the "key" or the "value" of a record that cannot be encoded."""
+    def unserializable_part(self, record: AnyRecord) -> str:
+        """Which part of a record cannot be encoded, "key" or "value"."""
         try:
             self._key_to_bytes(record.key)
         except Exception:
@@ -52,7 +56,7 @@ class Sink(Operator):
 
 
 class HandOver(Operator):
-    """Tells the records of one node from those of the others."""
+    """Marks the records of one node with its number, before they enter a relay shared with other nodes."""
 
     def __init__(self, name: str, number: int) -> None:
         super().__init__(name)
@@ -63,7 +67,7 @@ class HandOver(Operator):
 
 
 class TakeOver(Operator):
-    """Takes out the records of one node."""
+    """Forwards the records of one node, by its number, from a relay shared with other nodes."""
 
     def __init__(self, name: str, number: int) -> None:
         super().__init__(name)

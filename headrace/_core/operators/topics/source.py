@@ -1,4 +1,4 @@
-"""Where records enter a task."""
+"""Sources, where records enter a task."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _REASON = "timestamp too far ahead"
 
 
 class TimestampGuard(NamedTuple):
-    """How far ahead of the wall clock a timestamp may be, and what becomes of a record beyond: `handler`."""
+    """How far ahead of the wall clock a timestamp may be; `handler` decides about records beyond."""
 
     ahead_ms: int
     handler: str
 
 
 class Source(Operator):
-    """Decodes input records; the task then forwards them one after another, but for those that it refuses."""
+    """Decodes input records, which the task then forwards one by one, except those whose timestamp it refuses."""
 
     def __init__(
         self,
@@ -43,10 +43,10 @@ class Source(Operator):
         return self.key_serde.deserialize_many(keys), self.value_serde.deserialize_many(values)
 
     def checked(self, records: pa.RecordBatch) -> pa.RecordBatch:
-        """A batch of records that can all be decoded; keys and values that are read as `None` are null.
+        """The batch, once it is certain that all its records can be decoded; what decodes to `None` becomes null.
 
         Raises:
-            SerdeError: if one cannot be decoded.
+            SerdeError: if a record cannot be decoded.
         """
         for name, serde in (("key", self.key_serde), ("value", self.value_serde)):
             column = records.column(name)
@@ -64,24 +64,26 @@ class Source(Operator):
         """Handles the current record, whose timestamp is beyond `latest_ms`.
 
         Raises:
-            ProcessingError: if that is how such records are handled.
+            ProcessingError: if the handler is "fail".
         """
         assert self._guard is not None
         ahead_ms, handler = self._guard
         (topic, partition, offset), timestamp_ms, *_ = self.context.source_record
         clock_ms = self.context.system_time_ms
-        told = (
+        problem = (
             f"its timestamp {timestamp_ms} is {timestamp_ms - clock_ms} ms ahead of the wall clock {clock_ms}, and "
             f"max_timestamp_ahead allows {ahead_ms} ms"
         )
         if handler == "fail":
             message = (
-                f"{self.name} refuses record {topic}-{partition}@{offset}: {told}. Mend the timestamp where the record "
-                "is made or with a timestamp_extractor, or take such records out with "
+                f"{self.name} refuses record {topic}-{partition}@{offset}: {problem}. Fix the timestamp where the "
+                "record is produced or with a timestamp_extractor, or drop such records with "
                 "timestamp_ahead_handler='continue' or 'dead_letter'."
             )
             raise ProcessingError(message)
-        self.context.errors.refused(self.name, _REASON, ProcessingError(told), dead_letter=handler == "dead_letter")
+        self.context.errors.drop_refused(
+            self.name, _REASON, ProcessingError(problem), dead_letter=handler == "dead_letter"
+        )
 
     def process(self, record: AnyRecord) -> None:
         self.forward(record)

@@ -12,7 +12,7 @@ from headrace.model.windows import SessionWindows, Window, Windowed
 
 
 class SessionWindowAggregate(WindowedOperator):
-    """Merges the sessions within the gap of a record into one; those merged are deleted first, at their own end.
+    """Merges each record and the sessions within its gap into one; first deletes the merged sessions, at their own end.
 
     A result's timestamp is the end of its session.
     """
@@ -32,10 +32,10 @@ class SessionWindowAggregate(WindowedOperator):
 
     def _fold(self, record: AnyRecord, key: Any, timestamp_ms: int, time_ms: int) -> None:
         gap_ms, closed_ms = self._windows.gap_ms, self._last_closed_end(time_ms)
-        self._write_closed(record, closed_ms)
+        self._emit_closed(record, closed_ms)
         aggregate, start_ms, end_ms = self._initializer(), timestamp_ms, timestamp_ms
-        found = list(self._store.find_sessions(key, timestamp_ms - gap_ms, timestamp_ms + gap_ms))
-        for session, value in found:
+        sessions = list(self._store.find_sessions(key, timestamp_ms - gap_ms, timestamp_ms + gap_ms))
+        for session, value in sessions:
             aggregate = self._merger(key, aggregate, value)
             start_ms, end_ms = min(start_ms, session.window.start_ms), max(end_ms, session.window.end_ms)
         merged = Window(start_ms, end_ms)
@@ -43,14 +43,14 @@ class SessionWindowAggregate(WindowedOperator):
             self._drop_late(record, merged, time_ms)
             return
         if start_ms < end_ms:
-            for session, _ in found:
+            for session, _ in sessions:
                 self._delete(record, session)
         aggregate = self._aggregator(key, record.value, aggregate)
         self._store.put(Windowed(key, merged), aggregate)
-        self._result(record, merged, Change(aggregate, None), end_ms)
+        self._emit(record, merged, Change(aggregate, None), end_ms)
 
     def _delete(self, record: AnyRecord, session: Windowed[Any]) -> None:
-        # The merger may have changed the aggregate in place: what it was is read anew.
+        # The merger may have changed the aggregate in place, so the old value is read again.
         window = session.window
         old = self._store.fetch_session(session.key, window.start_ms, window.end_ms)
         self._store.remove(session)

@@ -20,7 +20,7 @@ class _Row(NamedTuple):
 
 
 class SlidingWindowAggregate(WindowedOperator):
-    """Each record ends one window and begins another right after itself, which exists once it holds a record.
+    """Each record ends one window and starts another just after itself, which exists as soon as it holds a record.
 
     The window that ends at a record at `t` is `[t - difference, t]`, the one after it `[t + 1, t + 1 + difference]`.
     Records earlier than the difference share the window `[0, difference]`.
@@ -53,11 +53,11 @@ class SlidingWindowAggregate(WindowedOperator):
         if timestamp_ms < self._difference_ms:
             self._fold_early(update)
         else:
-            self._write_closed(record, closed_ms)
+            self._emit_closed(record, closed_ms)
             self._fold_usual(update)
 
     def _fold_usual(self, update: _Update) -> None:
-        """Windows around the record from the newest to the oldest, then those it makes."""
+        """Updates the windows around the record from the newest to the oldest, then creates new ones."""
         difference_ms, at_ms = self._difference_ms, update.timestamp_ms
         left: _Row | None = None
         right: _Row | None = None
@@ -77,7 +77,7 @@ class SlidingWindowAggregate(WindowedOperator):
                 left_exists = True
                 update.fold(start_ms, row)
                 if row.max_ms >= at_ms:
-                    return  # a record of this very time has made all windows there are
+                    return  # an earlier record of the same timestamp has created all windows
                 previous_ms = row.max_ms
             else:
                 left, previous_ms = row, row.max_ms
@@ -85,13 +85,13 @@ class SlidingWindowAggregate(WindowedOperator):
         if previous_ms is not None and previous_ms + 1 not in seen and previous_ms + 1 + difference_ms >= at_ms:
             update.fold(previous_ms + 1, None)
         if not left_exists:
-            reaches = previous_ms is not None and previous_ms >= at_ms - difference_ms
-            update.fold(at_ms - difference_ms, left if reaches else None, new=True)
+            overlaps = previous_ms is not None and previous_ms >= at_ms - difference_ms
+            update.fold(at_ms - difference_ms, left if overlaps else None, new=True)
         if not right_exists and right is not None and right.max_ms > at_ms:
             update.copy(at_ms + 1, right)
 
     def _fold_early(self, update: _Update) -> None:
-        """Windows from the oldest to the newest; the one that all early records share comes last."""
+        """Updates windows from the oldest to the newest; the window that all early records share comes last."""
         at_ms = update.timestamp_ms
         combined: _Row | None = None
         right: _Row | None = None
@@ -119,7 +119,7 @@ class SlidingWindowAggregate(WindowedOperator):
 
 
 class _Update:
-    """One record on its way into windows."""
+    """Adds one record to windows."""
 
     def __init__(
         self, operator: SlidingWindowAggregate, record: AnyRecord, key: Any, timestamp_ms: int, time_ms: int
@@ -131,15 +131,15 @@ class _Update:
         self._time_ms = time_ms
 
     def windows(self, from_ms: int, to_ms: int) -> list[tuple[int, _Row]]:
-        """Windows of the key that start from one time to another, ascending."""
+        """The windows of the key that start from one time to another, ascending."""
         return [(start_ms, _Row(*row)) for start_ms, row in self._operator._store.fetch(self._key, from_ms, to_ms)]
 
     def read(self, start_ms: int) -> _Row:
-        """A window's row as no one else holds it: an aggregator may change what it is given in place."""
+        """A fresh copy of a window's row: an aggregator may change its arguments in place."""
         return _Row(*self._operator._store.fetch(self._key, start_ms))
 
     def fold(self, start_ms: int, row: _Row | None, *, new: bool = False) -> None:
-        """Adds the record to a window that has this row, or to a `new` one that starts from it."""
+        """Adds the record to a window with this row, or to a `new` window that starts with this row."""
         operator = self._operator
         end_ms = start_ms + operator._difference_ms
         if end_ms <= operator._last_closed_end(self._time_ms):
@@ -147,15 +147,15 @@ class _Update:
             return
         base, result_ms = (operator._initializer(), self.timestamp_ms) if row is None else row
         value = operator._aggregator(self._key, self._record.value, base)
-        known = operator.settings.send_old_values and row is not None and not new
-        self._put(start_ms, value, self.read(start_ms).value if known else None, latest(self.timestamp_ms, result_ms))
+        has_old = operator.settings.send_old_values and row is not None and not new
+        self._put(start_ms, value, self.read(start_ms).value if has_old else None, latest(self.timestamp_ms, result_ms))
 
     def copy(self, start_ms: int, row: _Row) -> None:
-        """A new window that holds what another one held before the record."""
+        """Creates a window with the row that another window had before the record."""
         self._put(start_ms, row.value, None, row.max_ms)
 
     def _put(self, start_ms: int, value: Any, old: Any, result_ms: int) -> None:
         operator = self._operator
         operator._store.put(self._key, value, start_ms, result_ms)
         window = Window(start_ms, start_ms + operator._difference_ms)
-        operator._result(self._record, window, Change(value, old), result_ms)
+        operator._emit(self._record, window, Change(value, old), result_ms)

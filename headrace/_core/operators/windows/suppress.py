@@ -18,7 +18,7 @@ from headrace.model.windows import Windowed
 
 
 class SuppressSettings(NamedTuple):
-    """What a suppressed table was asked for; names of its buffer and of where its time is kept."""
+    """The settings of suppress(): its buffer, the stores of its stream time, and when rows leave."""
 
     store: str
     stream_times: str
@@ -30,10 +30,10 @@ class SuppressSettings(NamedTuple):
 
 
 class TableSuppress(Operator):
-    """Holds each row back until stream time is `wait_ms` beyond its buffer time; only records move that time.
+    """Buffers each row until stream time is `wait_ms` beyond its buffer time; only records advance stream time.
 
-    The buffer time is the end of the window, or the timestamp of the first update held back. What leaves has the
-    timestamp and the headers of its last update, and as old value the one that left before.
+    The buffer time is the end of the row's window, or the timestamp of its first buffered update. A row leaves with the
+    timestamp and the headers of its last update; its old value is the one that left before.
     """
 
     def __init__(self, name: str, settings: SuppressSettings) -> None:
@@ -51,23 +51,23 @@ class TableSuppress(Operator):
     def process(self, record: AnyRecord) -> None:
         assert record.timestamp_ms is not None
         key, settings, buffer = record.key, self.settings, self.buffer
-        time_ms = self.time.advance(_timed_key(key), record.timestamp_ms)
+        time_ms = self.time.advance(_clock_key(key), record.timestamp_ms)
         if self.idle is not None:
-            self.idle.saw(_timed_key(key))
+            self.idle.see(_clock_key(key))
         buffer_time_ms = self._window_end_ms(key) if settings.until_window_closes else record.timestamp_ms
         buffer.put(record, buffer_time_ms, topic=self.context.topic)
         for row in buffer.evict_due(key, last_closed_end(time_ms, settings.wait_ms)):
             self._emit(row)
         if self._is_full():
             if not settings.buffer.emits_early:
-                raise StateError(self._too_much())
+                raise StateError(self._full_message())
             for row in buffer.evict_while(self._is_full):
                 self._emit(row)
 
     def close_idle(self) -> None:
-        """The rows of a key that is idle leave, and the key is forgotten."""
+        """Emits the buffered rows of idle keys, and forgets these keys."""
         assert self.idle is not None
-        rows = [row for _, key_bytes in self.idle.take() for row in self.buffer.evict_key(key_bytes)]
+        rows = [row for _, key_bytes in self.idle.remove_idle() for row in self.buffer.evict_key(key_bytes)]
         rows.sort(key=lambda row: (row.buffer_time_ms, self.buffer.key_bytes(row.key)))
         for row in rows:
             self._emit(row._replace(headers=()))
@@ -75,7 +75,7 @@ class TableSuppress(Operator):
     def pending(self) -> PendingTask:
         task_id, time, oldest = self.context.task_id, self.time, self.buffer.oldest()
         if oldest is None:
-            return PendingTask(task_id, 0, stream_time_ms=-1 if time.by_key else time.reached(None))
+            return PendingTask(task_id, waiting=0, stream_time_ms=-1 if time.by_key else time.current(None))
         key, buffer_time_ms = oldest
         return PendingTask(
             task_id,
@@ -83,12 +83,12 @@ class TableSuppress(Operator):
             key,
             since_ms=buffer_time_ms,
             release_ms=closes_at(buffer_time_ms, self.settings.wait_ms),
-            release_key=_timed_key(key) if time.by_key else None,
-            stream_time_ms=time.reached(_timed_key(key)),
+            release_key=_clock_key(key) if time.by_key else None,
+            stream_time_ms=time.current(_clock_key(key)),
         )
 
     def _emit(self, row: Buffered[Any, Any]) -> None:
-        # A window without a result has nothing final to tell.
+        # A window whose last value is None has no final result.
         if row.value is not None or not self.settings.until_window_closes:
             self.forward(Record(row.key, Change(row.value, row.prior), row.timestamp_ms, row.headers))
 
@@ -110,12 +110,12 @@ class TableSuppress(Operator):
             limits.byte_limit is not None and size > limits.byte_limit
         )
 
-    def _too_much(self) -> str:
+    def _full_message(self) -> str:
         limits, usage = self.settings.buffer, self.buffer.usage()
         allowed = [
-            f"{most:,} {unit}"
-            for most, unit in [(limits.record_limit, "records"), (limits.byte_limit, "bytes")]
-            if most is not None
+            f"{limit:,} {unit}"
+            for limit, unit in [(limits.record_limit, "records"), (limits.byte_limit, "bytes")]
+            if limit is not None
         ]
         early = "" if self.settings.until_window_closes else ", let it emit_early_when_full()"
         return (
@@ -125,6 +125,6 @@ class TableSuppress(Operator):
         )
 
 
-def _timed_key(key: Any) -> Any:
-    """The key that has a time, where every key has its own: that of all its windows."""
+def _clock_key(key: Any) -> Any:
+    """The key whose stream time counts if each key has its own: all windows of a key share it."""
     return key.key if isinstance(key, Windowed) else key

@@ -11,13 +11,13 @@ from headrace._core.laws import latest
 from headrace._core.operator import AnyRecord
 from headrace._core.operators.windows.windowed_operator import WindowedOperator, WindowSettings
 from headrace._core.task.context import TaskContext
-from headrace._core.time.stream_time import Moves
+from headrace._core.time.stream_time import KeyAdvances
 from headrace.model.record import Change
 from headrace.model.windows import TimeWindows, UnlimitedWindows, Window
 
 
 class TimeWindowAggregate(WindowedOperator):
-    """Folds a record into every window its timestamp is in, by ascending start; a closed window takes no more."""
+    """Folds each record into every open window that contains its timestamp, by ascending start."""
 
     def __init__(
         self,
@@ -33,7 +33,7 @@ class TimeWindowAggregate(WindowedOperator):
     def _fold(self, record: AnyRecord, key: Any, timestamp_ms: int, time_ms: int) -> None:
         windows, store = self.windows, self._store
         closed_ms = self._last_closed_end(time_ms)
-        self._write_closed(record, closed_ms)
+        self._emit_closed(record, closed_ms)
         starts = windows.starts_for(timestamp_ms)
         if not starts:
             self.context.drop(self.name, "before the first window")
@@ -45,36 +45,40 @@ class TimeWindowAggregate(WindowedOperator):
             row = store.fetch(key, start_ms)
             base, result_ms = (self._initializer(), timestamp_ms) if row is None else row
             new = self._aggregator(key, record.value, base)
-            # The aggregator may have changed the aggregate in place: what it was is read anew.
+            # The aggregator may have changed the aggregate in place, so the old value is read again.
             old = store.fetch(key, start_ms)[0] if self.settings.send_old_values and row is not None else None
             result_ms = latest(timestamp_ms, result_ms)
             store.put(key, new, start_ms, result_ms)
-            self._result(record, Window(start_ms, end_ms), Change(new, old), result_ms)
+            self._emit(record, Window(start_ms, end_ms), Change(new, old), result_ms)
 
     def init(self, context: TaskContext) -> None:
         super().init(context)
-        self._tells = self._store.told
+        self._expires_windows = self._store.told
 
-    def _forget(self, key: Any, before_ms: int, time_ms: int) -> None:
-        self._forget_spans([(self._store.key_bytes(key), self._oldest_ms(before_ms) + 1, self._oldest_ms(time_ms))])
+    def _expire(self, key: Any, before_ms: int, time_ms: int) -> None:
+        first, last = self._last_expired_start(before_ms) + 1, self._last_expired_start(time_ms)
+        self._expire_spans([(self._store.key_bytes(key), first, last)])
 
-    def forget_many(self, moves: Moves) -> None:
-        """What `_forget` does for many keys, after all their windows of a batch are put."""
-        if not self._tells:
+    def expire_many(self, advances: KeyAdvances) -> None:
+        """Expires windows of many keys after a batch is stored, as `_expire` does for one key after a record.
+
+        A new key has no windows before its lowest timestamp of the batch.
+        """
+        if not self._expires_windows:
             return
-        known = self._oldest_ms(moves.before) + 1
-        first = np.where(moves.before < 0, moves.lowest - moves.lowest % self._advance_ms, known)
-        last = self._oldest_ms(moves.after)
+        next_expired = self._last_expired_start(advances.before) + 1
+        first = np.where(advances.before < 0, advances.lowest - advances.lowest % self._advance_ms, next_expired)
+        last = self._last_expired_start(advances.after)
         rows = np.flatnonzero(last >= np.maximum(first, 0)).tolist()
-        self._forget_spans([(moves.keys[row], int(first[row]), int(last[row])) for row in rows])
+        self._expire_spans([(advances.keys[row], int(first[row]), int(last[row])) for row in rows])
 
-    def _forget_spans(self, spans: list[tuple[bytes, int, int]]) -> None:
-        found = [span for span in spans if span[2] >= max(span[1], 0)]
-        if found:
-            self._store.forget(found, self._advance_ms)
+    def _expire_spans(self, spans: list[tuple[bytes, int, int]]) -> None:
+        due = [span for span in spans if span[2] >= max(span[1], 0)]
+        if due:
+            self._store.forget(due, self._advance_ms)
 
-    def _oldest_ms(self, time_ms: Any) -> Any:
-        """The last start of a window that is expired at a time."""
+    def _last_expired_start(self, time_ms: Any) -> Any:
+        """The latest start of windows that are expired at a stream time."""
         return time_ms - time_ms % self._advance_ms - self._store.clock.retention_ms
 
     @property
@@ -84,4 +88,4 @@ class TimeWindowAggregate(WindowedOperator):
 
 
 class TimeWindowCount(TimeWindowAggregate):
-    """The same, known to do nothing but count: it has a batch form."""
+    """Counts in time windows; a class of its own because counting has a batch form."""

@@ -1,4 +1,4 @@
-"""What all windowed aggregations share: the stream time, late records, results held back until their window closes."""
+"""The base of windowed aggregations: stream time, late records, results held back until their window closes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headrace._core.laws import closes_at, last_closed_end
 from headrace._core.operator import AnyRecord, Operator
 from headrace._core.task.context import TaskContext
 from headrace._core.time.idle_keys import IdleKeys, IdleSettings
-from headrace._core.time.open_windows import Final, OpenWindows
+from headrace._core.time.open_windows import ClosedWindow, OpenWindows
 from headrace._core.time.stream_time import stream_time
 from headrace._state.bytes.composite import MAX_TIME
 from headrace._state.layouts.bykey import forget
@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 
 class WindowSettings(NamedTuple):
-    """What a windowed aggregation was asked for beside its windows; names of stores, and of the child for late ones."""
+    """The settings of a windowed aggregation besides its windows: its stores, and the child that gets late records."""
 
     store: str
     stream_times: str
@@ -35,7 +35,7 @@ class WindowSettings(NamedTuple):
 
 
 class WindowedOperator(Operator):
-    """Takes the time of each record, then lets the kind of window decide what to do with it."""
+    """Advances stream time to each record, then folds it into its windows, which is up to the kind of window."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class WindowedOperator(Operator):
         self._initializer = initializer
         self._aggregator = aggregator
         self._late: Operator | None = None
-        self._tells = False
+        self._expires_windows = False
 
     def connect(self, children: Sequence[Operator]) -> None:
         late = self.settings.late_sink
@@ -68,8 +68,8 @@ class WindowedOperator(Operator):
             self.idle = IdleKeys(context, settings.idle, settings.key_times)
         self._open = None
         if settings.open_windows is not None:
-            kept = context.store(settings.open_windows)
-            self._open = OpenWindows(kept, store.key_serde, store.value_serde, by_key=self.time.by_key)
+            results = context.store(settings.open_windows)
+            self._open = OpenWindows(results, store.key_serde, store.value_serde, by_key=self.time.by_key)
 
     def process(self, record: AnyRecord) -> None:
         if record.key is None:
@@ -77,30 +77,30 @@ class WindowedOperator(Operator):
             return
         assert record.timestamp_ms is not None
         if self.idle is not None:
-            self.idle.saw(record.key)
-        before_ms = self.time.reached(record.key) if self._tells else -1
+            self.idle.see(record.key)
+        before_ms = self.time.current(record.key) if self._expires_windows else -1
         time_ms = self.time.advance(record.key, record.timestamp_ms)
         try:
             self._fold(record, record.key, record.timestamp_ms, time_ms)
         finally:
-            # Time has moved on, even if an error handler then drops the record.
+            # Stream time has advanced, even if an error handler then drops the record.
             if 0 <= before_ms < time_ms:
-                self._forget(record.key, before_ms, time_ms)
+                self._expire(record.key, before_ms, time_ms)
 
     @abstractmethod
     def _fold(self, record: AnyRecord, key: Any, timestamp_ms: int, time_ms: int) -> None:
-        """Puts a record into its windows, as seen at a stream time."""
+        """Adds a record to its windows that are open at a stream time."""
 
-    def _forget(self, key: Any, before_ms: int, time_ms: int) -> None:
-        """Has the store forget what expires as the time of a key moves on; called only if the store must be told."""
+    def _expire(self, key: Any, before_ms: int, time_ms: int) -> None:
+        """Expires windows of a key as its stream time advances; called only if the store leaves it to the operator."""
 
     def close_idle(self) -> None:
-        """A key that is idle is forgotten with its windows, after what it held back is written."""
+        """Emits the results held back of idle keys, and deletes these keys with their windows."""
         assert self.idle is not None
-        finals: list[tuple[Window, bytes, Final]] = []
-        for key, key_bytes in self.idle.take():
+        finals: list[tuple[Window, bytes, ClosedWindow]] = []
+        for key, key_bytes in self.idle.remove_idle():
             if self._open is not None:
-                closed = self._open.take_closed(key, MAX_TIME)
+                closed = self._open.remove_closed(key, MAX_TIME)
                 finals += [(final.windowed.window, key_bytes, final) for final in closed]
             forget(self._store.contents, key_bytes)
         finals.sort(key=lambda final: (final[0].end_ms, final[0].start_ms, final[1]))
@@ -115,37 +115,37 @@ class WindowedOperator(Operator):
             return None
         task_id, oldest = self.context.task_id, self._open.oldest()
         if oldest is None:
-            return PendingTask(task_id, 0, stream_time_ms=-1 if self.time.by_key else self.time.reached(None))
+            return PendingTask(task_id, waiting=0, stream_time_ms=-1 if self.time.by_key else self.time.current(None))
         return PendingTask(
             task_id,
-            self._open.waiting(),
+            self._open.count(),
             oldest,
             since_ms=oldest.window.end_ms,
             release_ms=closes_at(oldest.window.end_ms, self._wait_ms, end_included=self._end_included),
             release_key=oldest.key if self.time.by_key else None,
-            stream_time_ms=self.time.reached(oldest.key),
+            stream_time_ms=self.time.current(oldest.key),
         )
 
-    def _result(self, record: AnyRecord, window: Window, change: Change[Any], timestamp_ms: int) -> None:
-        """A new result of a window: written at once, or kept until the window closes."""
+    def _emit(self, record: AnyRecord, window: Window, change: Change[Any], timestamp_ms: int) -> None:
+        """Forwards a new result of a window, or holds it back until the window closes."""
         windowed = Windowed(record.key, window)
         if self._open is None:
             self.forward(Record(windowed, change, timestamp_ms, record.headers))
         else:
             self._open.put(windowed, change.new, timestamp_ms)
 
-    def _write_closed(self, record: AnyRecord, last_end_ms: int) -> None:
-        """Writes the results of windows that end no later, caused by this record.
+    def _emit_closed(self, record: AnyRecord, last_end_ms: int) -> None:
+        """Forwards the results of windows that end no later than `last_end_ms`, with the headers of this record.
 
-        It is called before the record is folded in: the windows it closes are none that it is in, and what the store
-        forgets as time goes on is written by then.
+        To be called before the record is folded in: it belongs to none of the windows that it closes, and the store may
+        expire their results once stream time advances.
         """
         if self._open is not None:
-            for windowed, value, timestamp_ms in self._open.take_closed(record.key, last_end_ms):
+            for windowed, value, timestamp_ms in self._open.remove_closed(record.key, last_end_ms):
                 self.forward(Record(windowed, Change(value, None), timestamp_ms, record.headers))
 
     def _drop_late(self, record: AnyRecord, window: Window, time_ms: int) -> None:
-        """Counts a record that came too late for a window that closed, and sends it where late ones go."""
+        """Counts a record that is late for a closed window, and forwards it to the child for late records."""
         close_ms = window.end_ms + self._wait_ms
         self.context.drop(self.name, "late")
         _log.info(
@@ -158,11 +158,11 @@ class WindowedOperator(Operator):
             time_ms,
         )
         if self._late is not None:
-            told = {
+            details = {
                 "headrace.window.start": window.start_ms,
                 "headrace.window.end": window.end_ms,
                 "headrace.window.close": close_ms,
                 "headrace.stream.time": time_ms,
             }
-            headers = (*record.headers, *((name, str(value).encode()) for name, value in told.items()))
+            headers = (*record.headers, *((name, str(value).encode()) for name, value in details.items()))
             self._late.process(Record(record.key, record.value, record.timestamp_ms, headers))

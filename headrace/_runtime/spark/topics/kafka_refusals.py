@@ -104,7 +104,7 @@ class Refusals:
             "production", refusal.reason, operator, task_id, *place, time_ms, read.key, read.value, read.headers, error
         )
         dead_letter = self._handlers.answer(failed, told) == "dead_letter"
-        self._handlers.tell_drop(failed, str(told), dead_letter=dead_letter)
+        self._handlers.log_drop(failed, str(told), dead_letter=dead_letter)
         self._metrics.dropped(operator, refusal.reason)
         self._metrics.add(f"topic {record.topic}", "records_out", -1)
         return failed if dead_letter else None
