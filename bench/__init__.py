@@ -1,1 +1,1 @@
-"""Benchmarks: contenders side by side in one run, alternating, medians of warm batches, ratios."""
+"""Benchmarks: contenders take turns in one run; compared by the medians of their batches after warm-up."""

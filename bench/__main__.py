@@ -23,7 +23,7 @@ from bench import (
 from headrace import StreamsConfig
 from headrace._runtime.spark.session.session import own_session, query_settings
 
-# In one Spark session that all contenders share.
+# Cases whose contenders share one Spark session.
 CASES = {
     "count": count.run,
     "table-aggregate": table_aggregate.run,
@@ -35,7 +35,7 @@ CASES = {
     "stream-stream-join": joins.run_streams,
     "stream-table-join": joins.run_table,
 }
-# Each contender in processes of its own.
+# Cases that start each contender in processes of its own.
 PROCESS_CASES = {
     "kafka-count": kafka.run_count,
     "kafka-word-count": kafka.run_word_count,
@@ -43,14 +43,14 @@ PROCESS_CASES = {
     "latency-embedded": latency_embedded.run,
     "small-batches": small_batches.run,
 }
-# Those of the first kind that two versions can run side by side, in processes of their own.
+# Cases of the first kind that can compare two versions, each in processes of its own.
 AGAINST_CASES = {
     "count": versions.run_count,
     "tumbling-count": versions.run_tumbling_count,
 }
 
-# Every contender gets the same settings, with what suits Spark's own operators: a JVM with all its compilers, RocksDB
-# with change logs, which need not count rows, and plans that adapt. Headrace sets what its own queries need itself.
+# All contenders share these settings, which suit Spark's own operators: a JVM with all its compilers, RocksDB with
+# change logs and without row counts, adaptive plans. Headrace overrides what its own queries need.
 _STATE_STORE = "spark.sql.streaming.stateStore"
 SESSION = {
     "spark.master": "local[2]",
@@ -64,21 +64,28 @@ SESSION = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Headrace against what a user would pick instead, in one run.")
-    parser.add_argument("cases", nargs="*", choices=[*CASES, *PROCESS_CASES, []], help="default: all")
-    parser.add_argument("--quick", action="store_true", help="fewer batches and rounds, some minutes")
+    known = [*CASES, *PROCESS_CASES]
+    parser = argparse.ArgumentParser(
+        prog="python -m bench",
+        description="Compares Headrace with its alternatives in one run and saves the figures in bench/results.json.",
+    )
+    parser.add_argument("cases", nargs="*", metavar="CASE", help=f"default: all of {', '.join(known)}")
+    parser.add_argument("--quick", action="store_true", help="less input and fewer rounds; takes some minutes")
     parser.add_argument(
         "--against",
         metavar="COMMIT",
-        help=f"compare with an earlier version of Headrace: {', '.join([*AGAINST_CASES, *PROCESS_CASES])}",
+        help="compare with an earlier version of Headrace; only for " + ", ".join([*AGAINST_CASES, *PROCESS_CASES]),
     )
     arguments = parser.parse_args()
+    unknown = [case for case in arguments.cases if case not in known]
+    if unknown:
+        parser.error(f"unknown case {', '.join(unknown)}; known cases: {', '.join(known)}")
     quick, against = arguments.quick, arguments.against
     shared = AGAINST_CASES if against else CASES
     chosen = arguments.cases or [*shared, *PROCESS_CASES]
     refused = [case for case in chosen if case not in shared and case not in PROCESS_CASES]
     if refused:
-        parser.error(f"--against is not for {', '.join(refused)}")
+        parser.error(f"--against cannot be used with {', '.join(refused)}")
     with tempfile.TemporaryDirectory(prefix="headrace-bench-") as directory:
         if against:
             for case in chosen:

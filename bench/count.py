@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import headrace as hr
-from bench.embedded_headrace import KEYS, keyed, topology
-from bench.harness import Contender, alternate, caught_up, save, table, warm, warm_batches
+from bench.embedded_headrace import KEYS, keys_and_times, topology
+from bench.harness import Contender, alternate, catch_up, save, table, warm_batches, warm_query_batches
 from headrace import serdes
 
 FILES_PER_BATCH = 4
@@ -31,7 +31,7 @@ def run(spark: Any, directory: Path, *, quick: bool) -> None:
 
 
 class Headrace:
-    """The library, from embedded topic to embedded topic."""
+    """Headrace, from embedded topic to embedded topic."""
 
     def __init__(self, spark: Any, directory: Path, records: int, batches: int) -> None:
         self._spark, self._directory, self._records, self._batches = spark, directory, records, batches
@@ -42,7 +42,7 @@ class Headrace:
     def __call__(self, number: int) -> list[tuple[int, float]]:
         for batch in range(self._batches + 1):
             index = number * (self._batches + 1) + batch
-            keys, times = keyed(index, self._records, index * self._records)
+            keys, times = keys_and_times(index, self._records, index * self._records)
             rows = [hr.Record(key, at, at) for key, at in zip(keys, times, strict=True)]
             self._topics.produce("in", rows, value_serde=serdes.Long())
         config = hr.StreamsConfig(
@@ -52,11 +52,11 @@ class Headrace:
             local_dir=self._directory / "local",
             max_records_per_batch=self._records,
         )
-        return warm(caught_up(self._topology, config, self._spark), self._records)
+        return warm_batches(catch_up(self._topology, config, self._spark), self._records)
 
 
 class Native:
-    """Spark's own aggregation, no Python at all; its results go nowhere."""
+    """Spark's own aggregation without any Python; results are discarded."""
 
     def __init__(self, spark: Any, directory: Path, records: int, batches: int) -> None:
         self._spark, self._directory, self._records, self._batches = spark, directory, records, batches
@@ -74,7 +74,7 @@ class Native:
             .start()
         )
         query.awaitTermination()
-        return warm_batches(query, self._records)
+        return warm_query_batches(query, self._records)
 
     def _counted(self, stream: Any) -> Any:
         from pyspark.sql import functions as F  # noqa: N812
@@ -114,7 +114,7 @@ def counting_processor() -> Any:
 def write_files(directory: Path, number: int, records: int, batches: int) -> None:
     for batch in range(batches):
         index = number * batches + batch
-        keys, times = keyed(index, records, index * records)
+        keys, times = keys_and_times(index, records, index * records)
         part = records // FILES_PER_BATCH
         for file in range(FILES_PER_BATCH):
             rows = slice(file * part, (file + 1) * part)

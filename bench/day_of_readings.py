@@ -1,7 +1,8 @@
-"""Case `day-of-readings`: 500 devices dump 24 hours of minute readings, one device after the other.
+"""Case `day-of-readings`: 500 devices upload 24 hours of minute readings, one device after the other.
 
-Final results of five-minute windows with a grace of ten minutes. One clock drops most of the dump and so has less
-to do; what a clock for each key costs shows against one clock over the same readings as they would have come live.
+Final results of five-minute windows with a grace of ten minutes. With one clock most readings are late and dropped, so
+there is less to do. To see what a clock for each key costs, compare it with `one-clock-live`: one clock over the same
+readings in the order in which they were taken.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import headrace as hr
-from bench.harness import Contender, alternate, batch_seconds, save, table, warm
+from bench.harness import Contender, alternate, batch_seconds, save, table, warm_batches
 from headrace import serdes
 
 MINUTES = 24 * 60
@@ -45,8 +46,8 @@ def run(spark: Any, directory: Path, *, quick: bool) -> None:
     )
 
 
-def of_device(device: int) -> list[hr.Record[str, int]]:
-    """A reading in every minute, up to eight minutes out of order."""
+def device_readings(device: int) -> list[hr.Record[str, int]]:
+    """One reading per minute, up to eight minutes out of order."""
     rng = random.Random(device)
     key = f"device-{device:03}"
     times = [minute * 60_000 + rng.randrange(60_000) for minute in range(MINUTES)]
@@ -55,32 +56,32 @@ def of_device(device: int) -> list[hr.Record[str, int]]:
     ]
 
 
-def dumped(devices: int) -> Iterator[hr.Record[str, int]]:
+def by_device(devices: int) -> Iterator[hr.Record[str, int]]:
     for device in range(devices):
-        yield from of_device(device)
+        yield from device_readings(device)
 
 
-def as_it_came(devices: int) -> Iterator[hr.Record[str, int]]:
-    """All devices at the same time, as far as the disorder of each allows."""
-    return heapq.merge(*map(of_device, range(devices)), key=lambda record: record.timestamp_ms)
+def by_time(devices: int) -> Iterator[hr.Record[str, int]]:
+    """The readings of all devices merged by time; those of one device stay out of order."""
+    return heapq.merge(*map(device_readings, range(devices)), key=lambda record: record.timestamp_ms)
 
 
 class Day:
-    """Each round is a new application over the same topic."""
+    """One contender: each round is a new application over the same topic."""
 
     def __init__(self, spark: Any, directory: Path, devices: int, *, tracking: bool, live: bool) -> None:
         self._spark, self._directory, self._tracking = spark, directory, tracking
         self._records = devices * MINUTES // BATCHES
         topics = hr.LocalTopics(directory / "topics")
         topics.create("in", partitions=4)
-        topics.produce("in", as_it_came(devices) if live else dumped(devices), value_serde=serdes.Long())
+        topics.produce("in", by_time(devices) if live else by_device(devices), value_serde=serdes.Long())
         windows = hr.TimeWindows.of(timedelta(minutes=5), grace=timedelta(minutes=10))
         builder = hr.StreamsBuilder()
         (
             builder.stream("in", value_serde=serdes.Long())
             .group_by_key()
             .windowed_by(windows)
-            .aggregate(lambda: [0, 0], _folded, value_serde=serdes.Json(), name="load")
+            .aggregate(lambda: [0, 0], _fold, value_serde=serdes.Json(), name="load")
             .suppress(hr.Suppressed.until_window_closes())
             .to_stream()
             .to("out")
@@ -102,8 +103,8 @@ class Day:
         metrics = app.metrics()
         self.late = metrics.get("load", {}).get("dropped", {}).get("late", 0)
         self.results = metrics["topic out"]["records_out"]
-        return warm(batch_seconds(config), self._records)
+        return warm_batches(batch_seconds(config), self._records)
 
 
-def _folded(_: str, watts: int, load: list[int]) -> list[int]:
+def _fold(_: str, watts: int, load: list[int]) -> list[int]:
     return [load[0] + 1, load[1] + watts]

@@ -1,7 +1,8 @@
 """Headrace on embedded topics: `python embedded_headrace.py workload directory records batches warm round`.
 
-It writes so many batches of so many records, processes them, and tells as JSON how many results became visible in how
-many seconds after those of the first `warm` batches. Any version of Headrace can run it: it imports nothing else.
+It writes `batches` batches of `records` records, processes them, and prints as JSON how many results became visible
+after those of the first `warm` batches, and in how many seconds. Any version of Headrace can run it: it imports nothing
+else.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ from headrace import serdes
 
 KEYS = 100_000
 WORDS = 10_000
-RECORDS_PER_SECOND = 20_000  # of `tumbling-count`, in event time: a batch of 200,000 spans ten seconds
+RECORDS_PER_SECOND = 20_000  # in event time, for `tumbling-count`: a batch of 200,000 spans ten seconds
 WINDOW_MS, DISORDER_MS, GRACE_MS = 60_000, 10_000, 30_000
 PARTITIONS = 4
-_LOOK_EVERY_S = 0.002
+_POLL_EVERY_S = 0.002
 
 
 def topology(workload: str) -> hr.Topology:
@@ -42,7 +43,7 @@ def topology(workload: str) -> hr.Topology:
     return builder.build()
 
 
-def keyed(seed: int, records: int, first: int) -> tuple[list[str], list[int]]:
+def keys_and_times(seed: int, records: int, first: int) -> tuple[list[str], list[int]]:
     """Keys and timestamps of a batch."""
     rng = random.Random(seed)
     return [f"key-{rng.randrange(KEYS)}" for _ in range(records)], [
@@ -50,8 +51,8 @@ def keyed(seed: int, records: int, first: int) -> tuple[list[str], list[int]]:
     ]
 
 
-def keyed_in_minutes(seed: int, records: int, first: int) -> tuple[list[str], list[int]]:
-    """The same in an event time that goes on as quickly as the clock, with disorder."""
+def minute_keys_and_times(seed: int, records: int, first: int) -> tuple[list[str], list[int]]:
+    """The same with 20,000 records per second of event time, up to 10 s out of order."""
     rng = random.Random(seed)
     times = [(first + i) * 1000 // RECORDS_PER_SECOND for i in range(records)]
     return (
@@ -62,40 +63,40 @@ def keyed_in_minutes(seed: int, records: int, first: int) -> tuple[list[str], li
 
 def rows(workload: str, index: int, records: int) -> Iterator[hr.Record[str, int]]:
     """The input of one batch."""
-    data = keyed_in_minutes if workload == "tumbling-count" else keyed
+    data = minute_keys_and_times if workload == "tumbling-count" else keys_and_times
     keys, times = data(index, records, index * records)
     numbers = random.Random(-index).choices(range(KEYS), k=records)
     for key, number, at in zip(keys, numbers, times, strict=True):
         yield hr.Record(key, number, at)
 
 
-class Visible:
-    """Notes while it is entered how many results there are, and since when."""
+class ResultWatcher:
+    """Samples within a `with` block how many results are visible, and since when."""
 
     def __init__(self, topics: Path) -> None:
         self._topics = hr.LocalTopics(topics)
         self._ended = threading.Event()
         self._watcher = threading.Thread(target=self._watch, daemon=True)
-        self.noted: list[tuple[int, float]] = []
+        self.samples: list[tuple[int, float]] = []
 
     def __enter__(self) -> Self:
-        self._note()
+        self._sample()
         self._watcher.start()
         return self
 
     def __exit__(self, *error: object) -> None:
         self._ended.set()
         self._watcher.join()
-        self._note()
+        self._sample()
 
     def _watch(self) -> None:
-        while not self._ended.wait(_LOOK_EVERY_S):
-            self._note()
+        while not self._ended.wait(_POLL_EVERY_S):
+            self._sample()
 
-    def _note(self) -> None:
+    def _sample(self) -> None:
         results = sum(self._topics.describe("out").end_offsets)
-        if not self.noted or results > self.noted[-1][0]:
-            self.noted.append((results, time.perf_counter()))
+        if not self.samples or results > self.samples[-1][0]:
+            self.samples.append((results, time.perf_counter()))
 
 
 def main(workload: str, directory: Path, records: int, batches: int, warm: int, number: int) -> dict[str, Any]:
@@ -111,13 +112,13 @@ def main(workload: str, directory: Path, records: int, batches: int, warm: int, 
         local_dir=directory / "local",
         max_records_per_batch=records,
     )
-    with hr.Streams(topology(workload), config) as app, Visible(directory / "topics") as visible:
+    with hr.Streams(topology(workload), config) as app, ResultWatcher(directory / "topics") as results:
         app.process_available()
-    before, last = visible.noted[0][0], visible.noted[-1]
+    before, last = results.samples[0][0], results.samples[-1]
     if last[0] - before != batches * records:
         message = f"{last[0] - before:,} results of {batches * records:,} records"
         raise RuntimeError(message)
-    first = next(note for note in visible.noted if note[0] - before >= warm * records)
+    first = next(sample for sample in results.samples if sample[0] - before >= warm * records)
     return {"headrace": hr.__file__, "records": last[0] - first[0], "seconds": last[1] - first[1]}
 
 

@@ -1,4 +1,4 @@
-"""Runs contenders in turns and reports medians: an absolute time proves nothing, a ratio within one run does."""
+"""Runs contenders in turns and reports medians: only ratios within one run are meaningful, not absolute times."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RESULTS = Path(__file__).with_name("results.json")
 
 @dataclass
 class Contender:
-    """One way to do the work. `run` processes the next round and returns records and seconds of each warm batch."""
+    """One of the things compared. `run` runs a round and returns records and seconds of each batch after warm-up."""
 
     name: str
     run: Callable[[int], list[tuple[int, float]]]
@@ -33,11 +33,12 @@ class Contender:
 
     @property
     def rate(self) -> float:
-        """Records per second, the median over all warm batches."""
+        """Records per second, the median over all batches after warm-up."""
         return statistics.median(records / seconds for records, seconds in self.batches)
 
 
 def alternate(contenders: Iterable[Contender], rounds: int) -> None:
+    """Runs the rounds of all contenders in turns, so that a busy machine affects all alike."""
     listed = list(contenders)
     for number in range(rounds):
         for contender in listed:
@@ -62,7 +63,7 @@ def table(title: str, contenders: list[Contender]) -> None:
 
 
 def save(case: str, rates: dict[str, float], details: dict[str, Any] | None = None) -> None:
-    """Adds a case to the results file, next to those already there."""
+    """Adds a case to the results file, or replaces it there."""
     results: dict[str, Any] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"cases": {}}
     results["machine"] = {"cores": os.cpu_count(), "python": platform.python_version()}
     results["cases"][case] = {name: round(rate) for name, rate in rates.items()}
@@ -71,8 +72,8 @@ def save(case: str, rates: dict[str, float], details: dict[str, Any] | None = No
     RESULTS.write_text(json.dumps(results, indent=2) + "\n")
 
 
-def caught_up(topology: hr.Topology, config: hr.StreamsConfig, spark: Any) -> list[float]:
-    """Processes all there is; the seconds of each batch, of which the first pays for the start, too."""
+def catch_up(topology: hr.Topology, config: hr.StreamsConfig, spark: Any) -> list[float]:
+    """Processes all available input; returns the seconds of each batch, the first of which includes the start."""
     hr.Streams(topology, config, spark=spark).process_available()
     return batch_seconds(config)
 
@@ -80,7 +81,8 @@ def caught_up(topology: hr.Topology, config: hr.StreamsConfig, spark: Any) -> li
 def batch_seconds(config: hr.StreamsConfig) -> list[float]:
     """How long each batch of the last start took, by the state log: from one commit to the next.
 
-    Spark does not know: it may run many batches as one of its own. The log keeps the last 30 at least.
+    Spark's own progress does not show it, because one Spark micro-batch may run many of ours. The log has at least the
+    last 30.
     """
     files = log_of(config).files
     names = sorted(name for name in files.list(LOG) if name.isdigit())
@@ -90,19 +92,19 @@ def batch_seconds(config: hr.StreamsConfig) -> list[float]:
     return [(after - before) / 1000 for before, after in pairwise(times_ms)]
 
 
-def warm(seconds: list[float], records: int) -> list[tuple[int, float]]:
-    """Records and seconds of each batch but the first."""
+def warm_batches(seconds: list[float], records: int) -> list[tuple[int, float]]:
+    """Records and seconds of each batch except the first."""
     return [(records, one) for one in seconds[1:]]
 
 
-def warm_batches(query: Any, records: int) -> list[tuple[int, float]]:
-    """The same of a finished query of Spark's own; its first batch pays for planning and warm-up."""
+def warm_query_batches(query: Any, records: int) -> list[tuple[int, float]]:
+    """The same for a finished query of Spark's own; its first batch includes planning and warm-up."""
     progress = [p for p in query.recentProgress if p["numInputRows"]]
-    return warm([p["durationMs"]["triggerExecution"] / 1000 for p in progress], records)
+    return warm_batches([p["durationMs"]["triggerExecution"] / 1000 for p in progress], records)
 
 
 class WorkerMemory:
-    """Watches the private memory of the largest Python worker while it is entered."""
+    """Measures the peak private memory of the largest Python worker within a `with` block."""
 
     def __init__(self) -> None:
         self.peak_mb = 0.0
@@ -125,9 +127,9 @@ class WorkerMemory:
 
 
 def _private_mb(pid: int) -> float:
-    """Private pages only: those of the replica's file are shared with the page cache and given back on demand.
+    """The private memory of a process, 0 for the JVM.
 
-    None for the JVM.
+    Pages of a replica's file do not count: they belong to the page cache, which the system reclaims on demand.
     """
     try:
         fields = dict(line.split(":\t", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())

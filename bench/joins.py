@@ -1,8 +1,8 @@
 """Cases `stream-stream-join` and `stream-table-join`: 100,000 keys on both sides.
 
-Streams are joined within two seconds. The table's rows are there before the measured records of the stream, as Spark's
-static table has them; `headrace-both-sides` takes an update of the table for each record of the stream, which a static
-table cannot.
+Streams are joined within two seconds. The table is complete before the measured records of the stream arrive, like
+Spark's static table. In `headrace-both-sides` the table also gets an update for each record of the stream, which is
+impossible with a static table.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ import pyarrow.parquet as pq
 
 import headrace as hr
 from bench.count import FILES_PER_BATCH
-from bench.harness import Contender, alternate, caught_up, save, table, warm, warm_batches
+from bench.harness import Contender, alternate, catch_up, save, table, warm_batches, warm_query_batches
 from headrace import serdes
 
 KEYS = 100_000
-RECORDS_PER_SECOND = 20_000  # of a side, in event time
+RECORDS_PER_SECOND = 20_000  # per side, in event time
 WITHIN_MS, DISORDER_MS, GRACE_MS = 2_000, 1_000, 5_000
 
 
@@ -31,7 +31,7 @@ def run_streams(spark: Any, directory: Path, *, quick: bool) -> None:
         Contender("headrace", StreamStream(spark, directory / "headrace", records, batches)),
         Contender("spark-native", NativeStreams(spark, directory / "native", records, batches)),
     ]
-    print(f"stream-stream-join: {KEYS:,} keys, batches of {records:,} records a side")
+    print(f"stream-stream-join: {KEYS:,} keys, batches of {records:,} records per side")
     alternate(contenders, rounds)
     table("inner join of two streams within two seconds", contenders)
     save("stream-stream-join", {contender.name: contender.rate for contender in contenders})
@@ -66,7 +66,7 @@ def plus(left: int, right: int) -> int:
 
 
 class _Headrace:
-    """The library, from embedded topics to an embedded topic."""
+    """Headrace, from embedded topics to an embedded topic."""
 
     topology: hr.Topology
 
@@ -80,7 +80,7 @@ class _Headrace:
         rows = [hr.Record(*row) for row in zip(*data(seed, records, first), strict=True)]
         self._topics.produce(topic, rows, value_serde=serdes.Long())
 
-    def _caught_up(self, max_records: int) -> list[float]:
+    def _catch_up(self, max_records: int) -> list[float]:
         config = hr.StreamsConfig(
             application_id="bench-join",
             topics_dir=self._directory / "topics",
@@ -89,11 +89,11 @@ class _Headrace:
             max_records_per_batch=max_records,
             default_value_serde=serdes.Long(),
         )
-        return caught_up(self.topology, config, self._spark)
+        return catch_up(self.topology, config, self._spark)
 
 
 class StreamStream(_Headrace):
-    """Both streams, in merge order."""
+    """A join of two streams."""
 
     def __init__(self, spark: Any, directory: Path, records: int, batches: int) -> None:
         super().__init__(spark, directory, records, batches)
@@ -107,11 +107,11 @@ class StreamStream(_Headrace):
             index = number * (self._batches + 1) + batch
             for side, topic in enumerate(("left", "right")):
                 self._produce(topic, 2 * index + side, self._records, index * self._records)
-        return warm(self._caught_up(2 * self._records), 2 * self._records)
+        return warm_batches(self._catch_up(2 * self._records), 2 * self._records)
 
 
 class StreamTable(_Headrace):
-    """A stream and a table: its rows loaded before, or an update for each record of the stream."""
+    """A join with a table that is loaded before the stream, or with `both`, updated once per record of the stream."""
 
     def __init__(self, spark: Any, directory: Path, records: int, batches: int, *, both: bool) -> None:
         super().__init__(spark, directory, records, batches)
@@ -124,18 +124,18 @@ class StreamTable(_Headrace):
         if not number and not self._both:
             for index in range(self._batches):
                 self._produce("right", index, self._records, 0)
-            self._caught_up(self._records)
+            self._catch_up(self._records)
         for batch in range(self._batches + 1):
             index = number * (self._batches + 1) + batch
             records = self._records // 2 if self._both else self._records
             self._produce("left", 100 + index, records, index * records)
             if self._both:
                 self._produce("right", 200 + index, records, index * records)
-        return warm(self._caught_up(self._records), self._records)
+        return warm_batches(self._catch_up(self._records), self._records)
 
 
 class _Native:
-    """Spark's own joins, from files to nowhere."""
+    """Spark's own joins of files; results are discarded."""
 
     def __init__(self, spark: Any, directory: Path, records: int, batches: int) -> None:
         self._spark, self._directory, self._records, self._batches = spark, directory, records, batches
@@ -159,7 +159,7 @@ class _Native:
         timed = stream.withColumn(f"{side}_time", F.timestamp_millis(f"{side}_ts"))
         return timed.withWatermark(f"{side}_time", f"{GRACE_MS} milliseconds")
 
-    def _caught_up(self, stream: Any) -> Any:
+    def _catch_up(self, stream: Any) -> Any:
         query = (
             stream.writeStream.format("noop")
             .outputMode("append")
@@ -189,7 +189,7 @@ class NativeStreams(_Native):
         result = joined.select(
             "left_key", F.expr("left_value + right_value AS value"), F.expr("greatest(left_ts, right_ts) AS ts")
         )
-        return warm_batches(self._caught_up(result), 2 * self._records)
+        return warm_query_batches(self._catch_up(result), 2 * self._records)
 
 
 class NativeTable(_Native):
@@ -213,4 +213,4 @@ class NativeTable(_Native):
         right = self._spark.read.parquet(str(self._directory / "right"))
         joined = self._stream("left").join(right, F.expr("left_key = right_key"))
         result = joined.select("left_key", F.expr("left_value + right_value AS value"), "left_ts")
-        return warm_batches(self._caught_up(result), self._records)
+        return warm_query_batches(self._catch_up(result), self._records)

@@ -1,18 +1,18 @@
 """Cases `kafka-count` and `kafka-word-count`: from Kafka to Kafka, exactly once, beside Quix Streams and Kafka Streams.
 
-One broker, a single node on the same machine; one input topic of 4 partitions, written before anything is timed; an
-output topic of its own for every contender and round. `kafka-count` counts records by key, `kafka-word-count` splits
-lines into eight words, repartitions by word, and counts. Every update is written, with its timestamp, but by
-`kafka-streams-cached`, which has Kafka Streams' default cache and leaves most of them out. Kafka Streams and Quix
+There is one broker, a single node on the same machine; one input topic of 4 partitions, written before anything is
+timed; and an output topic for every contender and round. `kafka-count` counts records by key, `kafka-word-count` splits
+lines into eight words, repartitions by word, and counts. Every update is written, with its timestamp, except by
+`kafka-streams-cached`, which has Kafka Streams' default cache and omits most updates. Kafka Streams and Quix
 Streams commit every second, Headrace after batches of up to 500,000 records or 100,000 lines.
 
-Each contender is started anew for every round and reads the topic from its beginning. What happens before the first
-30 % of its results are visible to a consumer of committed records is not timed: start-up, just-in-time compilers. From
-the commit that completes these to the one that completes the whole, results and time are taken; the rate is told in
-input records per second. Afterwards all that was written is read and compared with the right counts. Quix Streams
-stops at 8 % of the input.
+Each contender is restarted for every round and reads the topic from its beginning. The time until the first 30 % of its
+results are visible to a consumer of committed records is warm-up (start-up, just-in-time compilers) and does not count.
+Results and time are counted from the commit that completes these 30 % to the one that completes the whole; the rate is
+in input records per second. Afterwards the output is read and compared with the right counts. Quix Streams processes
+only 8 % of the input.
 
-Processor time per record, without the broker's, is told too: it varies less when the machine has other things to do.
+The processor time per record, without the broker's, is reported too: it varies less when the machine is busy.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ from bench.kafka_contenders import (
     kafka_streams,
     quix_streams,
 )
-from bench.kafka_input import PARTITIONS, Input, keyed_records, lines, refuse_wrong
+from bench.kafka_input import PARTITIONS, Input, check_results, keyed_records, lines
 from bench.processes import ROOT, Running
-from bench.versions import checked_out, versions
+from bench.versions import check_out, versions
 from headrace.topics.kafka.cluster import KafkaCluster
 from tests.support.broker import Broker
 
 _WARM = 0.3
-_LOOK_EVERY_S = 0.05
+_POLL_EVERY_S = 0.05
 _STILL_S = 4.0
 _WITHIN_S = 900.0
 
-# Name, how it is started, which part of the input it gets through, and whether it writes every update.
+# Name, how it is started, the share of the input it processes, and whether it writes every update.
 _RIVALS: list[tuple[str, Commands, float, bool]] = [
     ("quix-streams", quix_streams, 0.08, True),
     ("kafka-streams", kafka_streams(EVERY_UPDATE), 1.0, True),
@@ -85,7 +85,7 @@ def _run(
         data = stack.enter_context(tempfile.TemporaryDirectory(dir=directory))
         compared = [("headrace", headrace(ROOT), 1.0, True), *_RIVALS]
         if against is not None:
-            trees = versions(stack.enter_context(checked_out(against, directory)), against)
+            trees = versions(stack.enter_context(check_out(against, directory)), against)
             compared = [(name, headrace(tree), 1.0, True) for name, tree in trees.items()]
             case = f"{case} against {against}"
         broker = Broker(Path(data), command=("java", "-Xmx1g"))
@@ -93,9 +93,9 @@ def _run(
         try:
             cluster = KafkaCluster(broker.bootstrap_servers)
             given = write(cluster, "input", records)
-            print(f"{case}: {records:,} records, {len(given.counts):,} keys of results, {PARTITIONS} partitions")
+            print(f"{case}: {records:,} records, {len(given.counts):,} result keys, {PARTITIONS} partitions")
             timed = [
-                Timed(name, commands, workload, given, cluster, directory, part, every_update)
+                TimedContender(name, commands, workload, given, cluster, directory, part, every_update)
                 for name, commands, part, every_update in compared
             ]
             contenders = [Contender(one.name, one) for one in timed]
@@ -104,13 +104,13 @@ def _run(
             broker.kill()
     table(f"{case}, exactly once", contenders)
     cpu_us = {one.name: round(statistics.median(one.cpu_us), 1) for one in timed}
-    print(f"  processor time per record, without the broker's, in microseconds: {cpu_us}")
+    print(f"  processor time per record in microseconds, without the broker: {cpu_us}")
     save(case, {contender.name: contender.rate for contender in contenders}, {"cpu_us_per_record": cpu_us})
 
 
 @dataclass
-class Timed:
-    """One contender; called, it gives the input records and seconds of a round."""
+class TimedContender:
+    """One contender; a call runs a round and returns its input records and seconds."""
 
     name: str
     commands: Commands
@@ -135,46 +135,46 @@ class Timed:
         self.cluster.create({job.output: PARTITIONS})
         results = self.given.records * self.given.results_per_record * self.part
         with Running(self.commands(job), job.directory) as running:
-            first, began_s, cpu_began_s = self._reached(job, results * _WARM, running)
-            last, ended_s, cpu_ended_s = self._reached(job, results, running)
+            first, began_s, cpu_began_s = self._await_results(job, results * _WARM, running)
+            last, ended_s, cpu_ended_s = self._await_results(job, results, running)
             if self.part == 1:
                 self._await_rest(job, running)
-        refuse_wrong(self.cluster, job.output, self.given, whole=self.part == 1, every_update=self.every_update)
+        check_results(self.cluster, job.output, self.given, whole=self.part == 1, every_update=self.every_update)
         records = (last - first) // self.given.results_per_record
         self.cpu_us.append((cpu_ended_s - cpu_began_s) * 1e6 / records)
         return [(records, ended_s - began_s)]
 
-    def _reached(self, job: Job, results: float, running: Running) -> tuple[int, float, float]:
-        """As soon as there are so many results: how many, when, and the processor time used."""
+    def _await_results(self, job: Job, results: float, running: Running) -> tuple[int, float, float]:
+        """Waits for so many results; returns how many there are, the time, and the processor time used so far."""
         until_s = time.monotonic() + _WITHIN_S
-        while (done := self._done(job)) < results:
+        while (done := self._count_results(job)) < results:
             running.check()
             if time.monotonic() > until_s:
-                message = f"{job.name} has {done:,} results after {_WITHIN_S:.0f} s, it should have {results:,.0f}"
+                message = f"{job.name} has {done:,} results after {_WITHIN_S:.0f} s, expected {results:,.0f}"
                 raise RuntimeError(message)
-            time.sleep(_LOOK_EVERY_S)
+            time.sleep(_POLL_EVERY_S)
         return done, time.perf_counter(), running.cpu_s()
 
     def _await_rest(self, job: Job, running: Running) -> None:
-        """Offsets count the ends of transactions, too: a few results may be missing."""
+        """Waits until no more results arrive: offsets also count the ends of transactions, so some may be missing."""
         before, still_since_s = -1, time.monotonic()
         while time.monotonic() < still_since_s + _STILL_S:
-            done = self._visible(job)
+            done = self._count_visible(job)
             if done != before:
                 before, still_since_s = done, time.monotonic()
             running.check()
-            time.sleep(_LOOK_EVERY_S)
+            time.sleep(_POLL_EVERY_S)
 
-    def _done(self, job: Job) -> int:
-        """Results that are visible, or with a cache, which leaves most of them out, those it has accounted for."""
+    def _count_results(self, job: Job) -> int:
+        """The number of visible results; with a cache, which omits most of them, the number of processed records."""
         if self.every_update:
-            return self._visible(job)
+            return self._count_visible(job)
         asked = self._admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(job.name)])
         committed = asked[job.name].result().topic_partitions
         repartitioned = self.given.results_per_record > 1
         return sum(place.offset for place in committed if (place.topic != job.source) == repartitioned)
 
-    def _visible(self, job: Job) -> int:
+    def _count_visible(self, job: Job) -> int:
         return sum(self.cluster.ends((job.output, partition) for partition in range(PARTITIONS)))
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Programs that count from Kafka to Kafka, each started anew in processes of its own for every run."""
+"""Programs that count from Kafka to Kafka; each runs in processes of its own, started for every round."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EVERY_UPDATE, DEFAULT_CACHE = 0, 10 << 20
 
 
 class Job(NamedTuple):
-    """What a contender is to do; `name` is its application id, and the directory is its own."""
+    """One round of a contender; `name` is its application id, `directory` is for its own files."""
 
     workload: str
     servers: str
@@ -34,38 +34,38 @@ Commands = Callable[[Job], list[list[str]]]
 
 
 def headrace(tree: Path) -> Commands:
-    """One process of a version of Headrace; Spark with two threads, and its Python workers."""
-    return lambda job: [[*python(tree), _script("kafka_headrace"), *_given(job)]]
+    """One process with the Headrace in `tree`; Spark with two threads and its Python workers."""
+    return lambda job: [[*python(tree), _script("kafka_headrace"), *_arguments(job)]]
 
 
 def trickle_headrace(tree: Path) -> Commands:
-    """The same as users would run it, with default settings."""
-    return lambda job: [[*python(tree), _script("trickle_headrace"), *_given(job)]]
+    """One process with the Headrace in `tree`, with default settings, as users would run it."""
+    return lambda job: [[*python(tree), _script("trickle_headrace"), *_arguments(job)]]
 
 
 def quix_streams(job: Job) -> list[list[str]]:
-    """Two processes in one consumer group, two partitions each: an application of Quix Streams has one thread."""
+    """Two processes in one consumer group, two partitions each, because a Quix Streams application has one thread."""
     jobs = [job._replace(directory=job.directory / f"process-{number}") for number in range(2)]
-    return [[*_quix(), *_given(one)] for one in jobs]
+    return [[*_quix(), *_arguments(one)] for one in jobs]
 
 
 def trickle_quix_streams(poll_s: float) -> Commands:
-    """One process that commits every tenth of a second, and waits so long for input."""
-    return lambda job: [[*_quix(), *_given(job), "0.1", str(poll_s)]]
+    """One process that commits every tenth of a second and waits up to `poll_s` for input."""
+    return lambda job: [[*_quix(), *_arguments(job), "0.1", str(poll_s)]]
 
 
 def kafka_streams(cache_bytes: int) -> Commands:
     """One JVM with two stream threads."""
 
     def commands(job: Job) -> list[list[str]]:
-        return [[*_java(), "headrace.bench.Counting", *_given(job), str(cache_bytes)]]
+        return [[*_java(), "headrace.bench.Counting", *_arguments(job), str(cache_bytes)]]
 
     return commands
 
 
 def trickle_kafka_streams(job: Job) -> list[list[str]]:
-    """One JVM with default settings but for exactly once."""
-    return [[*_java(), "headrace.bench.Trickle", *_given(job)]]
+    """One JVM with default settings except exactly-once."""
+    return [[*_java(), "headrace.bench.Trickle", *_arguments(job)]]
 
 
 def _java() -> list[str]:
@@ -82,7 +82,7 @@ def _script(name: str) -> str:
 
 
 def build() -> None:
-    """Builds the Java program, and installs Quix Streams into an environment of its own: once."""
+    """Builds the Java program and, the first time, installs Quix Streams into a virtual environment of its own."""
     subprocess.run(["mvn", "--quiet", "--batch-mode", "--file", str(JAVA_MODULE), "process-classes"], check=True)
     installed = QUIX_VENV / QUIX
     if not installed.exists():
@@ -91,5 +91,5 @@ def build() -> None:
         installed.touch()
 
 
-def _given(job: Job) -> list[str]:
+def _arguments(job: Job) -> list[str]:
     return [job.workload, job.servers, job.source, job.output, job.name, str(job.directory)]

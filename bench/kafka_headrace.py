@@ -1,4 +1,4 @@
-"""The contender Headrace: `python kafka_headrace.py workload servers input output application_id directory`.
+"""The contender `headrace`: `python kafka_headrace.py workload servers input output application_id directory`.
 
 Any version of Headrace can run it: it imports nothing else.
 """

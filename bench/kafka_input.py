@@ -1,4 +1,4 @@
-"""Input of the Kafka cases, written once, and what must come out of it."""
+"""Writes the input of the Kafka cases and checks the results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FIRST_MS = 1_700_000_000_000
 
 
 class Input(NamedTuple):
-    """A topic with so many records, each of which has so many results; `counts` are the last ones for each key."""
+    """An input topic: its records, the results for each record, and `counts`, the final count of each key."""
 
     topic: str
     records: int
@@ -40,7 +40,7 @@ def keyed_records(cluster: KafkaCluster, topic: str, records: int) -> Input:
 
 
 def lines(cluster: KafkaCluster, topic: str, records: int) -> Input:
-    """Lines of eight words; some words are much more frequent than others, as in a language."""
+    """Lines of eight words; some words are much more frequent than others, as in natural language."""
     rng = random.Random(7)
     vocabulary = ["".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=rng.randrange(2, 11))) for _ in range(WORDS)]
     weights = [1 / (10 + rank) for rank in range(WORDS)]
@@ -50,8 +50,8 @@ def lines(cluster: KafkaCluster, topic: str, records: int) -> Input:
     return Input(topic, records, WORDS_PER_LINE, dict(Counter(word.encode() for word in words)))
 
 
-def refuse_wrong(cluster: KafkaCluster, topic: str, given: Input, *, whole: bool, every_update: bool) -> None:
-    """Raises an error if a topic has not the counts of an input, or of a part of it if it is not `whole`."""
+def check_results(cluster: KafkaCluster, topic: str, given: Input, *, whole: bool, every_update: bool) -> None:
+    """Raises an error if an output topic has wrong counts; unless `whole`, final counts are not checked."""
     places = [(topic, partition) for partition in range(PARTITIONS)]
     batches = [
         batch for place, end in zip(places, cluster.ends(places), strict=True) for batch in cluster.read(*place, 0, end)
@@ -65,12 +65,12 @@ def refuse_wrong(cluster: KafkaCluster, topic: str, given: Input, *, whole: bool
     ends = np.cumsum(sizes)
     within = np.arange(1, len(codes) + 1) - (ends - sizes)[codes[by_key]]
     if every_update and not np.array_equal(counted[by_key], within):
-        message = f"{topic}: the counts of a key are not 1, 2, 3 and so on; some are missing or twice there"
+        message = f"{topic}: the counts of a key are not 1, 2, 3 and so on; some are missing or duplicated"
         raise RuntimeError(message)
     last = dict(zip(encoded.dictionary.to_pylist(), counted[by_key[ends - 1]].tolist(), strict=True))
     if whole and last != given.counts:
         wrong = sum(last.get(key) != count for key, count in given.counts.items())
-        message = f"{topic}: the last counts of {wrong} of {len(given.counts)} keys are wrong"
+        message = f"{topic}: the final counts of {wrong} of {len(given.counts)} keys are wrong"
         raise RuntimeError(message)
 
 

@@ -1,4 +1,4 @@
-"""The contender Quix Streams: in its own venv.
+"""The contender `quix-streams`, run in a virtual environment of its own.
 
 `python kafka_quix.py workload servers input output group state_dir [commit_interval [poll_timeout]]`.
 """
@@ -11,7 +11,7 @@ from typing import Any
 from quixstreams import Application
 
 
-def counted(_: Any, state: Any) -> int:
+def count(_: Any, state: Any) -> int:
     count: int = state.get("count", 0) + 1
     state.set("count", count)
     return count
@@ -48,7 +48,7 @@ def main(
         words = lines.apply(str.split, expand=True) if workload == "words" else lines
         stream = words.group_by(lambda word: word, name="word", **text)
         keys = "str"
-    stream.apply(counted, stateful=True).to_topic(app.topic(output, key_serializer=keys, value_serializer="int"))
+    stream.apply(count, stateful=True).to_topic(app.topic(output, key_serializer=keys, value_serializer="int"))
     app.run()
 
 

@@ -1,15 +1,15 @@
 """Case `latency`: a trickle through Kafka, exactly once, beside Kafka Streams and Quix Streams.
 
-One broker, a single node on the same machine; topics of 4 partitions, new ones for every contender and round. From one
-to three sub-topologies: count by key; rekey and count; rekey, count, group the table and count its rows. A record waits
-in the input topic when a contender is started: the first result is timed from there. Then come a warm-up, each record
-as soon as the one before has its result, and one record every half second, each timed from before it is produced until
-a consumer of committed records has its result. At last nothing comes for a while. Cores are the processor seconds of
-all processes of the contender in each second, without the broker's.
+There is one broker, a single node on the same machine, and topics of 4 partitions for every contender and round. The
+topologies have one to three sub-topologies: count by key; rekey and count; rekey, count, group the table and count its
+rows. A record is in the input topic when a contender is started; its result gives the start-up time. Then come a
+warm-up, in which each record is sent as soon as the one before has its result, and one record every half second, each
+timed from before it is produced until a consumer of committed records has its result. At the end there is no input for
+a while. "Cores" are the processor seconds per second of all processes of the contender, without the broker's.
 
 Headrace has its default settings, Kafka Streams those of `exactly_once_v2`, with which it commits every 100 ms. Quix
-Streams commits every 100 ms, too, but waits for input up to a second before it looks whether it should;
-`quix-streams-poll` has it wait 100 ms. It has no tables and no second `group_by`: it cannot do the third shape.
+Streams commits every 100 ms too, but first waits up to a second for input; in `quix-streams-poll` it waits 100 ms. It
+has no tables and no second `group_by`, so it cannot run the third topology.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from bench.harness import save
 from bench.kafka_contenders import Commands, Job, build, trickle_headrace, trickle_kafka_streams, trickle_quix_streams
 from bench.kafka_input import PARTITIONS
-from bench.trickle import FULL, QUICK, SHAPES, Dose, Measured, Seen, measure, show, summary
-from bench.versions import checked_out, versions
+from bench.trickle import FULL, QUICK, SHAPES, Measured, RoundSize, Seen, measure, show, summary
+from bench.versions import check_out, versions
 from headrace.topics.kafka.cluster import KafkaCluster
 from tests.support.broker import Broker
 
 _POLL_S = 0.1
-_CANNOT = {
-    (name, "three"): "cannot do it: Quix Streams has no tables, and refuses a second group_by"
+_IMPOSSIBLE = {
+    (name, "three"): "not possible: Quix Streams has no tables and no second group_by"
     for name in ("quix-streams", "quix-streams-poll")
 }
 
@@ -41,10 +41,10 @@ _CANNOT = {
 def run(directory: Path, *, quick: bool, against: str | None) -> None:
     build()
     directory.mkdir()
-    dose = QUICK if quick else FULL
-    print(f"latency: {dose.records * dose.rounds} records, one every half second, exactly once")
+    size = QUICK if quick else FULL
+    print(f"latency: {size.records * size.rounds} records, one every half second, exactly once")
     with ExitStack() as stack:
-        before = stack.enter_context(checked_out(against, directory)) if against else None
+        before = stack.enter_context(check_out(against, directory)) if against else None
         contenders: dict[str, Commands] = {
             name: trickle_headrace(tree) for name, tree in versions(before, against or "").items()
         }
@@ -58,21 +58,21 @@ def run(directory: Path, *, quick: bool, against: str | None) -> None:
         broker.start()
         stack.callback(broker.kill)
         cluster = KafkaCluster(broker.bootstrap_servers)
-        found = {shape: _run_shape(shape, contenders, cluster, directory, dose) for shape in SHAPES}
+        figures_by_shape = {shape: _run_shape(shape, contenders, cluster, directory, size) for shape in SHAPES}
     p50_ms = {
         f"{name} {shape} p50_ms": figures["p50_ms"]
-        for shape, by_name in found.items()
+        for shape, by_name in figures_by_shape.items()
         for name, figures in by_name.items()
         if not isinstance(figures, str)
     }
-    save("latency", p50_ms, {SHAPES[shape]: by_name for shape, by_name in found.items()})
+    save("latency", p50_ms, {SHAPES[shape]: by_name for shape, by_name in figures_by_shape.items()})
 
 
 def _run_shape(
-    shape: str, contenders: dict[str, Commands], cluster: KafkaCluster, directory: Path, dose: Dose
+    shape: str, contenders: dict[str, Commands], cluster: KafkaCluster, directory: Path, size: RoundSize
 ) -> dict[str, dict[str, Any] | str]:
-    rounds: dict[str, list[Measured]] = {name: [] for name in contenders if (name, shape) not in _CANNOT}
-    for number in range(dose.rounds):
+    rounds: dict[str, list[Measured]] = {name: [] for name in contenders if (name, shape) not in _IMPOSSIBLE}
+    for number in range(size.rounds):
         for name, done in rounds.items():
             began_s = time.perf_counter()
             job_name = f"{name}-{shape}-{number}"
@@ -82,17 +82,17 @@ def _run_shape(
             with ExitStack() as stack:
                 port = KafkaPort(job)
                 stack.callback(port.close)
-                done.append(measure(shape, port, contenders[name](job), job.directory, dose))
+                done.append(measure(shape, port, contenders[name](job), job.directory, size))
             figures = summary(done[-1:])
             took_s = time.perf_counter() - began_s
             print(f"  round {number + 1} {shape:5} {name:24} p50 {figures['p50_ms']:,} ms ({took_s:.0f} s)", flush=True)
-    found = {name: summary(rounds[name]) if name in rounds else _CANNOT[name, shape] for name in contenders}
-    show(f"latency, {SHAPES[shape]}", found)
-    return found
+    all_figures = {name: summary(rounds[name]) if name in rounds else _IMPOSSIBLE[name, shape] for name in contenders}
+    show(f"latency, {SHAPES[shape]}", all_figures)
+    return all_figures
 
 
 class KafkaPort:
-    """The topics of a contender on Kafka, as clients of it would use them."""
+    """The Kafka topics of a contender: sends input and receives results, as a client application would."""
 
     def __init__(self, job: Job) -> None:
         self._source = job.source

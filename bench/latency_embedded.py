@@ -1,6 +1,6 @@
 """Case `latency-embedded`: a trickle through embedded topics, with one and with three stages.
 
-As case `latency`, without a broker: a record is timed from before `LocalTopics.produce` until its result can be read.
+Like case `latency`, without a broker: a record is timed from before `LocalTopics.produce` until its result is readable.
 """
 
 from __future__ import annotations
@@ -13,47 +13,49 @@ from typing import Any
 
 from bench.harness import save
 from bench.kafka_contenders import Job, trickle_headrace
-from bench.trickle import FULL, QUICK, SHAPES, Dose, Measured, Seen, measure, show, summary
-from bench.versions import checked_out, versions
+from bench.trickle import FULL, QUICK, SHAPES, Measured, RoundSize, Seen, measure, show, summary
+from bench.versions import check_out, versions
 from headrace import LocalTopics, Record, serdes
 from headrace.topics.embedded.log import TopicLog
 
 PARTITIONS = 4
 _SHAPES = ("one", "three")
-_LOOK_EVERY_S, _LOOK_FOR_S = 0.001, 0.1
+_POLL_EVERY_S, _POLL_FOR_S = 0.001, 0.1
 
 
 def run(directory: Path, *, quick: bool, against: str | None) -> None:
     directory.mkdir()
-    dose = QUICK if quick else FULL
-    print(f"latency-embedded: {dose.records * dose.rounds} records, one every half second")
+    size = QUICK if quick else FULL
+    print(f"latency-embedded: {size.records * size.rounds} records, one every half second")
     with ExitStack() as stack:
-        before = stack.enter_context(checked_out(against, directory)) if against else None
+        before = stack.enter_context(check_out(against, directory)) if against else None
         trees = versions(before, against or "")
-        found = {shape: _run_shape(shape, trees, directory, dose) for shape in _SHAPES}
-    p50_ms = {f"{name} {shape} p50_ms": one["p50_ms"] for shape in _SHAPES for name, one in found[shape].items()}
-    save("latency-embedded", p50_ms, {SHAPES[shape]: by_name for shape, by_name in found.items()})
+        figures_by_shape = {shape: _run_shape(shape, trees, directory, size) for shape in _SHAPES}
+    p50_ms = {
+        f"{name} {shape} p50_ms": one["p50_ms"] for shape in _SHAPES for name, one in figures_by_shape[shape].items()
+    }
+    save("latency-embedded", p50_ms, {SHAPES[shape]: by_name for shape, by_name in figures_by_shape.items()})
 
 
-def _run_shape(shape: str, trees: dict[str, Path], directory: Path, dose: Dose) -> dict[str, dict[str, Any]]:
+def _run_shape(shape: str, trees: dict[str, Path], directory: Path, size: RoundSize) -> dict[str, dict[str, Any]]:
     rounds: dict[str, list[Measured]] = {name: [] for name in trees}
-    for number in range(dose.rounds):
+    for number in range(size.rounds):
         for name, tree in trees.items():
             began_s = time.perf_counter()
             own = directory / f"{name}-{shape}-{number}"
             port = EmbeddedPort(own / "topics")
             job = Job(shape, str(own / "topics"), "in", "out", own.name, own / "run")
-            rounds[name].append(measure(shape, port, trickle_headrace(tree)(job), job.directory, dose))
+            rounds[name].append(measure(shape, port, trickle_headrace(tree)(job), job.directory, size))
             figures = summary(rounds[name][-1:])
             took_s = time.perf_counter() - began_s
             print(f"  round {number + 1} {shape:5} {name:24} p50 {figures['p50_ms']:,} ms ({took_s:.0f} s)", flush=True)
-    found = {name: summary(done) for name, done in rounds.items()}
-    show(f"latency-embedded, {SHAPES[shape]}", dict(found))
-    return found
+    all_figures = {name: summary(done) for name, done in rounds.items()}
+    show(f"latency-embedded, {SHAPES[shape]}", dict(all_figures))
+    return all_figures
 
 
 class EmbeddedPort:
-    """Two embedded topics; looks for commits every millisecond."""
+    """The two embedded topics of a contender; looks for new results every millisecond."""
 
     def __init__(self, directory: Path) -> None:
         self._topics = LocalTopics(directory)
@@ -66,10 +68,10 @@ class EmbeddedPort:
         self._topics.produce("in", [Record(word, word, None)], value_serde=serdes.String())
 
     def results(self) -> Iterator[Seen]:
-        until_s = time.perf_counter() + _LOOK_FOR_S
+        until_s = time.perf_counter() + _POLL_FOR_S
         ends, seen_s = self._ends()
         while ends == self._read and seen_s < until_s:
-            time.sleep(_LOOK_EVERY_S)
+            time.sleep(_POLL_EVERY_S)
             ends, seen_s = self._ends()
         before, self._read = self._read, ends
         for partition, (first, last) in enumerate(zip(before, ends, strict=True)):

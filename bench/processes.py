@@ -1,4 +1,4 @@
-"""Programs that run until the end of a block, and the processor time that they and all that they start use."""
+"""Runs programs within a `with` block and measures the processor time of them and all their descendants."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 ROOT = Path(__file__).resolve().parents[1]
-_LOOK_EVERY_S = 0.25
+_POLL_EVERY_S = 0.25
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
 class Running:
-    """Programs that run until the end of a block, with all that they start."""
+    """Programs that run within a `with` block; at its end they and all their descendants are killed."""
 
     def __init__(self, commands: Sequence[Sequence[str]], directory: Path) -> None:
         directory.mkdir(parents=True)
@@ -42,23 +42,23 @@ class Running:
             process.wait()
 
     def check(self) -> None:
-        """Raises an error if one has ended."""
+        """Raises an error if a program has ended."""
         for process in self._processes:
             if process.poll() is not None:
                 message = f"{process.args!r} ended: {self._log.read_text()[-4000:]}"
                 raise RuntimeError(message)
 
     def cpu_s(self) -> float:
-        """The processor time that they have used, with that of all they have started."""
+        """The processor time used so far, including that of all descendants."""
         return self._family.cpu_s()
 
     def _watch(self) -> None:
-        while not self._ended.wait(_LOOK_EVERY_S):
+        while not self._ended.wait(_POLL_EVERY_S):
             self._family.cpu_s()
 
 
 class Process(NamedTuple):
-    """A process, its own processor time, and that of children which it has waited for."""
+    """A process, its own processor time, and that of the children it has waited for."""
 
     name: tuple[int, int]
     parent: int
@@ -69,8 +69,8 @@ class Process(NamedTuple):
 class Family:
     """Processes and their descendants.
 
-    A process that waits for a child takes over its time. Some do not, such as Spark's Python daemons: what was last
-    seen of their children is kept here.
+    When a process waits for an ended child, the system adds the child's time to its own. Some, such as Spark's Python
+    daemons, do not wait: for their children the time last seen is counted here.
     """
 
     def __init__(self, roots: Iterable[int]) -> None:
@@ -81,15 +81,15 @@ class Family:
 
     def pids(self) -> list[int]:
         with self._mutex:
-            self._look()
+            self._scan()
             return [pid for pid, _ in self._members]
 
     def cpu_s(self) -> float:
         with self._mutex:
-            self._look()
+            self._scan()
             return self._lost_s + sum(one.own_s + one.waited_s for one in self._members.values())
 
-    def _look(self) -> None:
+    def _scan(self) -> None:
         running = [one for one in map(_process, Path("/proc").glob("[0-9]*/stat")) if one is not None]
         found = {one.name: one for one in running if one.name in self._members or one.name[0] in self._roots}
         parents = list(found.values())
@@ -109,6 +109,6 @@ def _process(stat: Path) -> Process | None:
     except OSError:
         return None
     user, system, waited_user, waited_system = (int(ticks) / _TICKS_PER_S for ticks in fields[11:15])
-    # Numbers of processes come again, not with the same time of birth.
+    # Process ids are reused, but not with the same start time.
     name = int(stat.parent.name), int(fields[19])
     return Process(name, int(fields[1]), user + system, waited_user + waited_system)

@@ -1,8 +1,8 @@
-"""Case `small-batches`: many batches of 1,000 and of 10,000 records, today's version against the one before.
+"""Case `small-batches`: many batches of 1,000 and of 10,000 records, the current version against an earlier one.
 
-What a batch costs before its first record shows here: counts by key, and counts by a new key, which is a stage more. A
-version is started anew for every round, with the session that Headrace makes itself; the first 30 % of the batches are
-not timed.
+It shows the fixed cost of a batch: for counts by key, and for counts by a new key, which is one stage more. A version
+is restarted for every round, with the Spark session that Headrace creates itself; the first 30 % of the batches are
+warm-up.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bench.harness import save
-from bench.versions import BEFORE, checked_out, embedded, versions
+from bench.versions import BEFORE, check_out, embedded, versions
 
 WORKLOADS = ("count", "rekey-count")
 SIZES = (1_000, 10_000)
@@ -22,7 +22,7 @@ def run(directory: Path, *, quick: bool, against: str | None) -> None:
     directory.mkdir()
     rates: dict[str, float] = {}
     ratios: dict[str, float] = {}
-    with checked_out(commit, directory) as before:
+    with check_out(commit, directory) as before:
         trees = versions(before, commit)
         for workload in WORKLOADS:
             for records in SIZES:
@@ -33,5 +33,5 @@ def run(directory: Path, *, quick: bool, against: str | None) -> None:
                 rates |= {f"{name} {shape}": rate for name, rate in found.items()}
                 if before is not None:
                     ratios[shape] = round(found["headrace"] / found[f"headrace-{commit}"], 2)
-    details = {"batches": batches, f"ratio_to_{commit}": ratios or "could not be had here"}
+    details = {"batches": batches, f"ratio_to_{commit}": ratios or "not available"}
     save("small-batches", rates, details)

@@ -1,8 +1,8 @@
-"""Case `state-size`: what a batch of 10,000 touched keys costs with 10,000, 1,000,000 and 10,000,000 keys in the store.
+"""Case `state-size`: a batch that updates 10,000 keys, with 10,000, 1,000,000 and 10,000,000 keys in the store.
 
-A round has every application process some batches of as many records, each with another key. Then the replica is
-deleted: the state is restored from the state directory alone. Its size there is compared with that of the live entries,
-keys and values as they are stored, before compression.
+In a round every application processes some batches of 10,000 records, each with another key. Then it is started without
+its replica and restores the state from the state directory. The size of the state directory is compared with that of
+the live entries, keys and values as they are stored, before compression.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import headrace as hr
-from bench.harness import Contender, WorkerMemory, alternate, caught_up, save, table, warm
+from bench.harness import Contender, WorkerMemory, alternate, catch_up, save, table, warm_batches
 from headrace import serdes
 
 TOUCHED = 10_000
 SIZES = (10_000, 1_000_000, 10_000_000)
-_PRELOADED_AT_ONCE = 1_000_000
+_PRELOADED_PER_BATCH = 1_000_000
 _ENTRY_BYTES = len(f"key-{0:016}") + 16  # a key, a timestamp and a count
 
 
@@ -30,7 +30,7 @@ def run(spark: Any, directory: Path, *, quick: bool) -> None:
     table(f"batches of {TOUCHED:,} touched keys", contenders)
     details: dict[str, dict[str, float]] = {}
     for one, contender in zip(sized, contenders, strict=True):
-        restored_s = one.restored_in()
+        restored_s = one.restore_seconds()
         details[f"{one.keys:,} keys"] = figures = {
             "batch_ms": round(TOUCHED / contender.rate * 1000),
             "restore_entries_per_s": round(one.keys / restored_s) if restored_s else 0,
@@ -42,7 +42,7 @@ def run(spark: Any, directory: Path, *, quick: bool) -> None:
 
 
 class Sized:
-    """An application whose store holds so many keys before the first round."""
+    """An application whose store holds `keys` keys before the first round."""
 
     def __init__(self, spark: Any, directory: Path, keys: int, batches: int) -> None:
         self._spark, self._directory, self._batches = spark, directory, batches
@@ -55,22 +55,22 @@ class Sized:
         self._topology = builder.build()
         self._at = 0
         self.memory_mb = 0.0
-        for first in range(0, keys, _PRELOADED_AT_ONCE):
-            self._process(range(first, min(first + _PRELOADED_AT_ONCE, keys)), 250_000)
+        for first in range(0, keys, _PRELOADED_PER_BATCH):
+            self._process(range(first, min(first + _PRELOADED_PER_BATCH, keys)), 250_000)
 
     def __call__(self, number: int) -> list[tuple[int, float]]:  # noqa: ARG002
         touched = [key for _ in range(self._batches + 1) for key in self._rng.sample(range(self.keys), TOUCHED)]
         with WorkerMemory() as memory:
             seconds = self._process(touched, TOUCHED)
         self.memory_mb = max(self.memory_mb, memory.peak_mb)
-        return warm(seconds, TOUCHED)
+        return warm_batches(seconds, TOUCHED)
 
     @property
     def disk_bytes(self) -> int:
         return sum(file.stat().st_size for file in (self._directory / "state" / "state").iterdir())
 
-    def restored_in(self) -> float:
-        """Seconds from a start to its first commit longer on a machine without a replica than on one that has it."""
+    def restore_seconds(self) -> float:
+        """How many seconds longer the first commit after a start takes without a replica."""
         usual = self._process(range(TOUCHED), TOUCHED)[0]
         return max(0.0, self._process(range(TOUCHED), TOUCHED, local="empty")[0] - usual)
 
@@ -87,4 +87,4 @@ class Sized:
             local_dir=self._directory / local,
             max_records_per_batch=limit,
         )
-        return caught_up(self._topology, config, self._spark)
+        return catch_up(self._topology, config, self._spark)

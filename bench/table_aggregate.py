@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 import headrace as hr
 from bench.count import FILES_PER_BATCH
-from bench.harness import Contender, alternate, caught_up, save, table, warm, warm_batches
+from bench.harness import Contender, alternate, catch_up, save, table, warm_batches, warm_query_batches
 from headrace import serdes
 
 ROWS = 100_000
@@ -40,7 +40,7 @@ class Updates:
         self._at = 0
 
     def take(self, number: int) -> Iterator[tuple[str, str, int, int]]:
-        """Key, group, amount, timestamp of so many updates."""
+        """Key, group, amount and timestamp of the next `number` updates."""
         for _ in range(number):
             self._at += 1
             row = self._rng.randrange(ROWS)
@@ -50,7 +50,7 @@ class Updates:
 
 
 class Headrace:
-    """The library, from embedded topic to embedded topic."""
+    """Headrace, from embedded topic to embedded topic."""
 
     def __init__(self, spark: Any, directory: Path, records: int, batches: int) -> None:
         self._spark, self._directory, self._records, self._batches = spark, directory, records, batches
@@ -83,11 +83,11 @@ class Headrace:
             local_dir=self._directory / "local",
             max_records_per_batch=self._records,
         )
-        return warm(caught_up(self._topology, config, self._spark), self._records)
+        return warm_batches(catch_up(self._topology, config, self._spark), self._records)
 
 
 class Row:
-    """The same by hand: a processor that keeps the rows and tells each change, and one that sums by group."""
+    """The same with `transformWithState`: a processor that stores rows and emits changes, and one that sums them."""
 
     def __init__(self, spark: Any, directory: Path, records: int, batches: int) -> None:
         self._spark, self._directory, self._records, self._batches = spark, directory, records, batches
@@ -102,11 +102,11 @@ class Row:
             pq.write_table(columns, self._directory / "in" / f"{number:03}-{file:05}.parquet")
         schema = "key string, grp string, amount long, ts long"
         stream = self._spark.readStream.schema(schema).option("maxFilesPerTrigger", FILES_PER_BATCH)
-        keeping, summing = processors()
+        storing, summing = processors()
         query = (
             stream.parquet(str(self._directory / "in"))
             .groupBy("key")
-            .transformWithState(keeping, "grp string, amount long, ts long", "append", "none")
+            .transformWithState(storing, "grp string, amount long, ts long", "append", "none")
             .groupBy("grp")
             .transformWithState(summing, "grp string, total long, ts long", "append", "none")
             .writeStream.format("noop")
@@ -116,15 +116,15 @@ class Row:
             .start()
         )
         query.awaitTermination()
-        return warm_batches(query, self._records)
+        return warm_query_batches(query, self._records)
 
 
 def processors() -> tuple[Any, Any]:
     from pyspark.sql import Row as SparkRow
     from pyspark.sql.streaming import StatefulProcessor
 
-    class Keeping(StatefulProcessor):
-        """The row of a key; a change within a group is one difference, one between groups two."""
+    class RowStore(StatefulProcessor):
+        """Stores the row of a key; a change within a group emits one difference, a move between groups two."""
 
         def init(self, handle: Any) -> None:
             self._row = handle.getValueState("row", "grp string, amount long")
@@ -158,4 +158,4 @@ def processors() -> tuple[Any, Any]:
         def close(self) -> None:
             pass
 
-    return Keeping(), Summing()
+    return RowStore(), Summing()

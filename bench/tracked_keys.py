@@ -1,7 +1,7 @@
-"""Case `tracked-keys`: what a batch costs when each of 2,000,000 keys has its own clock, against one clock for all.
+"""Case `tracked-keys`: the cost of a batch when each of 2,000,000 keys has its own clock, against one clock for all.
 
-Counts per key and hour. All keys are known before the first round: with tracking the store of their times has a row for
-each. The batches then touch random ones; time goes on by a minute a batch, and over the full hour.
+Counts per key and hour. All keys have a record before the first round, so with tracking the store of their times has a
+row for each. The batches then update random keys; event time advances by a minute per batch, across a full hour.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import headrace as hr
-from bench.harness import Contender, WorkerMemory, alternate, caught_up, save, table, warm
+from bench.harness import Contender, WorkerMemory, alternate, catch_up, save, table, warm_batches
 from headrace import serdes
 
 TOUCHED = 100_000
 PRELOADED = 500_000
 HOUR = timedelta(hours=1)
 MINUTE_MS = 60_000
-FIRST_MS = 1_748_736_000_000 + 55 * MINUTE_MS  # of 2025-06-01
+FIRST_MS = 1_748_736_000_000 + 55 * MINUTE_MS  # 2025-06-01, 00:55
 
 
 def run(spark: Any, directory: Path, *, quick: bool) -> None:
@@ -54,10 +54,10 @@ def run(spark: Any, directory: Path, *, quick: bool) -> None:
 
 
 def _memory_mb(spark: Any, directory: Path, keys: int) -> float:
-    """What a worker needs for so many keys with a clock each; fewer are measured before more, as workers are reused."""
-    counted = Keys(spark, directory, keys, 2, tracking=True)
-    counted(0)
-    return counted.memory_mb
+    """The memory of a worker for so many keys with a clock each; call it with rising numbers, as workers are reused."""
+    contender = Keys(spark, directory, keys, 2, tracking=True)
+    contender(0)
+    return contender.memory_mb
 
 
 class Keys:
@@ -87,7 +87,7 @@ class Keys:
                 self._produce(self._rng.randrange(self._keys) for _ in range(TOUCHED))
             seconds = self._run(TOUCHED)
         self.memory_mb = max(self.memory_mb, memory.peak_mb)
-        return warm(seconds, TOUCHED)
+        return warm_batches(seconds, TOUCHED)
 
     def _process(self, numbers: Iterable[int], limit: int) -> None:
         self._produce(numbers)
@@ -106,4 +106,4 @@ class Keys:
             max_records_per_batch=limit,
             allow_stream_time_key_tracking=self._tracking,
         )
-        return caught_up(self._topology, config, self._spark)
+        return catch_up(self._topology, config, self._spark)

@@ -1,7 +1,7 @@
-"""One record at a time: how long until its result is visible, and what that costs, also while nothing comes.
+"""Measures a trickle of single records: the time until each result is visible, and the processor time, also when idle.
 
-A record has a word for key and value, of twenty in turns, and one result, whose key is the word or its group. Results
-of a word come in its order, so the third one belongs to the third record of the word.
+Key and value of a record are a word, one of twenty in turns. Each record has one result, whose key is the word or its
+group. Results of a word come in the order of its records, so the third result belongs to the third record of the word.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Protocol, Self
 
 from bench.processes import Running
 
-# The same in every program that takes part: count by key; rekey, count; rekey, count, count the rows of each group.
+# The topologies of every contender: count by key; rekey, count; rekey, count, count the rows of each group.
 SHAPES = {"one": "one sub-topology", "two": "two sub-topologies", "three": "three sub-topologies"}
 WORDS = 20
 _EVERY_S, _JITTER_S = 0.5, 0.05
@@ -27,8 +27,8 @@ _WITHIN_S = 120.0
 _CHECK_EVERY_S = 0.5
 
 
-class Dose(NamedTuple):
-    """Records that are timed in a round, records before them, seconds without any, and rounds."""
+class RoundSize(NamedTuple):
+    """Timed records in a round, warm-up records before them, seconds without input at the end, and rounds."""
 
     records: int
     warm: int
@@ -36,11 +36,11 @@ class Dose(NamedTuple):
     rounds: int
 
 
-QUICK, FULL = Dose(30, 20, 10.0, 1), Dose(100, 30, 15.0, 1)
+QUICK, FULL = RoundSize(30, 20, 10.0, 1), RoundSize(100, 30, 15.0, 1)
 
 
 class Seen(NamedTuple):
-    """A result: when it was visible, its key, and its count."""
+    """A result: when it became visible, its key, and its count."""
 
     at_s: float
     key: str
@@ -48,12 +48,12 @@ class Seen(NamedTuple):
 
 
 class Port(Protocol):
-    """Topics to write to and to read from."""
+    """The topics of a contender: where records are sent and results are received."""
 
     def send(self, word: str) -> None: ...
 
     def results(self) -> Iterable[Seen]:
-        """What has become visible since the last call; waits a moment if there is nothing."""
+        """The results that became visible since the last call; waits a moment if there are none."""
         ...
 
 
@@ -67,31 +67,31 @@ class Measured:
     cores_idle: float
 
 
-def measure(shape: str, port: Port, commands: Sequence[Sequence[str]], directory: Path, dose: Dose) -> Measured:
-    """Starts programs on a topic that has one record, sends more, and watches."""
+def measure(shape: str, port: Port, commands: Sequence[Sequence[str]], directory: Path, size: RoundSize) -> Measured:
+    """Starts programs on a topic that has one record, sends more records, and measures."""
     with Trickle(port, counts_rows=shape == "three") as trickle:
         trickle.send()
         launched_s = time.perf_counter()
         with Running(commands, directory) as running:
             trickle.await_all(running.check)
             first_s = trickle.latencies_s(0)[0] + trickle.sent_s[0] - launched_s
-            for _ in range(dose.warm):
+            for _ in range(size.warm):
                 trickle.send()
                 trickle.await_all(running.check)
             timed = len(trickle.sent_s)
             trickling = Cores(running)
-            trickle.send_in_time(dose.records)
+            trickle.send_at_intervals(size.records)
             trickle.await_all(running.check)
             cores_trickling = trickling.used()
             trickle.ended.wait(_SETTLE_S)
             idle = Cores(running)
-            trickle.ended.wait(dose.idle_s)
+            trickle.ended.wait(size.idle_s)
             running.check()
             return Measured(first_s, trickle.latencies_s(timed), cores_trickling, idle.used())
 
 
 class Cores:
-    """Processor seconds for each second that has passed since this was made."""
+    """Processor seconds used per second, since this object was created."""
 
     def __init__(self, running: Running) -> None:
         self._running = running
@@ -102,7 +102,7 @@ class Cores:
 
 
 class Trickle:
-    """Sends records, and takes in results in a thread of its own."""
+    """Sends records, and receives results in a background thread."""
 
     def __init__(self, port: Port, *, counts_rows: bool) -> None:
         self._port = port
@@ -129,8 +129,8 @@ class Trickle:
         self.sent_s.append(time.perf_counter())
         self._port.send(word)
 
-    def send_in_time(self, records: int) -> None:
-        """Sends so many, one every half second or a little later, whether results have come or not."""
+    def send_at_intervals(self, records: int) -> None:
+        """Sends so many records, one about every half second, without waiting for results."""
         began_s = time.perf_counter()
         for number in range(records):
             due_s = began_s + number * _EVERY_S + self._rng.uniform(0, _JITTER_S)
@@ -138,20 +138,20 @@ class Trickle:
             self.send()
 
     def await_all(self, check: Callable[[], None]) -> None:
-        """Until all that was sent has its result; `check` raises an error when there will be none."""
+        """Waits until every record has its result; `check` raises an error if a program has ended."""
         until_s = time.monotonic() + _WITHIN_S
         with self._changed:
             while self._results < len(self.sent_s) and self._problem is None:
                 if not self._changed.wait(_CHECK_EVERY_S):
                     check()
                 if time.monotonic() > until_s:
-                    message = f"{self._results} results of {len(self.sent_s)} records after {_WITHIN_S:.0f} s"
+                    message = f"{self._results} results for {len(self.sent_s)} records after {_WITHIN_S:.0f} s"
                     raise RuntimeError(message)
         if self._problem is not None:
             raise self._problem
 
     def latencies_s(self, first: int) -> list[float]:
-        """From sending to seeing, of all records from a number on."""
+        """Seconds from sending a record to its result, for all records from `first` on."""
         numbers = range(first, len(self.sent_s))
         return [self._seen[number % WORDS][number // WORDS] - self.sent_s[number] for number in numbers]
 
@@ -159,25 +159,26 @@ class Trickle:
         try:
             while not self.ended.is_set():
                 for seen in self._port.results():
-                    self._take_in(seen)
-        except BaseException as problem:  # told to the one who waits
+                    self._add_result(seen)
+        except BaseException as problem:  # raised by await_all
             with self._changed:
                 self._problem = problem
                 self._changed.notify_all()
 
-    def _take_in(self, seen: Seen) -> None:
+    def _add_result(self, seen: Seen) -> None:
         with self._changed:
             times = self._seen[int(seen.key.rpartition("-")[2])]
             times.append(seen.at_s)
             self._results += 1
             right = 1 if self._counts_rows else len(times)
             if seen.count != right or self._results > len(self.sent_s):
-                message = f"{seen.key} has a count of {seen.count}, its result {len(times)} should have {right}"
+                message = f"result {len(times)} of {seen.key} has the count {seen.count}, expected {right}"
                 raise RuntimeError(message)
             self._changed.notify_all()
 
 
 def summary(rounds: Sequence[Measured]) -> dict[str, Any]:
+    """The figures of several rounds together."""
     latencies_ms = [latency_s * 1000 for one in rounds for latency_s in one.latencies_s]
     percentiles = statistics.quantiles(latencies_ms, n=100, method="inclusive")
     return {
@@ -188,11 +189,11 @@ def summary(rounds: Sequence[Measured]) -> dict[str, Any]:
     }
 
 
-def show(title: str, found: dict[str, dict[str, Any] | str]) -> None:
-    """Prints the figures of all contenders, or why there are none."""
+def show(title: str, figures_by_contender: dict[str, dict[str, Any] | str]) -> None:
+    """Prints the figures of all contenders, or the reason why there are none."""
     print(f"\n{title}")
     print(f"  {'contender':24} {'p50 / p90 / p99 ms':>22} {'first result':>13} {'cores':>7} {'idle':>7}")
-    for name, figures in found.items():
+    for name, figures in figures_by_contender.items():
         if isinstance(figures, str):
             print(f"  {name:24} {figures}")
             continue

@@ -1,7 +1,7 @@
-"""Headrace for `latency`: `python trickle_headrace.py shape place input output application_id directory`.
+"""Headrace for `latency`: `python trickle_headrace.py shape topics input output application_id directory`.
 
-`place` is a directory of embedded topics, or the servers of Kafka. Settings are the default ones but for where files
-lie. Any version of Headrace can run it: it imports nothing else.
+`topics` is a directory of embedded topics, or Kafka's bootstrap servers. Settings have their defaults, except for the
+directories. Any version of Headrace can run it: it imports nothing else.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ def topology(shape: str, source: str, output: str) -> hr.Topology:
     return builder.build()
 
 
-def main(shape: str, place: str, source: str, output: str, application_id: str, directory: str) -> None:
-    topics: dict[str, Any] = {"topics_dir": place} if Path(place).is_dir() else {"bootstrap_servers": place}
+def main(shape: str, topics: str, source: str, output: str, application_id: str, directory: str) -> None:
+    backend: dict[str, Any] = {"topics_dir": topics} if Path(topics).is_dir() else {"bootstrap_servers": topics}
     config = hr.StreamsConfig(
         application_id=application_id,
         state_dir=Path(directory) / "state",
         local_dir=Path(directory) / "local",
-        **topics,
+        **backend,
     )
     app = hr.Streams(topology(shape, source, output), config)
     app.start()

@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 
 import headrace as hr
 from bench.count import FILES_PER_BATCH
-from bench.embedded_headrace import GRACE_MS, KEYS, WINDOW_MS, keyed_in_minutes
-from bench.harness import Contender, alternate, caught_up, save, table, warm, warm_batches
+from bench.embedded_headrace import GRACE_MS, KEYS, WINDOW_MS, minute_keys_and_times
+from bench.harness import Contender, alternate, catch_up, save, table, warm_batches, warm_query_batches
 from headrace import serdes
 
 
@@ -30,7 +30,10 @@ def run_final(spark: Any, directory: Path, *, quick: bool) -> None:
 
 def _run(spark: Any, directory: Path, case: str, *, quick: bool, final: bool) -> None:
     records, batches, rounds = (200_000, 3, 1) if quick else (200_000, 6, 2)
-    native, by_hand = (Native.appended, counted_and_closed) if final else (Native.updated, counted)
+    if final:
+        native, by_hand = Native.with_final_results, count_final_by_processor
+    else:
+        native, by_hand = Native.with_updates, count_by_processor
     contenders = [
         Contender("headrace", Headrace(spark, directory / "headrace", records, batches, final=final)),
         Contender("spark-native", Native(spark, directory / "native", records, batches, native)),
@@ -43,7 +46,7 @@ def _run(spark: Any, directory: Path, case: str, *, quick: bool, final: bool) ->
 
 
 class Headrace:
-    """The library, from embedded topic to embedded topic."""
+    """Headrace, from embedded topic to embedded topic."""
 
     def __init__(self, spark: Any, directory: Path, records: int, batches: int, *, final: bool) -> None:
         self._spark, self._directory, self._records, self._batches = spark, directory, records, batches
@@ -60,7 +63,7 @@ class Headrace:
     def __call__(self, number: int) -> list[tuple[int, float]]:
         for batch in range(self._batches + 1):
             index = number * (self._batches + 1) + batch
-            keys, times = keyed_in_minutes(index, self._records, index * self._records)
+            keys, times = minute_keys_and_times(index, self._records, index * self._records)
             rows = [hr.Record(key, at, at) for key, at in zip(keys, times, strict=True)]
             self._topics.produce("in", rows, value_serde=serdes.Long())
         config = hr.StreamsConfig(
@@ -70,11 +73,11 @@ class Headrace:
             local_dir=self._directory / "local",
             max_records_per_batch=self._records,
         )
-        return warm(caught_up(self._topology, config, self._spark), self._records)
+        return warm_batches(catch_up(self._topology, config, self._spark), self._records)
 
 
 class Native:
-    """What Spark offers, from files to nowhere: its own windows, or a processor by hand."""
+    """Spark's own windows, or a hand-written processor, on files; results are discarded."""
 
     def __init__(
         self, spark: Any, directory: Path, records: int, batches: int, counting: Callable[[Any], tuple[Any, str]]
@@ -86,7 +89,7 @@ class Native:
     def __call__(self, number: int) -> list[tuple[int, float]]:
         for batch in range(self._batches + 1):
             index = number * (self._batches + 1) + batch
-            keys, times = keyed_in_minutes(index, self._records, index * self._records)
+            keys, times = minute_keys_and_times(index, self._records, index * self._records)
             part = self._records // FILES_PER_BATCH
             for file in range(FILES_PER_BATCH):
                 rows = slice(file * part, (file + 1) * part)
@@ -102,14 +105,14 @@ class Native:
             .start()
         )
         query.awaitTermination()
-        return warm_batches(query, self._records)
+        return warm_query_batches(query, self._records)
 
     @staticmethod
-    def updated(stream: Any) -> tuple[Any, str]:
+    def with_updates(stream: Any) -> tuple[Any, str]:
         return _windowed(stream), "update"
 
     @staticmethod
-    def appended(stream: Any) -> tuple[Any, str]:
+    def with_final_results(stream: Any) -> tuple[Any, str]:
         return _windowed(stream), "append"
 
 
@@ -120,12 +123,12 @@ def _windowed(stream: Any) -> Any:
     return timed.groupBy(F.window("time", f"{WINDOW_MS} milliseconds"), "key").count()
 
 
-def counted(stream: Any) -> tuple[Any, str]:
+def count_by_processor(stream: Any) -> tuple[Any, str]:
     schema = "key string, start long, count long, ts long"
     return stream.groupBy("key").transformWithState(_processor(final=False), schema, "update", "none"), "update"
 
 
-def counted_and_closed(stream: Any) -> tuple[Any, str]:
+def count_final_by_processor(stream: Any) -> tuple[Any, str]:
     schema = "key string, start long, count long, ts long"
     return stream.groupBy("key").transformWithState(_processor(final=True), schema, "append", "none"), "append"
 

@@ -1,4 +1,4 @@
-"""Versions of Headrace side by side: the one here, and one of the past in a git worktree, in processes of their own."""
+"""Compares the current version of Headrace with an earlier one in a git worktree, in processes of their own."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from typing import Any
 from bench.harness import Contender, alternate, save, table
 from bench.processes import ROOT
 
-# The last version that kept its state in Spark's state store.
+# The last version whose state was in Spark's state store.
 BEFORE = "8bafb75"
 
 
 @contextmanager
-def checked_out(commit: str, directory: Path) -> Iterator[Path | None]:
-    """A worktree of a commit; `None`, having said why, where there is no such commit or no git."""
+def check_out(commit: str, directory: Path) -> Iterator[Path | None]:
+    """A worktree of a commit; without such a commit, or without git, prints the reason and yields `None`."""
     tree = directory / f"tree-{commit}"
     try:
         _git("worktree", "add", "--detach", str(tree), commit)
     except (OSError, subprocess.CalledProcessError) as error:
         reason = getattr(error, "stderr", None) or error
-        print(f"  Headrace {commit} cannot be had here, so only today's is timed: {str(reason).strip()}")
+        print(f"  Cannot check out Headrace {commit}, only the current version is timed: {str(reason).strip()}")
         yield None
         return
     try:
@@ -40,18 +40,18 @@ def _git(*arguments: str) -> None:
 
 
 def python(tree: Path) -> list[str]:
-    """This environment's Python with the Headrace of a tree, in Spark's workers, too, whatever directory it runs in."""
+    """The command for this environment's Python with the Headrace of a tree, also in Spark's workers."""
     return ["env", f"PYTHONPATH={tree}", "PYTHONSAFEPATH=1", sys.executable]
 
 
 def versions(before: Path | None, commit: str) -> dict[str, Path]:
-    """The trees to run, by the names of the contenders."""
+    """The source trees to run, by the names of the contenders."""
     return {"headrace": ROOT} | ({} if before is None else {f"headrace-{commit}": before})
 
 
 @dataclass
 class Embedded:
-    """One version on embedded topics; called, it gives the records and seconds of a round behind the warm-up."""
+    """One version on embedded topics; a call runs a round and returns its records and seconds after warm-up."""
 
     tree: Path
     workload: str
@@ -68,17 +68,17 @@ class Embedded:
         if done.returncode:
             message = f"{command!r} ended with {done.returncode}"
             raise RuntimeError(message)
-        told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-        if not Path(told["headrace"]).is_relative_to(self.tree):
-            message = f"{command!r} ran {told['headrace']}, which is not the version that was asked for"
+        report: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+        if not Path(report["headrace"]).is_relative_to(self.tree):
+            message = f"{command!r} ran {report['headrace']}, which is not the requested version"
             raise RuntimeError(message)
-        return [(told["records"], told["seconds"])]
+        return [(report["records"], report["seconds"])]
 
 
 def embedded(
     title: str, workload: str, sizes: tuple[int, int, int], rounds: int, trees: dict[str, Path], directory: Path
 ) -> dict[str, float]:
-    """Times versions in turns; `sizes` are records a batch, batches, and how many of these are warm-up."""
+    """Times versions in turns; `sizes` are records per batch, batches, and how many of these are warm-up."""
     contenders = [Contender(name, Embedded(tree, workload, directory / name, *sizes)) for name, tree in trees.items()]
     alternate(contenders, rounds)
     table(title, contenders)
@@ -96,8 +96,8 @@ def run_tumbling_count(directory: Path, *, quick: bool, against: str) -> None:
 def _run_against(case: str, directory: Path, against: str, *, quick: bool) -> None:
     sizes, rounds = ((200_000, 4, 1), 1) if quick else ((200_000, 6, 1), 3)
     directory.mkdir()
-    print(f"{case} against {against}: batches of {sizes[0]:,} records, every version with its own session")
-    with checked_out(against, directory) as before:
+    print(f"{case} against {against}: batches of {sizes[0]:,} records, each version in a Spark session of its own")
+    with check_out(against, directory) as before:
         trees = versions(before, against)
         rates = embedded(f"{case}, every update", case, sizes, rounds, trees, directory)
     save(f"{case} against {against}", rates)

@@ -1,7 +1,7 @@
 """The catalogue: every topology that was recorded on Kafka Streams, written against Headrace's API.
 
 `TOPOLOGIES[id](**params)` builds the topology that the recorder's method of the same name builds in Java.
-`REQUIRES[id]` names the capability an id still waits for; ids that are not in it give the recorded results today.
+`REQUIRES[id]` names the feature that a topology still needs; the others give the recorded results.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The user functions of the catalogue: the same, word by word, as in the recorder's `Functions.java`."""
+"""The user functions of the catalogue: the same as in the recorder's `Functions.java`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def words(value: str | None) -> list[str]:
 
 
 def group(value: str | None) -> str | None:
-    """What stands before the colon of "group:item"; nothing for "null..." or an empty group."""
+    """The part of "group:item" before the colon; `None` for "null..." or an empty group."""
     if value is None:
         return None
     before = value.split(":", 1)[0]
@@ -43,7 +43,7 @@ def group(value: str | None) -> str | None:
 
 
 def item(value: str) -> str:
-    """What stands after the colon of "group:item"; without a colon all of it."""
+    """The part of "group:item" after the colon; without a colon the whole value."""
     return value[value.find(":") + 1 :]
 
 
@@ -81,7 +81,7 @@ def plus_one(aggregate: str, value: str) -> str:
 
 
 def minus_one(aggregate: str, value: str) -> str | None:
-    """Subtracts; nothing is left when all that is there is taken away."""
+    """Subtracts; `None` if the aggregate is just the value."""
     return None if aggregate == value else f"{aggregate}-{value}"
 
 
@@ -110,7 +110,7 @@ def by_value(key: str, value: str) -> tuple[str, str]:  # noqa: ARG001
 
 
 def by_group_or_nothing(key: str, value: str) -> tuple[str | None, str | None] | None:  # noqa: ARG001
-    """As `by_group`, but "skip..." gives nothing and an empty item a missing value."""
+    """As `by_group`, but `None` for "skip...", and a null value for an empty item."""
     return None if value.startswith("skip") else (group(value), item(value) or None)
 
 

@@ -1,6 +1,6 @@
 """Writes the scenarios, one file per topology id: seeded random ones and those written by hand.
 
-The same call writes the same files: every random scenario has a seed of its own, made of its topology id and its name.
+Every call writes the same files: the seed of a random scenario is its topology id and its name.
 
     python -m conformance.generate DIRECTORY
 """
@@ -20,11 +20,11 @@ from conformance.variations import VARIATIONS
 def scenarios(topology_id: str) -> list[Scenario]:
     """All scenarios of a topology, those written by hand first."""
     random = [s for variation in VARIATIONS.get(topology_id, []) for s in variation.scenarios(topology_id)]
-    found = [*HANDWRITTEN.get(topology_id, []), *random]
-    if len({scenario.name for scenario in found}) < len(found):
-        message = f"Topology {topology_id!r} has two scenarios of one name."
+    listed = [*HANDWRITTEN.get(topology_id, []), *random]
+    if len({scenario.name for scenario in listed}) < len(listed):
+        message = f"Topology {topology_id!r} has two scenarios with the same name."
         raise ValueError(message)
-    return found
+    return listed
 
 
 def topology_ids() -> list[str]:

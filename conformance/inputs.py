@@ -1,4 +1,4 @@
-"""Random inputs that hurt: out of order, late, at equal times, far jumps, nulls, tombstones for missing keys."""
+"""Difficult random inputs: out of order, late, equal timestamps, far jumps, nulls, tombstones for missing keys."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ ValueMaker = Callable[[Random, int], str]
 
 
 def letters(rng: Random, index: int) -> str:
-    """One to three letters, the first of which tells the record's place in the input."""
+    """One to three letters, the first of which shows the record's position in the input."""
     return ascii_lowercase[index % 26] + "".join(rng.choices("xyz", k=rng.choice((0, 0, 1, 2))))
 
 
 def capitals(rng: Random, index: int) -> str:
-    """As `letters`, in capitals: to be told apart from the other side of a join."""
+    """As `letters`, in capitals, to distinguish them from the other side of a join."""
     return letters(rng, index).upper()
 
 
@@ -34,7 +34,7 @@ def grouped(rng: Random, index: int) -> str:
 
 
 def grouped_or_nothing(rng: Random, index: int) -> str:
-    """As `grouped`, sometimes with no item, or nothing to group at all."""
+    """As `grouped`, sometimes without an item, or "skip:..." for rows that are not grouped."""
     return rng.choice((grouped(rng, index), grouped(rng, index), f"{rng.choice('AB')}:", f"skip:{index}"))
 
 
@@ -48,7 +48,7 @@ def words(rng: Random, index: int) -> str:  # noqa: ARG001
 
 
 def deletable(rng: Random, index: int) -> str:
-    """A letter, or the word that deletes."""
+    """One to three letters, or "del", which deletes the aggregate."""
     return "del" if rng.random() < 0.25 else letters(rng, index)
 
 
@@ -58,7 +58,7 @@ def numbers(rng: Random, index: int) -> str:  # noqa: ARG001
 
 
 def orders(rng: Random, index: int) -> str:  # noqa: ARG001
-    """What the obedient processor is told."""
+    """Commands for the processor `Obedient`."""
     at = rng.randrange(200)
     return rng.choice(("all", f"at {at}", "only first", "only second", f"only second at {at}", f"burst {at}"))
 
@@ -76,8 +76,9 @@ class Lane:
 class Shape:
     """What the records of a random scenario look like.
 
-    `unit_ms` is an ordinary distance in time; what is older than `reach_ms` should be late. `jump` is the share of
-    records that leap far ahead, `advance` that of steps that move the wall clock instead of piping a record.
+    `unit_ms` is the usual distance in time between records; records older than `reach_ms` should be late. `jump` is the
+    share of records that are far ahead, `advance` the share of steps that advance the wall clock instead of piping a
+    record.
     """
 
     lanes: tuple[Lane, ...] = (Lane(),)
@@ -113,7 +114,7 @@ class Shape:
         return steps
 
     def _time(self, rng: Random, now: int) -> tuple[int, int]:
-        """The clock after this record, and the record's own time."""
+        """The highest time so far after this record, and the record's own timestamp."""
         if rng.random() < self.jump:
             now += rng.randrange(self.reach_ms, 3 * self.reach_ms)
             return now, now
@@ -131,7 +132,7 @@ class Shape:
 
 
 def out_of_order_only(rng: Random) -> list[Step]:
-    """For "merge-order": after its first record every key only sees times before that one."""
-    steps: list[Step] = [["in", key, "first", 1000 + place] for place, key in enumerate("abc")]
+    """For "merge-order": after its first record every key only has earlier timestamps."""
+    steps: list[Step] = [["in", key, "first", 1000 + number] for number, key in enumerate("abc")]
     steps += [["in", rng.choice("abc"), letters(rng, index), rng.randrange(0, 1000)] for index in range(20)]
     return steps

@@ -1,8 +1,9 @@
-"""Breaks rules of the core, one at a time, and checks that the goldens notice.
+"""Breaks the rules of the core, one at a time, and checks that the goldens notice.
 
     python -m conformance.mutations [word ...]
 
-Each rule is broken in a copy of the package; the replay on driver and plan must fail. Exit code 1 if it does not.
+Each rule is broken in a copy of the package; replaying the goldens on driver and plan must then fail. The exit code is
+1 if it does not. With words, only rules that contain one of them are broken.
 """
 
 from __future__ import annotations
@@ -29,61 +30,61 @@ class Mutation(NamedTuple):
 
 MUTATIONS = (
     Mutation(
-        "a window's result leaves when stream time reaches its end plus grace, not later",
+        "a window's result is emitted when stream time reaches its end plus grace, not later",
         "_core/operators/windows/suppress.py",
         "last_closed_end(time_ms, settings.wait_ms)",
         "last_closed_end(time_ms, settings.wait_ms) - 1",
     ),
     Mutation(
-        "a row held back keeps the time of its first update",
+        "a suppressed row is due by the time of its first update",
         "_state/stores/suppress_buffer.py",
         "time_ms = buffer_time_ms if present is None else present.buffer_time_ms",
         "time_ms = buffer_time_ms",
     ),
     Mutation(
-        "windows without a result leave silently",
+        "for windows without a result nothing is emitted",
         "_core/operators/windows/suppress.py",
         "if row.value is not None or not self.settings.until_window_closes:",
         "if True:",
     ),
     Mutation(
-        "what is held back replaces what left before",
+        "the old value of a suppressed update is the value that was emitted before it",
         "_state/stores/suppress_buffer.py",
         "prior = old if present is None else present.prior",
         "prior = old",
     ),
     Mutation(
-        "a value that is replaced counts beside the one downstream knows",
+        "the size of a suppressed row includes the old value and the value emitted before",
         "_state/stores/suppress_buffer.py",
         '(0 if old == prior else len(old or b""))',
         "0",
     ),
     Mutation(
-        "a window that ends just where grace has run out takes no more records",
+        "a window accepts no more records once stream time reaches its end plus grace",
         "_core/operators/windows/time_windows.py",
         "if end_ms <= closed_ms:",
         "if end_ms < closed_ms:",
     ),
     Mutation(
-        "sessions that merge are deleted",
+        "a merged session is deleted",
         "_core/operators/windows/session_windows.py",
         "self.forward(Record(session, Change(None, old), window.end_ms, record.headers))",
         "pass",
     ),
     Mutation(
-        "a result carries the highest timestamp of what went into it",
+        "a result has the highest timestamp of the records it was made of",
         "_core/laws.py",
         "return max(first_ms, second_ms)",
         "return first_ms",
     ),
     Mutation(
-        "of several inputs the smallest head timestamp goes first",
+        "of several inputs the one with the smallest head timestamp goes first",
         "_core/task/order.py",
         "    if _is_sorted(columns):\n        return None",
         "    return None",
     ),
     Mutation(
-        "an aggregate of None deletes its row, and the next record starts anew",
+        "an aggregate of None deletes its row, and the next record starts from nothing",
         "_state/stores/key_value.py",
         "self.contents.delete(key_bytes)\n        else:\n            self.contents.put(key_bytes, _TIMESTAMP.pack",
         "pass\n        else:\n            self.contents.put(key_bytes, _TIMESTAMP.pack",
@@ -107,7 +108,7 @@ MUTATIONS = (
         "",
     ),
     Mutation(
-        "an extractor is told the time its partition has reached",
+        "an extractor receives the highest timestamp of its partition so far",
         "_core/task/extraction.py",
         "partition_time_ms = max(partition_time_ms, timestamp_ms)",
         "partition_time_ms = timestamp_ms",
@@ -137,13 +138,13 @@ MUTATIONS = (
         "if old == new:\n            return False",
     ),
     Mutation(
-        "where old values are known, rows that never were are not deleted",
+        "where old values are known, rows that never existed are not deleted",
         "_core/operators/tables/functions.py",
         "and new is None and old is None",
         "and False",
     ),
     Mutation(
-        "a left join with a global table has results for records that select no row",
+        "a left join with a global table emits a result for records that select no row",
         "_core/operators/joins/stream_table.py",
         "if row_key is None and not self._left:",
         "if row_key is None:",
@@ -167,7 +168,7 @@ MUTATIONS = (
         "        self._now_ms = 0\n",
     ),
     Mutation(
-        "stream time moves to a record before it is processed",
+        "a record advances stream time before it is processed",
         "_core/task/task.py",
         """\
                 if processors is not None:
@@ -193,43 +194,43 @@ MUTATIONS = (
         "return joiner",
     ),
     Mutation(
-        "records of one key and time all join, in the order they came",
+        "records with the same key and timestamp all join, in the order of arrival",
         "_state/layouts/listed.py",
         "found.sort(key=_time)",
         "found = list(dict(found).items())",
     ),
     Mutation(
-        "records without a partner are given up when time is beyond windows and grace, not at their end",
+        "an unmatched record is emitted when stream time is beyond window and grace, not at their end",
         "_state/stores/unjoined.py",
         "queue.until(time_ms - wait_ms - 1)",
         "queue.until(time_ms - wait_ms)",
     ),
     Mutation(
-        "a look for what is given up goes on until both sides have to wait",
+        "a scan of unmatched records ends only when records of both sides have to wait",
         "_state/stores/unjoined.py",
         "return min((found[0] for found in behind if found is not None), default=stop_ms)",
         "return stop_ms",
     ),
     Mutation(
-        "what found a partner waits no longer",
+        "a record that finds a match no longer counts as unmatched",
         "_core/operators/joins/stream_stream_outer.py",
         "if self._other_is_outer:",
         "if False:",
     ),
     Mutation(
-        "only records at the head of time have those without a partner given up",
+        "only a record at the current stream time emits unmatched records",
         "_core/operators/joins/stream_stream_outer.py",
         "if timestamp_ms == time_ms:",
         "if True:",
     ),
     Mutation(
-        "a record too old for its windows does not wait for a partner, whatever the grace",
+        "a record whose window has ended does not wait for a match, whatever the grace",
         "_core/operators/joins/stream_stream_outer.py",
         "if max(0, timestamp_ms + self._after_ms) < time_ms:",
         "if max(0, timestamp_ms + self._own_wait_ms) < time_ms:",
     ),
     Mutation(
-        "records of an outer side without a key come out alone",
+        "on an outer side a record without a key is emitted alone",
         "_core/operators/joins/stream_stream_outer.py",
         "if value is not None and self._is_outer:",
         "if False:",
@@ -237,7 +238,7 @@ MUTATIONS = (
 )
 
 
-def noticed(mutation: Mutation) -> bool:
+def is_noticed(mutation: Mutation) -> bool:
     """Whether the replay fails when the rule is broken."""
     with tempfile.TemporaryDirectory(prefix="headrace-mutation-") as name:
         root = Path(name)
@@ -247,7 +248,7 @@ def noticed(mutation: Mutation) -> bool:
         broken = root / "headrace" / mutation.file
         source = broken.read_text()
         if source.count(mutation.right) != 1:
-            sys.exit(f"{mutation.file} does not hold exactly once what would be broken; mend conformance/mutations.py.")
+            sys.exit(f"{mutation.file} does not contain {mutation.right!r} exactly once; fix conformance/mutations.py.")
         broken.write_text(source.replace(mutation.right, mutation.wrong))
         return _replay(root) == 1
 
@@ -259,16 +260,16 @@ def _replay(root: Path) -> int:
 
 
 def main(words: Sequence[str]) -> int:
-    """Breaks all rules, or those whose text holds one of the words."""
+    """Breaks all rules, or those that contain one of the words."""
     if _replay(ROOT):
-        sys.exit("The goldens already fail without any rule broken; mend that first.")
+        sys.exit("The goldens fail even with no rule broken; fix that first.")
     missed = 0
     for mutation in MUTATIONS:
         if words and not any(word in mutation.rule for word in words):
             continue
-        found = noticed(mutation)
-        missed += not found
-        print(f"{'noticed' if found else 'MISSED '}  {mutation.rule}", flush=True)
+        noticed = is_noticed(mutation)
+        missed += not noticed
+        print(f"{'noticed' if noticed else 'MISSED '}  {mutation.rule}", flush=True)
     return 1 if missed else 0
 
 

@@ -1,4 +1,4 @@
-"""The order in which a task takes records: per topic as they came, across topics the smallest head timestamp first."""
+"""The order in which a task processes records: per topic by offset, across topics the smallest head timestamp first."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ Step = list[Any]
 
 
 def in_merge_order(steps: list[Step], global_topics: Collection[str] = ()) -> bool:
-    """Whether a task that had all steps at once, or any stretch of them, would take them in just this order.
+    """Whether a task that had all steps at once, or any consecutive part of them, would process them in this order.
 
-    True for every scenario with a single input topic, unless it moves the wall clock. Equal timestamps at two heads
-    leave the order open: then it is False. Records of global topics are taken before all others.
+    True for every scenario with a single input topic, unless it advances the wall clock. Equal timestamps at two heads
+    leave the order open: then it is False. Records of global topics are processed before all others.
     """
     if any(step[0].startswith("@") for step in steps):
         return False
@@ -30,16 +30,16 @@ def in_merge_order(steps: list[Step], global_topics: Collection[str] = ()) -> bo
 
 
 def merge_ordered(steps: list[Step]) -> list[Step]:
-    """The same records in merge order; a head that ties with the one taken is moved one millisecond ahead."""
+    """The same records in merge order; a head with the timestamp of the chosen one is moved one millisecond ahead."""
     queues = _queues([list(step) for step in steps])
     ordered = []
     while any(queues.values()):
         topic = min((topic for topic in queues if queues[topic]), key=lambda topic: queues[topic][0][3])
-        taken = queues[topic].pop(0)
+        step = queues[topic].pop(0)
         for queue in queues.values():
-            if queue and queue is not queues[topic] and queue[0][3] == taken[3]:
+            if queue and queue is not queues[topic] and queue[0][3] == step[3]:
                 queue[0][3] += 1
-        ordered.append(taken)
+        ordered.append(step)
     return ordered
 
 

@@ -10,14 +10,14 @@ from conformance import functions as f
 
 
 class Contextual(hr.Processor):
-    """Keeps its context."""
+    """A processor with a `context` field."""
 
     def init(self, context: Any) -> None:
         self.context = context
 
 
 class Obedient(Contextual):
-    """Obeys its input: "all", "at 77", "only second", "only second at 5", "burst 99" (one at 99, one plain)."""
+    """Forwards as its input says: "all", "at 77", "only second", "only second at 5", "burst 99" (at 99, then plain)."""
 
     def process(self, record: Any) -> None:
         match f.show(record.value).split(" "):
@@ -35,7 +35,7 @@ class Obedient(Contextual):
 
 
 class Remembering(Contextual):
-    """Remembers the last value of each key in a store of its own."""
+    """Stores the last value of each key, and forwards it with the new one."""
 
     def process(self, record: Any) -> None:
         if record.key is None:
@@ -57,12 +57,12 @@ class Reader(Contextual):
     """Reads from a store that another processor writes."""
 
     def process(self, record: Any) -> None:
-        found = self.context.state_store("shared").get(record.key)
-        self.context.forward(record.with_value(f.joined(record.value, found)))
+        stored = self.context.state_store("shared").get(record.key)
+        self.context.forward(record.with_value(f.joined(record.value, stored)))
 
 
 class Listing(Contextual):
-    """Puts the whole store into the value, in the store's own order."""
+    """Forwards the contents of its store as the value, in the order of the store."""
 
     def process(self, record: Any) -> None:
         rows = self.context.state_store("rows")
@@ -80,7 +80,7 @@ class Rekeying(Contextual):
 
 
 class Timing(Contextual):
-    """Gives each record the time that its value says."""
+    """Gives each record the timestamp that its value contains."""
 
     def process(self, record: Any) -> None:
         self.context.forward(record.with_timestamp(abs(int(record.value))))
@@ -94,17 +94,17 @@ class Timing100(Contextual):
 
 
 class Describing(Contextual):
-    """Says where a record came from, and the task's time."""
+    """Forwards a record's topic, partition, offset and timestamp, and the task's stream time, as the value."""
 
     def process(self, record: Any) -> None:
-        metadata = _called(self.context.record_metadata)
-        place = f"{metadata.topic}/{metadata.partition}/{metadata.offset}"
-        stream_time_ms = _called(self.context.current_stream_time_ms)
-        self.context.forward(record.with_value(f"{place} at {record.timestamp_ms} of {stream_time_ms}"))
+        metadata = _value(self.context.record_metadata)
+        origin = f"{metadata.topic}/{metadata.partition}/{metadata.offset}"
+        stream_time_ms = _value(self.context.current_stream_time_ms)
+        self.context.forward(record.with_value(f"{origin} at {record.timestamp_ms} of {stream_time_ms}"))
 
 
 class Heading(Contextual):
-    """Shows the headers it sees in the value, and adds one of its own."""
+    """Forwards the names of a record's headers as the value, and adds a header."""
 
     def process(self, record: Any) -> None:
         seen = "".join(f"{name};" for name, _ in record.headers)
@@ -113,7 +113,7 @@ class Heading(Contextual):
 
 
 class Doubling(Contextual):
-    """Two values for each, with the one before."""
+    """Forwards two values for each, the first with the value before it."""
 
     def process(self, record: Any) -> None:
         before = self.context.state_store("before")
@@ -124,7 +124,7 @@ class Doubling(Contextual):
 
 
 class Doubled(Contextual):
-    """Each record twice, the second one 5 ms later."""
+    """Forwards each record twice, the second one 5 ms later."""
 
     def process(self, record: Any) -> None:
         self.context.forward(record)
@@ -132,7 +132,7 @@ class Doubled(Contextual):
 
 
 class Ticking(Contextual):
-    """Passes records on; each firing of its schedule is a record ("tick", the time it was given)."""
+    """Forwards records; each time its schedule fires it forwards a record ("tick", the time it received)."""
 
     def __init__(self, interval: timedelta, kind: Any, time_shift: timedelta | None = None) -> None:
         self._schedule = (interval, kind)
@@ -171,7 +171,7 @@ class Cancelling(Contextual):
 
 
 class Flushing(Contextual):
-    """Collects values by key; the clock sends them on, in key order, and forgets them."""
+    """Collects values by key; a wall-clock schedule forwards and deletes them in key order."""
 
     def __init__(self, interval: timedelta) -> None:
         self._interval = interval
@@ -191,6 +191,6 @@ class Flushing(Contextual):
             self._held.delete(key)
 
 
-def _called(fact: Any) -> Any:
-    """A fact of the context, whether it is an attribute or a method."""
-    return fact() if callable(fact) else fact
+def _value(member: Any) -> Any:
+    """The value of a member of the context, whether it is an attribute or a method."""
+    return member() if callable(member) else member

@@ -1,10 +1,10 @@
 """Records the scenarios on the real Kafka Streams and compares the result with the committed goldens.
 
-    python -m conformance.record             re-records everything, fails if anything differs
-    python -m conformance.record --update    writes what was recorded to the goldens
+    python -m conformance.record             records everything again, fails if anything differs
+    python -m conformance.record --update    overwrites the goldens
     python -m conformance.record count map   only these topologies
 
-Needs a JDK 17 or newer and Maven; the first build fetches Kafka Streams, later ones need no network.
+Needs a JDK 17 or newer and Maven; the first build downloads Kafka Streams, later ones need no network.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ HERE = Path(__file__).parent
 GOLDENS = HERE / "goldens"
 RECORDER = HERE / "recorder"
 _CLASSES = os.pathsep.join((str(RECORDER / "target/classes"), str(RECORDER / "target/lib/*")))
-_FRUGAL = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+_JVM_OPTIONS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 _SHOWN_LINES = 20
 _SHOWN_WIDTH = 400
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command; the answer is its exit code."""
+    """Runs the command; returns its exit code."""
     parser = argparse.ArgumentParser(prog="python -m conformance.record", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("ids", nargs="*", help="topology ids; default: all")
-    parser.add_argument("--update", action="store_true", help="write what was recorded to the goldens")
+    parser.add_argument("--update", action="store_true", help="overwrite the goldens with the recorded results")
     options = parser.parse_args(arguments)
     ids = options.ids or generate.topology_ids()
     build()
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         scenarios, recorded = Path(directory, "scenarios"), Path(directory, "recorded")
         recorded.mkdir()
         generate.write(scenarios, ids)
-        _run(["java", *_FRUGAL, "-cp", _CLASSES, "headrace.conformance.Recorder", str(scenarios), str(recorded)])
+        _run(["java", *_JVM_OPTIONS, "-cp", _CLASSES, "headrace.conformance.Recorder", str(scenarios), str(recorded)])
         if options.update:
             _update(recorded, everything=not options.ids)
             return 0
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def build() -> None:
-    """Compiles the recorder, without the network if what it needs is already on this machine."""
+    """Compiles the recorder, without the network if its dependencies are already on this machine."""
     for tool in ("java", "mvn"):
         if shutil.which(tool) is None:
             sys.exit(f"Recording needs {tool}, which is not on the PATH. Install a JDK 17 or newer and Maven.")
@@ -80,11 +80,11 @@ def _compare(recorded: Path, ids: Sequence[str], *, everything: bool) -> int:
     differing = [topology_id for topology_id in ids if _differs(recorded, topology_id)]
     unknown = {golden.stem for golden in GOLDENS.glob("*.json")} - set(ids) if everything else set()
     for topology_id in sorted(unknown):
-        print(f"{topology_id}: there is a golden, but no scenario.")
+        print(f"{topology_id}: has a golden, but no scenario.")
     if differing or unknown:
-        print(f"{len(differing) + len(unknown)} of {len(ids)} goldens differ from what Kafka Streams does.")
+        print(f"{len(differing) + len(unknown)} of {len(ids)} goldens differ from the results of Kafka Streams.")
         return 1
-    print(f"All {len(ids)} goldens are what Kafka Streams does.")
+    print(f"All {len(ids)} goldens agree with Kafka Streams.")
     return 0
 
 

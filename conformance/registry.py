@@ -1,4 +1,4 @@
-"""Where the families of the catalogue register their topologies."""
+"""The registry of the catalogue's topologies."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _Definition = Callable[..., hr.Topology | None]
 def topology(topology_id: str, *, requires: str | None = None) -> Callable[[_Definition], Callable[..., hr.Topology]]:
     """Registers a function that builds one topology.
 
-    The function gets a `StreamsBuilder` and the scenario's parameters. It returns a topology only if it made one by
-    other means than that builder.
+    The function gets a `StreamsBuilder` and the scenario's parameters. It returns a topology only if it does not use
+    that builder.
 
     Args:
         topology_id: the recorder's method of the same name, with hyphens.
-        requires: the capability that the library must gain before this can be built or give the recorded results.
+        requires: the feature that the library still lacks to build this topology or to give the recorded results.
     """
 
     def register(define: _Definition) -> Callable[..., hr.Topology]:

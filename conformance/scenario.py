@@ -1,4 +1,4 @@
-"""A scenario: parameters, settings and steps, before Kafka Streams has said what comes out."""
+"""A scenario: the parameters, settings and steps that are recorded on Kafka Streams."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from conformance.order import Step
 
 @dataclass(frozen=True)
 class Scenario:
-    """What the recorder runs.
+    """One run of the recorder.
 
     Attributes:
         name: unique within its topology id.
@@ -18,7 +18,7 @@ class Scenario:
         params: parameters of the topology.
         config: settings under Kafka's own names.
         cached: record a second time with the record cache.
-        together: all records are there before the first is taken.
+        together: all records are in their topics before the first is processed.
     """
 
     name: str

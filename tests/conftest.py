@@ -1,4 +1,4 @@
-"""Fixtures shared by all tiers: one Spark session per run, and the runtimes that must agree."""
+"""Fixtures shared by all tests: one Spark session per run, and the runtimes that must give the same results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ settings.load_profile("headrace")
 
 @pytest.fixture(scope="session")
 def spark():
-    """One local Spark session for all tests, made as `Streams` makes it."""
+    """One local Spark session for all tests, created as `Streams` creates it."""
     import headrace as hr
     from headrace._runtime.spark.session.session import own_session
 
@@ -29,7 +29,7 @@ def spark():
 
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory):
-    """A Kafka broker for all tests of this process."""
+    """One Kafka broker for all tests of this process; skips them if it is not available."""
     from tests.support.broker import Broker, BrokerUnavailableError, resolve
 
     try:
@@ -44,7 +44,7 @@ def broker(tmp_path_factory):
 
 @pytest.fixture(params=["driver", "plan", pytest.param("spark", marks=pytest.mark.spark)])
 def runtime(request, tmp_path):
-    """Runs a topology over records and gives what its output topics hold."""
+    """Runs a topology over records and returns the contents of its output topics."""
     if request.param == "driver":
         return DriverRuntime()
     if request.param == "plan":
@@ -53,7 +53,7 @@ def runtime(request, tmp_path):
 
 
 def pytest_collection_modifyitems(items):
-    """Of what every runtime does, Spark takes the first test of a file; the others come with the slow tests."""
+    """Marks the tests of the `runtime` fixture on Spark as slow, except the first of each file."""
     seen = set()
     for item in items:
         if "runtime" in getattr(item, "fixturenames", ()) and "[spark" in item.name:

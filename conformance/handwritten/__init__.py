@@ -1,4 +1,4 @@
-"""Scenarios written by hand: the executed examples of the semantics reference, and corners that chance rarely meets."""
+"""Scenarios written by hand: the executed examples of the semantics reference, and rare corner cases."""
 
 from __future__ import annotations
 

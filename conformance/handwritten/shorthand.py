@@ -1,4 +1,4 @@
-"""Steps in short: "left|k=a@5" is value a for key k at 5 in topic left."""
+"""A shorthand for steps: "left|k=a@5" is value a for key k at time 5 in topic left."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from conformance.order import Step
 def steps(text: str, *, topic: str = "in", key: str = "k") -> list[Step]:
     """The steps of a text of words such as "a@5", "k=a@5", "left|k=a@5", "+10".
 
-    Topic and key are the given ones unless a word says otherwise; "_" is a null key or value; "+10" moves the wall
-    clock by 10 ms.
+    A word without topic or key gets those of the arguments; "_" is a null key or value; "+10" advances the wall clock
+    by 10 ms.
     """
     return [_step(word, topic, key) for word in text.split()]
 
@@ -30,18 +30,18 @@ def _text(text: str) -> str | None:
 
 
 def ones(timestamps: str, *, key: str = "k") -> list[Step]:
-    """A record of value v at each of the times; "j12" is one of key j."""
-    found = []
+    """A record with the value v at each of the times; "j12" is one with the key j."""
+    listed = []
     for word in timestamps.split():
         digits = word.lstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
-        found.append(["in", word[: -len(digits)] or key, "v", int(digits)])
-    return found
+        listed.append(["in", word[: -len(digits)] or key, "v", int(digits)])
+    return listed
 
 
 _HEADERS = [["trace", "1"], ["flag", None], ["trace", "2"]]
 
 
 def with_headers(text: str, *, topic: str = "in", key: str = "k") -> list[Step]:
-    """As `steps`, each record with headers, one of which counts the records."""
+    """As `steps`, each record with headers, one of which numbers the records."""
     plain = steps(text, topic=topic, key=key)
-    return [[*step, [*_HEADERS, ["n", str(place)]]] for place, step in enumerate(plain)]
+    return [[*step, [*_HEADERS, ["n", str(number)]]] for number, step in enumerate(plain)]

@@ -22,7 +22,7 @@ def cogroup_three(builder: hr.StreamsBuilder) -> None:
 
 @topology("cogroup-and-aggregate")
 def cogroup_and_aggregate(builder: hr.StreamsBuilder) -> None:
-    """What a cogroup sends as the old value becomes visible."""
+    """An aggregation after a cogroup makes the old values that the cogroup forwards visible."""
     grouped = _three(builder).aggregate(f.empty).group_by(lambda _, value: (_last(value), value))
     grouped.aggregate(f.empty, f.plus, f.minus).to_stream().to("out")
 
@@ -42,7 +42,7 @@ def cogroup_by_two_heads(builder: hr.StreamsBuilder) -> None:
 
 @topology("cogroup-of-one-stream")
 def cogroup_of_one_stream(builder: hr.StreamsBuilder) -> None:
-    """The same stream by its own key and by another one."""
+    """Cogroups a stream by its own key with the same stream by another key."""
     stream: Any = builder.stream("in")
     by_head = stream.group_by(lambda _, value: f.head(value))
     stream.group_by_key().cogroup(f.concat).cogroup(by_head, _starred).aggregate(f.empty).to_stream().to("out")
@@ -50,7 +50,7 @@ def cogroup_of_one_stream(builder: hr.StreamsBuilder) -> None:
 
 @topology("cogroup-of-texts")
 def cogroup_of_texts(builder: hr.StreamsBuilder) -> None:
-    """Texts of a stream, and the stream by another key: a late record's text is later than the record."""
+    """Cogroups the texts of a stream with the stream by another key: a late record's text is later than the record."""
     stream: Any = builder.stream("in")
     texts = stream.group_by_key().aggregate(f.empty, f.concat).to_stream().group_by_key()
     by_head = stream.group_by(lambda _, value: f.head(value))

@@ -48,7 +48,7 @@ def session_filtered_count(builder: hr.StreamsBuilder, **windows: int) -> None:
 
 @topology("time-window-table-aggregate")
 def time_table_aggregate(builder: hr.StreamsBuilder, **windows: int) -> None:
-    """What a windowed aggregation sends as the old value becomes visible."""
+    """A table aggregation makes the old values that a windowed aggregation forwards visible."""
     grouped = windowed(builder, time_windows(**windows)).count().group_by(by_inner_key)
     grouped.aggregate(f.empty, f.plus, f.minus).to_stream().to("out")
 
@@ -61,7 +61,7 @@ def suppress_and_aggregate(builder: hr.StreamsBuilder, **windows: int) -> None:
 
 @topology("suppress-and-join")
 def suppress_and_join(builder: hr.StreamsBuilder, *, limit: int) -> None:
-    """What a join sees of a table that holds its updates back."""
+    """A join with a suppressed table."""
     left: Any = builder.table("left")
     held = left.suppress(hr.Suppressed.until_time_limit(ms(limit), buffer=hr.BufferConfig.unbounded()))
     held.outer_join(builder.table("right"), f.joined).to_stream().to("out")

@@ -24,7 +24,7 @@ def forward(builder: hr.StreamsBuilder) -> hr.Topology:  # noqa: ARG001
 
 @topology("process-shared-store")
 def shared_store(builder: hr.StreamsBuilder) -> hr.Topology:  # noqa: ARG001
-    """Two processors, one store: what "in" writes, "other" reads."""
+    """Two processors share a store: records of "in" write to it, records of "other" read it."""
     built = hr.Topology()
     built.add_source("writes", "in")
     built.add_source("reads", "other")
@@ -47,13 +47,13 @@ def store_range(builder: hr.StreamsBuilder) -> None:
 
 @topology("process-and-count")
 def rekey_and_count(builder: hr.StreamsBuilder) -> None:
-    """A new key by a processor: what follows is repartitioned."""
+    """A processor may change the key, so the count after it is repartitioned."""
     builder.stream("in").process(p.Rekeying).group_by_key().count().to_stream().to("out")
 
 
 @topology("process-timestamps-and-count")
 def timestamps_and_count(builder: hr.StreamsBuilder, **windows: int) -> None:
-    """The value is the timestamp that goes on: it moves the time of the windows behind, not the task's."""
+    """Forwards the value as the timestamp: it advances the stream time of the windows after it, not the task's."""
     timed = builder.stream("in").process(p.Timing).group_by_key()
     timed.windowed_by(time_windows(**windows)).count().to_stream().to("out")
 
@@ -75,13 +75,13 @@ def values(builder: hr.StreamsBuilder) -> None:
 
 @topology("process-values-and-count")
 def values_and_count(builder: hr.StreamsBuilder) -> None:
-    """A key that is kept needs no repartition."""
+    """`process_values` cannot change the key, so there is no repartition."""
     builder.stream("in").process_values(p.Doubled).group_by_key().count().to_stream().to("out")
 
 
 @topology("punctuate-stream-time")
 def stream_time(builder: hr.StreamsBuilder, *, interval: int) -> None:
-    """Kafka fires on a grid from 0, Headrace on one from the first record: by design not the same."""
+    """Kafka fires on a grid from 0, Headrace on one from the first record: an intended difference."""
     ticking = partial(p.Ticking, ms(interval), hr.PunctuationType.STREAM_TIME)
     builder.stream("in").process(ticking).to("out")
 
@@ -94,7 +94,7 @@ def wall_clock(builder: hr.StreamsBuilder, *, interval: int) -> None:
 
 @topology("punctuate-anchored-stream-time")
 def anchored_stream_time(builder: hr.StreamsBuilder, *, interval: int, start: int) -> None:
-    """A grid that begins at a given time: Kafka's anchored schedule, our time shift."""
+    """A grid with a fixed start: Kafka's anchored schedule, our time shift."""
     ticking = partial(p.Ticking, ms(interval), hr.PunctuationType.STREAM_TIME, ms(start))
     builder.stream("in").process(ticking).to("out")
 

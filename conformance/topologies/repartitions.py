@@ -53,7 +53,7 @@ def three_repartitions(builder: hr.StreamsBuilder) -> None:
 
 @topology("merge-order")
 def merge_order(builder: hr.StreamsBuilder) -> None:
-    """Two stages write to one; of their waiting records the one with the smallest timestamp goes first."""
+    """Two stages write to one; of their waiting records the one with the smallest timestamp is processed first."""
     stream = builder.stream("in")
     counts = stream.group_by_key().count().to_stream().map_values(lambda count: f"#{count}").repartition("counts")
     others = stream.filter(lambda _, value: value != "first").repartition("others")

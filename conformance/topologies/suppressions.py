@@ -1,4 +1,4 @@
-"""Tables that hold their updates back."""
+"""Suppressed tables."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def time_limit_of_count(builder: hr.StreamsBuilder, *, limit: int, **buffer: Any
 
 @topology("suppress-and-aggregate")
 def suppress_and_aggregate(builder: hr.StreamsBuilder, *, limit: int, **buffer: Any) -> None:
-    """What a suppressed table sends as the old value becomes visible."""
+    """An aggregation makes the old values that a suppressed table forwards visible."""
     grouped = _limited(builder, limit, buffer).group_by(f.by_group)
     grouped.aggregate(f.empty, f.plus, f.minus).to_stream().to("out")
 
 
 def _limited(builder: hr.StreamsBuilder, limit: int, buffer: dict[str, Any]) -> Any:
-    """Text values, so that a buffer limited by bytes is full when Kafka's is."""
+    """Text values have the same size as in Kafka, so that a buffer limited by bytes is full at the same time."""
     table: Any = builder.table("in", value_serde=serdes.String())
     return table.suppress(_until_time_limit(limit, **buffer))
 

@@ -42,7 +42,7 @@ def filtered_tables(builder: hr.StreamsBuilder) -> None:
 
 @topology("table-table-join-and-aggregate")
 def join_and_aggregate(builder: hr.StreamsBuilder) -> None:
-    """What a join sends as the old value becomes visible."""
+    """An aggregation makes the old values that a join forwards visible."""
     left, right = _tables(builder)
     grouped = left.left_join(right, f.joined).group_by(f.by_group)
     grouped.aggregate(f.empty, f.plus, f.minus).to_stream().to("out")

@@ -10,12 +10,12 @@ from conformance.registry import ms, topology
 
 
 def source_table(builder: hr.StreamsBuilder, topic: str, *, stored: bool = False) -> Any:
-    """A table with a store of that topic's name, or without one."""
+    """A table with a store named after its topic, or without a store."""
     return builder.table(topic, store=f"{topic}-store") if stored else builder.table(topic)
 
 
 def versioned_table(builder: hr.StreamsBuilder, topic: str, history: int) -> Any:
-    """A table that remembers `history` milliseconds of each row."""
+    """A versioned table that retains `history` milliseconds of each row."""
     return builder.table(topic, store=hr.Stores.versioned_key_value(f"{topic}-store", history=ms(history)))
 
 
@@ -37,7 +37,7 @@ def table_filter_not(builder: hr.StreamsBuilder, *, stored: bool) -> None:
 
 @topology("table-map-values")
 def table_map_values(builder: hr.StreamsBuilder, *, stored: bool = False, result_stored: bool = False) -> None:
-    """Maps "nil" to nothing, everything else to itself and an exclamation mark."""
+    """Maps "nil" to `None`; appends an exclamation mark to everything else."""
     options = {"store": "mapped"} if result_stored else {}
     source_table(builder, "in", stored=stored).map_values(_shout_unless_nil, **options).to_stream().to("out")
 

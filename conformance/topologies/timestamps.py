@@ -14,13 +14,13 @@ def extractor_of_value(builder: hr.StreamsBuilder) -> None:
 
 @topology("extractor-of-partition-time")
 def extractor_of_partition_time(builder: hr.StreamsBuilder) -> None:
-    """The partition's time where it is ahead of the record, so that time never runs backwards."""
+    """The record's timestamp or the partition time, whichever is later, so that time never runs backwards."""
     builder.stream("in", timestamp_extractor=_never_backwards).to("out")
 
 
 @topology("extractor-falling-back")
 def extractor_falling_back(builder: hr.StreamsBuilder) -> None:
-    """Values below 0 take the partition's time, which is -1 at first and drops them."""
+    """Negative values get the partition time; at first that is -1, which drops the record."""
     builder.stream("in", timestamp_extractor=_falling_back).to("out")
 
 

@@ -1,4 +1,4 @@
-"""Which random inputs each topology gets: parameter sets, shapes, and how many of each."""
+"""The random scenarios of each topology: parameters, shapes of the input, and how many."""
 
 from __future__ import annotations
 

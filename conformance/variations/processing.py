@@ -15,7 +15,7 @@ _TICKING = Shape(unit_ms=6, reach_ms=40, advance=0.4, length=36)
 
 
 def _from_start(start_ms: int) -> Callable[[Random], list[Step]]:
-    """Records of which the first lies on the grid, where Kafka's anchor and our shift mean the same."""
+    """Records of which the first lies on the grid: then Kafka's anchor and our time shift give the same results."""
 
     def records(rng: Random) -> list[Step]:
         return [["in", "k", "first", start_ms], *Shape(unit_ms=6, reach_ms=40, length=24).records(rng)]

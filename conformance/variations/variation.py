@@ -1,4 +1,4 @@
-"""Some random scenarios of one topology."""
+"""A variation: random scenarios of one topology with the same parameters."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from conformance.scenario import Scenario
 class Variation:
     """Random scenarios with the same parameters.
 
-    With `rearrange` every second scenario is put into another order and says so in its name; with `together` the
-    records of all topics are there at once.
+    `rearrange` reorders the steps of every second scenario, which has `order` in its name; with `together` the records
+    of all topics are there at once.
     """
 
     records: Callable[[Random], list[Step]]
@@ -30,7 +30,7 @@ class Variation:
     order: str = ""
 
     def scenarios(self, topology_id: str) -> Iterator[Scenario]:
-        """The scenarios; the same ones every time."""
+        """The scenarios; every call returns the same ones."""
         label = " ".join(f"{name}={value}" for name, value in (self.params | self.config).items())
         for number in range(1, self.count + 1):
             name = f"{label} random {number}".strip()

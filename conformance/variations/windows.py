@@ -9,7 +9,7 @@ from conformance.inputs import Lane, Shape
 from conformance.variations.variation import Variation, one_input, several_inputs
 
 _NEAR = Shape(unit_ms=6, reach_ms=40, length=34)
-# Never far ahead: without a cache Kafka loses windows that close by a jump (quirk 1).
+# No jumps ahead: without a cache Kafka loses the results of windows that a jump closes (quirk 1).
 _GENTLE = Shape(unit_ms=6, reach_ms=20, length=44, jump=0)
 _DELETABLE = Shape.of(inputs.deletable, unit_ms=6, reach_ms=40, length=36)
 _FEW = Shape.of(inputs.few_letters, unit_ms=6, reach_ms=40)

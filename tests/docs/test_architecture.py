@@ -18,7 +18,7 @@ HOPS = re.findall(r"^\| [^|]+ \| `([\w/]+\.py)` \| `([\w.]+)` \|$", PAGE, re.MUL
 FILES = [f"/{path.relative_to(PACKAGE.parent)}" for path in PACKAGE.parent.glob("[!.]*/**/*.py")]
 
 
-def test_the_way_of_a_record_has_all_its_hops():
+def test_the_path_of_a_record_has_all_its_hops():
     assert len(HOPS) == 13
 
 

@@ -1,6 +1,6 @@
-"""Where we differ from Kafka Streams on purpose: what we write instead, derived from what it wrote by the rule alone.
+"""Intended differences from Kafka Streams: derives the expected output from the recorded output.
 
-`conformance/deviations.md` tells why.
+`conformance/deviations.md` says why.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from conformance.catalogue import TOPOLOGIES
 from conformance.topologies.pipelines import by_inner_key
 from tests.golden.goldens import as_recorded
 
-# Their wall-clock schedules have no shift, and one counts in memory: with the task they begin anew.
-BEGIN_ANEW = {"punctuate-wall-clock", "punctuate-cancel", "punctuate-flush"}
+# Their wall-clock schedules have no shift, and one counts in memory: a restart of the task resets them.
+RESET_BY_RESTART = {"punctuate-wall-clock", "punctuate-cancel", "punctuate-flush"}
 
-# Kafka Streams fails on their last step, we do not.
-TAKEN = {"stream-table-left-join-with-grace"}
+# Kafka Streams fails on their last step, Headrace accepts it.
+ACCEPTED = {"stream-table-left-join-with-grace"}
 
 
 def expected(golden, restarts=()):
-    """The outputs a replay must show, when tasks are made anew before the steps of these numbers."""
+    """The outputs a replay must have, if tasks are restarted before the steps with these numbers."""
     if golden.id == "punctuate-stream-time":
         return _stream_time_from_the_first_record(golden, set(restarts))
     rule = _RULES.get(golden.id)
@@ -28,7 +28,7 @@ def expected(golden, restarts=()):
 
 
 def _stream_time_from_the_first_record(golden, restarts):
-    """Kafka Streams counts the intervals of a schedule from 0, we count them from the first record."""
+    """Kafka Streams counts the intervals of a schedule from 0, Headrace from the first record."""
     interval, time_ms, due_ms, written = golden.params["interval"], -1, None, []
     for number, (_, key, value, timestamp_ms, *headers) in enumerate(golden.steps):
         time_ms = max(time_ms, timestamp_ms)
@@ -42,13 +42,13 @@ def _stream_time_from_the_first_record(golden, restarts):
     return {"out": written}
 
 
-def _group_zero_never_was(golden):
-    """Kafka Streams takes the first count of a key from the group of those counted 0 times."""
+def _without_group_zero(golden):
+    """Kafka Streams subtracts the first count of a key from a group "n0" of keys counted 0 times."""
     return {topic: [record for record in records if record[0] != "n0"] for topic, records in golden.outputs.items()}
 
 
-def _first_count_replaces_nothing(golden):
-    """Kafka Streams takes the first count of a key, 1, for a change from 0: an even one, which it then deletes."""
+def _without_first_counts(golden):
+    """Kafka Streams treats the first count of a key, 1, as a change from 0, an even count, which it then deletes."""
     first = {}
     for number, step in enumerate(golden.steps):
         if step[1] is not None and step[2] is not None:
@@ -62,12 +62,12 @@ def _first_count_replaces_nothing(golden):
 
 
 def _as_with_caching(golden):
-    """Without caching, Kafka Streams loses windows that time jumps over, and invents what the first result replaces."""
+    """Without caching, Kafka Streams loses windows that time jumps over, and invents an old value for first results."""
     return golden.cached_outputs
 
 
 def _headers_of_the_cause(golden):
-    """Without caching, Kafka Streams forgets the headers of records that change sessions."""
+    """Without caching, Kafka Streams loses the headers of records that change sessions."""
     return {
         topic: [
             [*record[:3], *golden.steps[cause][4:5]]
@@ -80,7 +80,7 @@ def _headers_of_the_cause(golden):
 def _last_updates_of_closed_windows(update_id):
     """Kafka Streams loses sliding windows that time jumps over, even with caching; none may be lost.
 
-    What must be written follows from what the same aggregation writes without holding anything back.
+    The expected output follows from the updates of the same aggregation without final results.
     """
 
     def finals(golden):
@@ -103,9 +103,9 @@ def _last_updates_of_closed_windows(update_id):
 
 
 def _aggregates_of_what_was_emitted(emitting_id, by_group):
-    """Kafka Streams has the last update held back as old value; ours is the one emitted before.
+    """The old value of a suppressed update is the last one held back in Kafka Streams, in Headrace the last emitted.
 
-    What must be written follows from what the same table emits without an aggregation behind it.
+    The expected output follows from what the same table emits without an aggregation after it.
     """
 
     def aggregates(golden):
@@ -119,12 +119,12 @@ def _aggregates_of_what_was_emitted(emitting_id, by_group):
             old, new = (None if value is None else by_group(record.key, value) for value in (before, now))
             emitted[record.key] = record.value
             within = old is not None and new is not None and old[0] == new[0]
-            for group, taken, given in [(new[0], old[1], new[1])] if within else _moves(old, new):
+            for group, removed, added in [(new[0], old[1], new[1])] if within else _moves(old, new):
                 aggregate, timestamp_ms = rows.get(group, (None, record.timestamp_ms))
-                if aggregate is not None and taken is not None:
-                    aggregate = f.minus(group, taken, aggregate)
-                if given is not None:
-                    aggregate = f.plus(group, given, aggregate or f.empty())
+                if aggregate is not None and removed is not None:
+                    aggregate = f.minus(group, removed, aggregate)
+                if added is not None:
+                    aggregate = f.plus(group, added, aggregate or f.empty())
                 rows[group] = aggregate, max(timestamp_ms, record.timestamp_ms)
                 written.append([group, *rows[group]])
         return {"out": written}
@@ -133,12 +133,12 @@ def _aggregates_of_what_was_emitted(emitting_id, by_group):
 
 
 def _outer_join_of_what_was_emitted(golden):
-    """Kafka Streams has the last update held back as old value, and so tells the join to delete what never was."""
+    """As above, so in Kafka Streams the join receives deletions of rows that were never emitted."""
     emitted, waiting, right, written = {}, set(), {}, []
 
-    def joined(key, left_value, right_value, timestamp_ms):
-        there = left_value is not None or right_value is not None
-        written.append([key, f.joined(left_value, right_value) if there else None, timestamp_ms])
+    def join(key, left_value, right_value, timestamp_ms):
+        has_value = left_value is not None or right_value is not None
+        written.append([key, f.joined(left_value, right_value) if has_value else None, timestamp_ms])
 
     with hr.testing.TopologyTestDriver(TOPOLOGIES["suppress-time-limit"](**golden.params), wall_clock_ms=0) as driver:
         for topic, key, value, timestamp_ms, *_ in golden.steps:
@@ -153,7 +153,7 @@ def _outer_join_of_what_was_emitted(golden):
                     waiting.discard(record.key)
                     if before is not None or record.value is not None or record.key in right:
                         partner, partner_ms = right.get(record.key, (None, -1))
-                        joined(record.key, record.value, partner, max(record.timestamp_ms, partner_ms))
+                        join(record.key, record.value, partner, max(record.timestamp_ms, partner_ms))
             else:
                 old, _ = right.pop(key, (None, -1))
                 if value is not None:
@@ -161,12 +161,12 @@ def _outer_join_of_what_was_emitted(golden):
                 left_value, left_ms = emitted.get(key, (None, -1))
                 if left_value is not None or old is not None or value is not None:
                     known_ms = -1 if key in waiting or left_value is None else left_ms
-                    joined(key, left_value, value, max(timestamp_ms, known_ms))
+                    join(key, left_value, value, max(timestamp_ms, known_ms))
     return {"out": written}
 
 
-def _null_key_meets_nothing(golden):
-    """Kafka Streams fails on a record without a key; it has no row to wait for."""
+def _null_key_joins_nothing(golden):
+    """Kafka Streams fails on a record without a key; Headrace joins it with nothing at once."""
     if golden.error is None:
         return golden.outputs
     _, key, value, timestamp_ms, *_ = golden.steps[-1]
@@ -175,19 +175,19 @@ def _null_key_meets_nothing(golden):
 
 
 def _moves(old, new):
-    """Out of one group, then into another; rows of no group move nowhere."""
+    """The events of a row that moves: it leaves one group, then joins another; rows without a group cause none."""
     moves = [] if old is None else [(old[0], old[1], None)]
     moves += [] if new is None else [(new[0], None, new[1])]
     return [move for move in moves if move[0] is not None]
 
 
 _RULES = {
-    "count-of-counts": _group_zero_never_was,
-    "filtered-count": _first_count_replaces_nothing,
+    "count-of-counts": _without_group_zero,
+    "filtered-count": _without_first_counts,
     "session-window-aggregate": _headers_of_the_cause,
     "sliding-window-final-aggregate": _last_updates_of_closed_windows("sliding-window-aggregate"),
     "sliding-window-final-count": _last_updates_of_closed_windows("sliding-window-count"),
-    "stream-table-left-join-with-grace": _null_key_meets_nothing,
+    "stream-table-left-join-with-grace": _null_key_joins_nothing,
     "suppress-and-join": _outer_join_of_what_was_emitted,
     "suppress-and-aggregate": _aggregates_of_what_was_emitted("suppress-time-limit", f.by_group),
     "suppress-time-window-and-aggregate": _aggregates_of_what_was_emitted("suppress-time-window", by_inner_key),

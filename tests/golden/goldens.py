@@ -1,4 +1,4 @@
-"""The goldens as the suite sees them, and how their steps may be cut into batches."""
+"""Loads the goldens and cuts their steps into batches."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FOLDER = Path(__file__).parents[2] / "conformance" / "goldens"
 
 @dataclass(frozen=True)
 class Golden:
-    """One scenario: what was piped, and what Kafka Streams wrote."""
+    """One scenario: the steps that were piped, and the output of Kafka Streams."""
 
     id: str
     name: str
@@ -34,17 +34,17 @@ class Golden:
 
     @property
     def batchable(self) -> bool:
-        """Whether any stretch of the steps, taken at once, is taken in their order."""
+        """Whether consecutive steps can be one batch: they are then processed in the order of the steps."""
         return self.error is None and in_merge_order([list(step) for step in self.steps], self.global_topics)
 
     @property
     def global_topics(self) -> frozenset[str]:
-        """Topics of which a batch takes all records first."""
+        """Topics of global tables, whose records a batch processes first."""
         return self.topology()._graph.global_topics
 
     @property
     def clocked(self) -> bool:
-        """Whether steps move the wall clock."""
+        """Whether steps advance the wall clock."""
         return any(step[0] == "@advance" for step in self.steps)
 
     def restarts(self, mode: str) -> list[int]:
@@ -52,8 +52,8 @@ class Golden:
         return list(range(3, len(self.steps), 5)) if mode == "restarts" else []
 
     @property
-    def counts_names(self) -> bool:
-        """Whether results depend on how long the names of topics are, as a buffer limited by bytes counts them."""
+    def depends_on_name_lengths(self) -> bool:
+        """Whether results depend on the lengths of topic names, which count in a buffer limited by bytes."""
         return "max_bytes" in self.params
 
 
@@ -98,7 +98,7 @@ def headers_of(step: tuple[Any, ...]) -> tuple[tuple[str, bytes | None], ...]:
 
 
 def as_recorded(record) -> list[Any]:
-    """A record as goldens write it."""
+    """A record in the form of the goldens."""
     window = getattr(record.key, "window", None)
     key = record.key if window is None else {"key": record.key.key, "start": window.start_ms, "end": window.end_ms}
     shown = [key, record.value, record.timestamp_ms]

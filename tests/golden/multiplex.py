@@ -1,7 +1,7 @@
-"""Many goldens in one query: topologies side by side in one graph, scenarios side by side as partitions.
+"""Runs many goldens in one query: topologies as copies in one graph, scenarios as partitions.
 
-A scenario's partition is a world of its own because every sink, repartitions included, keeps the partition of its task.
-A global table knows no partitions: there every scenario has a topology of its own.
+Scenarios do not affect each other, because every sink, repartitions included, keeps the partition of its task. A global
+table has no partitions, so there every scenario has its own copy of the topology.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tests.golden.goldens import as_recorded
 
 
 class Worlds:
-    """Which golden lives where."""
+    """Which golden runs in which copy of a topology, and in which partition."""
 
     def __init__(self, chosen):
         self._copies = {}
@@ -27,8 +27,8 @@ class Worlds:
         self.partitions = {}
         for golden in chosen:
             copy = self._copies.setdefault(self._kind(golden), f"t{len(self._copies)}.")
-            taken = sum(self._copies[self._kind(other)] == copy for other in chosen[: chosen.index(golden)])
-            self._partitions[golden.id, golden.name] = taken
+            number = sum(self._copies[self._kind(other)] == copy for other in chosen[: chosen.index(golden)])
+            self._partitions[golden.id, golden.name] = number
 
     def copies(self, chosen):
         """One golden for each topology, with its prefix."""
@@ -57,19 +57,19 @@ class Worlds:
 
 
 def combined(chosen):
-    """One topology for all, and where each golden lives in it."""
+    """One topology for all goldens, and where each of them runs in it."""
     worlds = Worlds(chosen)
     nodes, stores = [], {}
     for prefix, golden in worlds.copies(chosen):
         graph = golden.topology()._graph
-        nodes += [_moved(node, prefix) for node in graph.nodes]
+        nodes += [_with_prefix(node, prefix) for node in graph.nodes]
         stores |= {f"{prefix}{name}": replace(store, name=f"{prefix}{name}") for name, store in graph.stores.items()}
-        inhabitants = sum(worlds._copies[worlds._kind(other)] == prefix for other in chosen)
-        worlds.partitions |= {f"{prefix}{topic}": inhabitants for topic in graph.source_topics}
+        scenarios = sum(worlds._copies[worlds._kind(other)] == prefix for other in chosen)
+        worlds.partitions |= {f"{prefix}{topic}": scenarios for topic in graph.source_topics}
     return Topology(Graph(tuple(nodes), stores)), worlds
 
 
-def _moved(node, prefix):
+def _with_prefix(node, prefix):
     changes = {
         "name": prefix + node.name,
         "parents": tuple(prefix + parent for parent in node.parents),
@@ -85,28 +85,28 @@ def _moved(node, prefix):
     if isinstance(node, Sink):
         changes |= {"topic": prefix + node.topic, "relay": True}
     if isinstance(node, Process):
-        changes["factory"] = partial(_MovedProcessor, node.factory, prefix)
+        changes["factory"] = partial(_PrefixedProcessor, node.factory, prefix)
     if isinstance(node, StreamJoin):
         renamed = {name: getattr(node, name) for name in ("join", "merge", "window", "unjoined")}
         changes |= {name: known and prefix + known for name, known in renamed.items()}
     return replace(node, **changes)
 
 
-class _MovedProcessor(hr.Processor):
-    """A processor that does not notice the prefix, nor which partition it lives in."""
+class _PrefixedProcessor(hr.Processor):
+    """Hides the prefix, and the partition, from a processor."""
 
     def __init__(self, factory, prefix):
         self._inner = factory()
         self._prefix = prefix
 
     def init(self, context):
-        self._inner.init(_MovedContext(context, self._prefix))
+        self._inner.init(_PrefixedContext(context, self._prefix))
 
     def process(self, record):
         self._inner.process(record)
 
 
-class _MovedContext:
+class _PrefixedContext:
     def __init__(self, context, prefix):
         self._context = context
         self._prefix = prefix

@@ -1,4 +1,4 @@
-"""Four ways to replay goldens: the test driver, the plan that Spark runs, Spark, and Spark with topics on Kafka."""
+"""Replays goldens on the test driver, on the plan that Spark runs, on Spark, and on Spark with topics on Kafka."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import headrace as hr
 from headrace._graph.nodes import Sink, Source
 from headrace._runtime.defaults import Defaults
 from headrace.testing import TopologyTestDriver
-from tests.golden.deviations import TAKEN
+from tests.golden.deviations import ACCEPTED
 from tests.golden.goldens import as_recorded, cut, headers_of
 from tests.golden.multiplex import combined
 from tests.spark.waiting import wait_until_caught_up, wait_until_idle
@@ -27,7 +27,7 @@ def settings(golden, **more):
 
 
 def on_driver(golden, mode):
-    """Record by record; with restarts in between if the mode says so."""
+    """Replays record by record; with the mode "restarts", restarts in between."""
     topology = golden.topology()
     with TopologyTestDriver(topology, settings(golden), wall_clock_ms=0) as driver:
         for number, step in enumerate(golden.steps):
@@ -43,7 +43,7 @@ def on_driver(golden, mode):
                     raise
                 break
         else:
-            assert golden.error is None or golden.id in TAKEN, (
+            assert golden.error is None or golden.id in ACCEPTED, (
                 f"{golden.name}: Kafka Streams refuses the last step: {golden.error}"
             )
         return {
@@ -53,11 +53,11 @@ def on_driver(golden, mode):
 
 
 def on_plan(golden, mode):
-    """As Spark runs it, in batches, on real state and topics; with a new machine in the middle."""
+    """Replays in batches as Spark would run them, on real state and topics; moves to a new machine in the middle."""
     topology = golden.topology()
-    with directory() as home:
-        topics = Topics(embedded(home), topology._graph, partitions=1)
-        runner = PlanRunner(topology, home, config=settings(golden))
+    with directory() as folder:
+        topics = Topics(embedded_topics(folder), topology._graph, partitions=1)
+        runner = PlanRunner(topology, folder, config=settings(golden))
         runner.run_batch(1_000, tick=True)
         batches = cut(golden, mode)
         for number, batch in enumerate(batches):
@@ -74,18 +74,18 @@ def on_plan(golden, mode):
 
 
 def on_spark(spark, chosen, mode, kafka=None):
-    """All chosen goldens of one configuration in one query, each a partition of its topology's topics.
+    """Replays the chosen goldens, all of one configuration, in one query; each is a partition of its topology's topics.
 
-    There is a restart in the middle, with another number of Spark partitions. Topics are embedded, or those of the
-    given `KafkaTopics`.
+    There is a restart in the middle, with another number of Spark partitions. Topics are embedded, or on Kafka if
+    `kafka` has `KafkaTopics`.
 
     Returns outputs by golden, and the step before which each was restarted.
     """
     topology, worlds = combined(chosen)
-    with directory() as home:
-        topics = Topics(kafka or embedded(home), topology._graph, partitions=worlds.partitions)
-        where = {"bootstrap_servers": kafka._cluster.bootstrap_servers} if kafka else {"topics_dir": home / "topics"}
-        directories = {"state_dir": home / "state", "local_dir": home / "local"}
+    with directory() as folder:
+        topics = Topics(kafka or embedded_topics(folder), topology._graph, partitions=worlds.partitions)
+        where = {"bootstrap_servers": kafka._cluster.bootstrap_servers} if kafka else {"topics_dir": folder / "topics"}
+        directories = {"state_dir": folder / "state", "local_dir": folder / "local"}
         batches = [cut(golden, mode, cuts=1) for golden in chosen]
         count = max(map(len, batches))
         one_by_one = mode == "one by one"
@@ -102,7 +102,7 @@ def on_spark(spark, chosen, mode, kafka=None):
                         for step in (listed[number] if number < len(listed) else [])
                     ]
                     topics.produce(steps)
-                    # Topics are filled one after another: a running query could take a batch before it is complete.
+                    # Topics are filled one after another, so a running query could plan a batch before all are.
                     if one_by_one:
                         wait_until_caught_up(app)
                     else:
@@ -122,14 +122,17 @@ def on_spark(spark, chosen, mode, kafka=None):
 
 
 def on_spark_with_a_clock(spark, golden):
-    """One golden in one query that runs on, batch by batch as its clock says."""
+    """Replays one golden in a running query whose wall clock the test controls."""
     topology = golden.topology()
-    with directory() as home:
-        topics = Topics(embedded(home), topology._graph, partitions=1)
+    with directory() as folder:
+        topics = Topics(embedded_topics(folder), topology._graph, partitions=1)
         config = hr.StreamsConfig(
-            application_id="golden", topics_dir=home / "topics", state_dir=home / "state", local_dir=home / "local"
+            application_id="golden",
+            topics_dir=folder / "topics",
+            state_dir=folder / "state",
+            local_dir=folder / "local",
         )
-        clock = FileClock(home / "clock")
+        clock = FileClock(folder / "clock")
         app = hr.Streams(topology, config, spark=spark)
         app._application.clock = clock
         app.start()
@@ -146,8 +149,8 @@ def on_spark_with_a_clock(spark, golden):
         return {topic: [as_recorded(record) for record in found] for (topic, _), found in topics.read(0)[0].items()}
 
 
-def embedded(home):
-    return hr.LocalTopics(home / "topics")
+def embedded_topics(folder):
+    return hr.LocalTopics(folder / "topics")
 
 
 class Topics:
@@ -168,7 +171,7 @@ class Topics:
             self._topics.produce(topic, records, *DEFAULTS.serdes(self._sources[topic]))
 
     def read(self, *partitions):
-        """For each of the partitions what the output topics have there; every topic is read once."""
+        """The records of the output topics, for each of the partitions; every topic is read once."""
         known = self._topics.list()
         everything = {
             topic: self._topics.read(topic, *DEFAULTS.serdes(sink)) if topic in known else []
@@ -185,8 +188,8 @@ class Topics:
 
 @contextmanager
 def directory():
-    home = Path(tempfile.mkdtemp(prefix="headrace-golden-"))
+    folder = Path(tempfile.mkdtemp(prefix="headrace-golden-"))
     try:
-        yield home
+        yield folder
     finally:
-        shutil.rmtree(home, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,11 +1,11 @@
-"""What Kafka Streams wrote, record by record, is what we write: on the driver, on the plan Spark runs, and on Spark."""
+"""Headrace writes exactly the recorded output of Kafka Streams: on the driver, on the plan Spark runs, and on Spark."""
 
 from __future__ import annotations
 
 import pytest
 
 from conformance.catalogue import REQUIRES, TOPOLOGIES
-from tests.golden.deviations import BEGIN_ANEW, expected
+from tests.golden.deviations import RESET_BY_RESTART, expected
 from tests.golden.goldens import goldens, ids
 from tests.golden.multiplex import Worlds
 from tests.golden.replays import on_driver, on_plan, on_spark, on_spark_with_a_clock, settings
@@ -13,14 +13,14 @@ from tests.golden.replays import on_driver, on_plan, on_spark, on_spark_with_a_c
 STAGES_PER_QUERY = 12
 
 
-def waiting(topology_id):
-    """Ids the library cannot do yet are strict expected failures: doing them makes the suite complain."""
+def topology_param(topology_id):
+    """A parameter; topologies that still lack a feature are strict expected failures, so that adding it is noticed."""
     reason = REQUIRES.get(topology_id)
     marks = [pytest.mark.xfail(strict=True, reason=f"needs {reason}")] if reason else []
     return pytest.param(topology_id, marks=marks)
 
 
-IDS = [waiting(topology_id) for topology_id in ids()]
+IDS = [topology_param(topology_id) for topology_id in ids()]
 
 
 def test_every_topology_has_goldens():
@@ -33,7 +33,7 @@ def test_driver_writes_what_kafka_streams_wrote(topology_id):
     assert found == {golden.name: expected(golden) for golden in goldens(topology_id)}
 
 
-@pytest.mark.parametrize("topology_id", [chosen for chosen in IDS if chosen.values[0] not in BEGIN_ANEW])
+@pytest.mark.parametrize("topology_id", [chosen for chosen in IDS if chosen.values[0] not in RESET_BY_RESTART])
 def test_driver_writes_what_kafka_streams_wrote_with_restarts_in_between(topology_id):
     found = {golden.name: on_driver(golden, "restarts") for golden in goldens(topology_id)}
     assert found == {golden.name: expected(golden, golden.restarts("restarts")) for golden in goldens(topology_id)}
@@ -50,49 +50,53 @@ def test_plan_writes_what_kafka_streams_wrote(topology_id, mode):
 
 
 def queries():
-    """Goldens dealt into queries of a bounded number of stages and one configuration.
+    """Goldens grouped into queries of one configuration, with a bounded number of stages.
 
-    Each variation of a topology has stages of its own: those after the first only run with the slow tests, and so do
-    fifteen of sixteen queries.
+    Each variation of a topology has its own stages. Only the slow tests run variations after the first, and fifteen of
+    sixteen queries of the first.
     """
     first, others, old_events, handling = [], [], [], []
     for topology_id in ids():
         variations = {}
         for golden in goldens(topology_id) if topology_id not in REQUIRES else ():
-            if asks_for_old_events(golden):
+            if writes_old_events(golden):
                 old_events.append(golden)
             elif handles_errors(golden):
                 handling.append(golden)
-            elif golden.error is None and not golden.counts_names:
+            elif golden.error is None and not golden.depends_on_name_lengths:
                 variations.setdefault(Worlds._kind(golden), []).append(golden)
         first += list(variations.values())[:1]
         others += list(variations.values())[1:]
-    hands = dealt(first)
-    usual = hands[::16]
-    rest = [*(hand for hand in hands if hand not in usual), *dealt(others)]
+    first_queries = split_into_queries(first)
+    usual = first_queries[::16]
+    rest = [*(query for query in first_queries if query not in usual), *split_into_queries(others)]
     return [
-        *(pytest.param(chosen, id=named(chosen)) for chosen in usual),
-        *(pytest.param(chosen, id=named(chosen), marks=pytest.mark.slow) for chosen in (old_events, handling, *rest)),
+        *(pytest.param(chosen, id=query_id(chosen)) for chosen in usual),
+        *(
+            pytest.param(chosen, id=query_id(chosen), marks=pytest.mark.slow)
+            for chosen in (old_events, handling, *rest)
+        ),
     ]
 
 
-def dealt(variations):
-    hands, stages = [[]], 0
+def split_into_queries(variations):
+    """Lists of goldens that fit into one query each."""
+    listed, stages = [[]], 0
     for scenarios in variations:
         cost = len(scenarios[0].topology()._graph.stores) + 1
-        if stages + cost > STAGES_PER_QUERY and hands[-1]:
-            hands.append([])
+        if stages + cost > STAGES_PER_QUERY and listed[-1]:
+            listed.append([])
             stages = 0
-        hands[-1] += scenarios
+        listed[-1] += scenarios
         stages += cost
-    return hands
+    return listed
 
 
-def named(chosen):
+def query_id(chosen):
     return f"{chosen[0].id}..{chosen[-1].id}"
 
 
-def asks_for_old_events(golden):
+def writes_old_events(golden):
     return golden.id not in REQUIRES and settings(golden).writes_old_change_events
 
 
@@ -103,7 +107,7 @@ def handles_errors(golden):
 QUERIES = pytest.mark.parametrize("chosen", queries())
 
 
-def wanted(replayed, restarts):
+def expected_outputs(replayed, restarts):
     keys = [(golden.id, golden.name) for golden in replayed]
     return {key: expected(golden, [restarts[key]]) for key, golden in zip(keys, replayed, strict=True)}
 
@@ -115,24 +119,24 @@ def wanted(replayed, restarts):
 def test_spark_writes_what_kafka_streams_wrote(spark, chosen):
     replayed = [golden for golden in chosen if golden.batchable]
     found, restarts = on_spark(spark, replayed, "cut at random")
-    assert found == wanted(replayed, restarts)
+    assert found == expected_outputs(replayed, restarts)
 
 
-def as_configured(golden):
-    """Whether it runs with the settings of most."""
-    return not asks_for_old_events(golden) and not handles_errors(golden)
+def has_usual_settings(golden):
+    """Whether the golden runs with the settings that most of them have."""
+    return not writes_old_events(golden) and not handles_errors(golden)
 
 
 @pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.parametrize("share", range(8))
 def test_spark_takes_records_of_several_topics_one_by_one_as_kafka_streams_does(spark, share):
-    """One scenario of each id whose records, taken together, would be taken in another order; an eighth of the ids."""
-    listed = [golden for query in queries() for golden in query.values[0] if as_configured(golden)]
+    """For an eighth of the ids, one scenario whose records would be processed in another order if given all at once."""
+    listed = [golden for query in queries() for golden in query.values[0] if has_usual_settings(golden)]
     crossing = [golden for golden in listed if not golden.batchable and not golden.clocked]
     replayed = list({golden.id: golden for golden in reversed(crossing)}.values())[share::8]
     found, restarts = on_spark(spark, replayed, "one by one")
-    assert found == wanted(replayed, restarts)
+    assert found == expected_outputs(replayed, restarts)
 
 
 @pytest.mark.slow
@@ -141,11 +145,11 @@ def test_spark_takes_records_of_several_topics_one_by_one_as_kafka_streams_does(
 def test_spark_writes_what_kafka_streams_wrote_one_by_one(spark, chosen):
     replayed = [golden for golden in chosen if not golden.clocked]
     found, restarts = on_spark(spark, replayed, "one by one")
-    assert found == wanted(replayed, restarts)
+    assert found == expected_outputs(replayed, restarts)
 
 
-def clocked():
-    """The first scenario of each id that moves the clock; the others only with the slow tests."""
+def scenarios_with_clock():
+    """Scenarios that advance the wall clock; only the slow tests run those after the first of each id."""
     listed = [[golden for golden in goldens(topology_id) if golden.clocked] for topology_id in ids()]
     return [
         pytest.param(golden, id=f"{golden.id}: {golden.name}", marks=[pytest.mark.slow] if number else [])
@@ -156,6 +160,6 @@ def clocked():
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("golden", clocked())
+@pytest.mark.parametrize("golden", scenarios_with_clock())
 def test_spark_fires_by_the_wall_clock_as_kafka_streams_does(spark, golden):
     assert on_spark_with_a_clock(spark, golden) == golden.outputs

@@ -12,7 +12,7 @@ from conformance.catalogue import REQUIRES
 from tests.golden.deviations import expected
 from tests.golden.goldens import goldens, ids
 from tests.golden.replays import on_spark
-from tests.golden.test_goldens import as_configured, dealt, named, wanted
+from tests.golden.test_goldens import expected_outputs, has_usual_settings, query_id, split_into_queries
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]
 
@@ -34,11 +34,11 @@ def writable(golden):
 
 
 def replayable(golden):
-    return golden.batchable and not golden.counts_names and as_configured(golden) and writable(golden)
+    return golden.batchable and not golden.depends_on_name_lengths and has_usual_settings(golden) and writable(golden)
 
 
 def samples():
-    """Of every topology the scenarios of its first variation, dealt into queries; the chosen few are not slow."""
+    """The scenarios of the first variation of every topology, grouped into queries; only the first few are not slow."""
     variations = {}
     for topology_id in ids():
         found = [golden for golden in goldens(topology_id) if topology_id not in REQUIRES and replayable(golden)]
@@ -48,11 +48,14 @@ def samples():
     return [
         pytest.param(usual[::3], id="a few"),
         pytest.param(usual, id="usual", marks=pytest.mark.slow),
-        *(pytest.param(hand, id=named(hand), marks=pytest.mark.slow) for hand in dealt(variations.values())),
+        *(
+            pytest.param(query, id=query_id(query), marks=pytest.mark.slow)
+            for query in split_into_queries(variations.values())
+        ),
     ]
 
 
 @pytest.mark.parametrize("chosen", samples())
 def test_kafka_topics_hold_what_kafka_streams_wrote(spark, topics, chosen):
     found, restarts = on_spark(spark, chosen, "cut at random", topics)
-    assert found == wanted(chosen, restarts)
+    assert found == expected_outputs(chosen, restarts)

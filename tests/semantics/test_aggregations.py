@@ -5,7 +5,7 @@ from __future__ import annotations
 from headrace import Record, StreamsBuilder, serdes
 
 
-def test_count_carries_the_highest_timestamp_so_far(runtime):
+def test_a_count_has_the_highest_timestamp_so_far(runtime):
     builder = StreamsBuilder()
     builder.stream("in").group_by_key().count().to_stream().to("out")
     outputs, _ = runtime.run(builder.build(), [("in", "k", "v", t) for t in (1, 2, 5, 6, 4, 3, 7, 9)])
@@ -23,7 +23,7 @@ def test_deleted_aggregate_starts_again_at_the_next_records_own_timestamp(runtim
     assert outputs["out"] == [Record("k", "a", 10), Record("k", None, 10), Record("k", "b", 3)]
 
 
-def test_reduce_starts_from_the_first_value_and_keeps_the_triggering_headers(runtime):
+def test_reduce_starts_from_the_first_value_and_results_have_the_triggering_headers(runtime):
     builder = StreamsBuilder()
     builder.stream("in").group_by_key().reduce(lambda total, value: total + value, store="sums").to_stream().to("out")
     outputs, _ = runtime.run(builder.build(), [("in", "k", 1, 5), ("in", "j", 7, 6), ("in", "k", 2, 4, (("h", b"x"),))])
@@ -89,7 +89,7 @@ def test_topic_that_is_written_and_read_again_is_processed_in_the_same_call(runt
     assert outputs["middle"] == [Record("k", 1, 5), Record("k", 2, 5), Record("k", 3, 5)]
 
 
-def test_extracted_timestamps_see_the_partition_time(runtime):
+def test_a_timestamp_extractor_receives_the_partition_time(runtime):
     seen = []
 
     def extract(record, partition_time_ms):

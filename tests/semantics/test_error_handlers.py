@@ -1,4 +1,4 @@
-"""Error handlers: of what fails only that is lost, counted, told, and kept as a dead letter if asked for."""
+"""Error handlers: only the failing record is lost; it is counted, logged, and a dead letter if configured."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def out_of(driver, topic="out"):
 
 
 def headers_of(letter):
-    """What a dead letter says, without what its record had."""
+    """The headers that a dead letter adds to those of its record."""
     return {name.removeprefix("headrace.error."): value.decode() for name, value in letter.headers if "error." in name}
 
 
@@ -42,7 +42,7 @@ def checked(value):
 
 
 class Sentences(serdes.Serde[str]):
-    """Texts with an id of a schema in front, of which only that of 1 is known."""
+    """Text after the id of a schema; only schema 1 is known."""
 
     def _from_bytes(self, data):
         if data[:1] != b"1":
@@ -60,8 +60,8 @@ def reading(**serde):
     return builder.build()
 
 
-SOUND = (b"k", b"1", 5, ())
-POISON = {
+VALID = (b"k", b"1", 5, ())
+INVALID = {
     "undecodable key": ({}, (b"\xff", b"1", 6, ()), "undecodable key", "String() cannot deserialize 1 bytes"),
     "undecodable value": ({}, (b"k", b"{no json", 6, ()), "undecodable value", "Json() cannot deserialize 8 bytes"),
     "unknown schema": (
@@ -75,72 +75,72 @@ POISON = {
 }
 
 
-def poisoned(name, handler):
-    serde, poison, _, _ = POISON[name]
+def driver_with_invalid_record(name, handler):
+    serde, invalid, _, _ = INVALID[name]
     driver = driver_of(reading(**serde), handling("deserialization", handler))
     topic = driver.input_topic("in", serdes.Bytes(), serdes.Bytes())
-    return driver, topic, poison
+    return driver, topic, invalid
 
 
-@pytest.mark.parametrize("name", POISON)
-def test_poison_record_stops_the_application_by_default(name):
-    driver, topic, poison = poisoned(name, "fail")
-    topic.pipe(*SOUND)
+@pytest.mark.parametrize("name", INVALID)
+def test_an_invalid_input_record_stops_the_application_by_default(name):
+    driver, topic, invalid = driver_with_invalid_record(name, "fail")
+    topic.pipe(*VALID)
     with pytest.raises(hr.ProcessingError) as refused:
-        topic.pipe(*poison)
+        topic.pipe(*invalid)
     said = str(refused.value)
-    assert said.startswith(f"reads failed on record in-0@1 (key {poison[0]!r}, timestamp {poison[2]}), task 0_0: ")
-    assert POISON[name][3] in said
+    assert said.startswith(f"reads failed on record in-0@1 (key {invalid[0]!r}, timestamp {invalid[2]}), task 0_0: ")
+    assert INVALID[name][3] in said
     assert "dropped" not in driver.metrics()["reads"]
 
 
-@pytest.mark.parametrize("name", POISON)
-def test_poison_record_is_skipped_and_counted(name, caplog):
-    driver, topic, poison = poisoned(name, "continue")
-    for record in (SOUND, poison, SOUND):
+@pytest.mark.parametrize("name", INVALID)
+def test_an_invalid_input_record_is_skipped_and_counted(name, caplog):
+    driver, topic, invalid = driver_with_invalid_record(name, "continue")
+    for record in (VALID, invalid, VALID):
         topic.pipe(*record)
     assert [value for _, value, _ in out_of(driver)] == ["1" if "schema" not in name else ""] * 2
-    reason = POISON[name][2]
+    reason = INVALID[name][2]
     assert driver.metrics()["reads"] == {"records_in": 3, "dropped": {reason: 1}}
     (line,) = caplog.records
     assert line.levelno == logging.WARNING
     assert line.getMessage().startswith(f"Dropped ({reason}): reads failed on record in-0@1 (key ")
 
 
-@pytest.mark.parametrize("name", POISON)
-def test_poison_record_becomes_a_dead_letter(name):
-    driver, topic, (key, value, timestamp_ms, _) = poisoned(name, "dead_letter")
-    topic.pipe(*SOUND)
+@pytest.mark.parametrize("name", INVALID)
+def test_an_invalid_input_record_becomes_a_dead_letter(name):
+    driver, topic, (key, value, timestamp_ms, _) = driver_with_invalid_record(name, "dead_letter")
+    topic.pipe(*VALID)
     topic.pipe(key, value, timestamp_ms, [("mine", b"1"), ("none", None)])
-    topic.pipe(*SOUND)
+    topic.pipe(*VALID)
     assert len(out_of(driver)) == 2
     (letter,) = driver.output_topic("dead").read_all()
     assert (letter.key, letter.value, letter.timestamp_ms) == (key, value, max(0, timestamp_ms))
     assert letter.headers[:2] == (("mine", b"1"), ("none", None))
     said = headers_of(letter)
-    assert POISON[name][3] in said.pop("message")
-    assert POISON[name][3] in said.pop("stacktrace")
+    assert INVALID[name][3] in said.pop("message")
+    assert INVALID[name][3] in said.pop("stacktrace")
     assert said.pop("exception") in ("headrace.errors.SerdeError", "headrace.errors.StreamsError")
-    place = {"operator": "reads", "topic": "in", "partition": "0", "offset": "1", "timestamp": str(timestamp_ms)}
-    assert said == {"reason": POISON[name][2], **place}
+    origin = {"operator": "reads", "topic": "in", "partition": "0", "offset": "1", "timestamp": str(timestamp_ms)}
+    assert said == {"reason": INVALID[name][2], **origin}
     counted = driver.metrics()
-    assert counted["reads"] == {"records_in": 3, "dropped": {POISON[name][2]: 1}, "dead_letters": 1}
+    assert counted["reads"] == {"records_in": 3, "dropped": {INVALID[name][2]: 1}, "dead_letters": 1}
     assert counted["topic dead"] == {"records_out": 1}
 
 
-def test_headers_of_a_dead_letter_are_these_in_this_order():
-    driver, topic, poison = poisoned("undecodable value", "dead_letter")
-    topic.pipe(*poison)
+def test_a_dead_letter_has_these_headers_in_this_order():
+    driver, topic, invalid = driver_with_invalid_record("undecodable value", "dead_letter")
+    topic.pipe(*invalid)
     (letter,) = driver.output_topic("dead").read_all()
     names = "reason operator topic partition offset timestamp exception message stacktrace"
     assert [name for name, _ in letter.headers] == [f"headrace.error.{name}" for name in names.split()]
 
 
-def test_extractor_is_not_asked_about_a_poison_record_and_partition_time_stays():
-    told = []
+def test_the_extractor_is_not_called_for_an_undecodable_record_and_partition_time_stays():
+    calls = []
 
     def extractor(record, partition_time_ms):
-        told.append((record.value, partition_time_ms))
+        calls.append((record.value, partition_time_ms))
         return record.value
 
     topology = reading(timestamp_extractor=extractor)
@@ -149,11 +149,11 @@ def test_extractor_is_not_asked_about_a_poison_record_and_partition_time_stays()
         for value in (b"5", b"no", b"3"):
             topic.pipe("k", value, 900)
         assert out_of(driver) == [("k", "5", 5), ("k", "3", 3)]
-        assert told == [(5, -1), (3, 5)]
+        assert calls == [(5, -1), (3, 5)]
         assert [(r.value, r.timestamp_ms) for r in driver.output_topic("dead").read_all()] == [(b"no", 900)]
 
 
-def test_an_extractor_that_takes_negative_timestamps_is_given_them():
+def test_a_negative_timestamp_goes_to_the_extractor_not_to_the_handler():
     topology = reading(timestamp_extractor=hr.log_and_skip_on_invalid_timestamp)
     with driver_of(topology, handling("deserialization", "dead_letter")) as driver:
         driver.input_topic("in").pipe("k", 1, -7)
@@ -170,7 +170,7 @@ def test_extractor_that_fails_stops_the_application_whatever_the_handlers():
 
 
 def sentences():
-    """The example of the reference: one record makes three, and the one in the middle fails."""
+    """The example of the reference: one record is mapped to three, and the one in the middle fails."""
     builder = hr.StreamsBuilder()
     words = builder.stream("in", name="reads").flat_map_values(str.split, name="words")
     words.map_values(checked, name="check").to("out")
@@ -179,7 +179,7 @@ def sentences():
 
 
 @pytest.mark.parametrize("handler", ["continue", "dead_letter"])
-def test_only_the_record_handed_to_the_failing_operator_is_lost(handler):
+def test_only_the_record_forwarded_to_the_failing_operator_is_lost(handler):
     with driver_of(sentences(), handling("processing", handler)) as driver:
         driver.input_topic("in").pipe("k", "a bad c", 2)
         driver.input_topic("in").pipe("k", "bad", 3)
@@ -189,7 +189,7 @@ def test_only_the_record_handed_to_the_failing_operator_is_lost(handler):
         assert driver.metrics()["check"] == {"dropped": {"processing error": 2}, **letters}
 
 
-def test_failing_record_stops_the_application_by_default_and_leaves_nothing():
+def test_a_failing_record_stops_the_application_by_default_and_writes_nothing():
     with driver_of(sentences(), None) as driver:
         with pytest.raises(hr.ProcessingError, match=r"check failed on record in-0@0 .*: ValueError: bad word"):
             driver.input_topic("in").pipe("k", "a bad c", 2)
@@ -198,7 +198,7 @@ def test_failing_record_stops_the_application_by_default_and_leaves_nothing():
         assert out_of(driver) == [("k", "d", 3)]
 
 
-def test_dead_letter_of_a_failing_operator_is_the_record_that_was_read():
+def test_the_dead_letter_of_a_failing_operator_is_the_input_record():
     with driver_of(sentences(), handling("processing", "dead_letter")) as driver:
         driver.input_topic("in").pipe("k", "a bad c", 2, [("mine", b"1")], partition=3)
         (letter,) = driver.output_topic("dead").read_all()
@@ -207,11 +207,11 @@ def test_dead_letter_of_a_failing_operator_is_the_record_that_was_read():
     said = headers_of(letter)
     assert said["stacktrace"].startswith("Traceback (most recent call last):")
     assert said.pop("stacktrace").endswith("ValueError: bad word\n")
-    place = {"operator": "check", "topic": "in", "partition": "3", "offset": "0", "timestamp": "2"}
-    assert said == {"reason": "processing error", **place, "exception": "ValueError", "message": "bad word"}
+    origin = {"operator": "check", "topic": "in", "partition": "3", "offset": "0", "timestamp": "2"}
+    assert said == {"reason": "processing error", **origin, "exception": "ValueError", "message": "bad word"}
 
 
-def test_dead_letter_behind_a_repartition_is_what_this_sub_topology_read_with_the_place_of_the_input_record():
+def test_a_dead_letter_after_a_repartition_is_what_the_sub_topology_read_with_the_offset_of_the_input_record():
     builder = hr.StreamsBuilder()
     rekeyed = builder.stream("in").map(lambda key, value: (value[-1], value.upper())).repartition("again")
     rekeyed.map_values(lambda value: checked(value.lower()), name="check").to("out")
@@ -225,7 +225,7 @@ def test_dead_letter_behind_a_repartition_is_what_this_sub_topology_read_with_th
     assert (said["topic"], said["offset"], said["operator"]) == ("in", "1", "check")
 
 
-def test_dead_letter_of_a_record_with_an_extracted_timestamp_has_its_own_and_tells_of_the_other():
+def test_a_dead_letter_has_the_timestamp_of_its_record_and_the_extracted_one_in_a_header():
     builder = hr.StreamsBuilder()
     stream = builder.stream("in", timestamp_extractor=lambda record, time: 77)
     stream.map_values(checked).to("out")
@@ -235,26 +235,26 @@ def test_dead_letter_of_a_record_with_an_extracted_timestamp_has_its_own_and_tel
     assert (letter.timestamp_ms, headers_of(letter)["timestamp"]) == (5, "77")
 
 
-def failing_when_asked(value):
+def failing_on_request(value):
     return 10 // value
 
 
 OPERATORS = {
-    "filter": lambda stream: stream.filter(lambda key, value: failing_when_asked(value), name="op").map_values(str),
-    "map": lambda stream: stream.map(lambda key, value: (key, failing_when_asked(value)), name="op"),
+    "filter": lambda stream: stream.filter(lambda key, value: failing_on_request(value), name="op").map_values(str),
+    "map": lambda stream: stream.map(lambda key, value: (key, failing_on_request(value)), name="op"),
     "map without a pair": lambda stream: stream.map(lambda key, value: (key, 1) if value else None, name="op"),
-    "flat_map": lambda stream: stream.flat_map(lambda key, value: [(key, failing_when_asked(value))], name="op"),
-    "select_key": lambda stream: stream.select_key(lambda key, value: str(failing_when_asked(value)), name="op"),
-    "peek": lambda stream: stream.peek(lambda key, value: failing_when_asked(value), name="op"),
+    "flat_map": lambda stream: stream.flat_map(lambda key, value: [(key, failing_on_request(value))], name="op"),
+    "select_key": lambda stream: stream.select_key(lambda key, value: str(failing_on_request(value)), name="op"),
+    "peek": lambda stream: stream.peek(lambda key, value: failing_on_request(value), name="op"),
     "aggregate": lambda stream: (
         stream.group_by_key()
-        .aggregate(lambda: 0, lambda key, value, total: failing_when_asked(value), store="s", name="op")
+        .aggregate(lambda: 0, lambda key, value, total: failing_on_request(value), store="s", name="op")
         .to_stream()
     ),
     "windowed aggregate": lambda stream: (
         stream.group_by_key()
         .windowed_by(hr.TimeWindows.of(10 * MS))
-        .aggregate(lambda: 0, lambda key, value, total: failing_when_asked(value), store="s", name="op")
+        .aggregate(lambda: 0, lambda key, value, total: failing_on_request(value), store="s", name="op")
         .to_stream()
     ),
     "a value its store cannot keep": lambda stream: (
@@ -264,12 +264,12 @@ OPERATORS = {
         )
         .to_stream()
     ),
-    "table map_values": lambda stream: stream.to_table().map_values(failing_when_asked, name="op").to_stream(),
+    "table map_values": lambda stream: stream.to_table().map_values(failing_on_request, name="op").to_stream(),
 }
 
 
 @pytest.mark.parametrize("name", OPERATORS)
-def test_every_operator_with_a_function_of_the_users_can_fail_for_a_record(name):
+def test_every_operator_with_a_user_function_can_fail_for_a_single_record(name):
     builder = hr.StreamsBuilder()
     OPERATORS[name](builder.stream("in")).to("out")
     with driver_of(builder.build(), handling("processing", "dead_letter")) as driver:
@@ -307,7 +307,7 @@ def test_what_the_failing_operator_stored_before_it_failed_stays_and_others_are_
         assert driver.metrics()["keeps"] == {"dropped": {"processing error": 1}}
 
 
-def test_aggregate_goes_on_from_where_it_was_before_the_failing_record():
+def test_an_aggregate_continues_from_before_the_failing_record():
     builder = hr.StreamsBuilder()
     grouped = builder.stream("in").group_by_key()
     grouped.reduce(lambda before, value: before + checked(value), store="all", name="joins").to_stream().to("out")
@@ -317,7 +317,7 @@ def test_aggregate_goes_on_from_where_it_was_before_the_failing_record():
         assert out_of(driver) == [("k", "a", 0), ("k", "ab", 2)]
 
 
-def test_forward_of_a_processor_returns_where_a_child_fails():
+def test_forward_returns_to_the_processor_if_a_child_fails():
     class Twice(hr.Processor):
         def process(self, record):
             self.context.forward(record, to=hr.To.child("check"))
@@ -341,7 +341,7 @@ def test_forward_of_a_processor_returns_where_a_child_fails():
 
 
 class Ticking(hr.Processor):
-    """Fires every 10 ms: the second time it raises, the third its child does."""
+    """Fires every 10 ms: the second time it raises, the third time its child does."""
 
     kind = hr.PunctuationType.STREAM_TIME
 
@@ -413,7 +413,7 @@ def test_result_that_cannot_be_encoded_stops_the_application_by_default():
 
 
 @pytest.mark.parametrize("handler", ["continue", "dead_letter"])
-def test_result_that_cannot_be_encoded_is_dropped_alone(handler):
+def test_only_the_result_that_cannot_be_encoded_is_dropped(handler):
     with driver_of(writing(), handling("production", handler)) as driver:
         driver.input_topic("in").pipe("k", [1, "x", 2], 7)
         assert out_of(driver) == [("k", 1, 7), ("k", 2, 7)]
@@ -427,19 +427,19 @@ def test_result_that_cannot_be_encoded_is_dropped_alone(handler):
             assert (said["operator"], said["reason"], said["offset"]) == ("writes", "unserializable value", "0")
 
 
-def test_key_that_cannot_be_encoded_is_told_from_the_value():
+def test_the_reason_distinguishes_a_key_from_a_value_that_cannot_be_encoded():
     with driver_of(writing(key_serde=serdes.Long()), handling("production", "continue")) as driver:
         driver.input_topic("in").pipe("k", [1, "x"], 7)
         assert driver.metrics()["writes"] == {"dropped": {"unserializable key": 2}}
 
 
-def test_result_that_cannot_be_encoded_is_no_error_of_the_operator_before_the_sink():
+def test_a_result_that_cannot_be_encoded_is_not_an_error_of_the_operator_before_the_sink():
     driver = driver_of(writing(), handling("processing", "continue"))
     with pytest.raises(hr.ProcessingError, match="writes failed on record in-0@0"):
         driver.input_topic("in").pipe("k", ["x"], 7)
 
 
-def test_handlers_decide_for_their_own_kind_of_error_only():
+def test_a_handler_decides_only_for_its_own_kind_of_error():
     builder = hr.StreamsBuilder()
     builder.stream("in").map_values(checked, name="check").to("out", value_serde=serdes.Long())
     config = hr.StreamsConfig(
@@ -460,11 +460,11 @@ def test_handlers_decide_for_their_own_kind_of_error_only():
 
 
 @pytest.mark.parametrize("answer", ["fail", "continue", "dead_letter"])
-def test_function_is_told_all_about_the_error_and_decides(answer):
-    asked = []
+def test_a_handler_function_receives_the_whole_error_and_decides(answer):
+    failures = []
 
     def decide(failed):
-        asked.append(failed)
+        failures.append(failed)
         return answer
 
     with driver_of(sentences(), handling("processing", decide)) as driver:
@@ -476,7 +476,7 @@ def test_function_is_told_all_about_the_error_and_decides(answer):
             topic.pipe("k", "a bad c", 2, [("h", b"1")])
         assert len(out_of(driver)) == (0 if answer == "fail" else 2)
         assert len(driver.output_topic("dead").read_all()) == (1 if answer == "dead_letter" else 0)
-    (failed,) = asked
+    (failed,) = failures
     assert isinstance(failed.exception, ValueError)
     described = {name: getattr(failed, name) for name in failed.__struct_fields__ if name != "exception"}
     assert described == {
@@ -496,11 +496,11 @@ def test_function_is_told_all_about_the_error_and_decides(answer):
         failed.reason = "another"
 
 
-def test_functions_decide_about_what_cannot_be_decoded_or_encoded_too():
-    asked = []
+def test_handler_functions_also_decide_about_deserialization_and_production():
+    failures = []
 
     def decide(failed):
-        asked.append((failed.kind, failed.reason, failed.operator, failed.offset))
+        failures.append((failed.kind, failed.reason, failed.operator, failed.offset))
         return "continue"
 
     config = hr.StreamsConfig(
@@ -510,7 +510,7 @@ def test_functions_decide_about_what_cannot_be_decoded_or_encoded_too():
         topic = driver.input_topic("in", value_serde=serdes.Bytes())
         topic.pipe("k", b"{", 1)
         topic.pipe("k", b'["x"]', 2)
-    assert asked == [
+    assert failures == [
         ("deserialization", "undecodable value", "KSTREAM-SOURCE-0000000000", 0),
         ("production", "unserializable value", "writes", 1),
     ]
@@ -525,7 +525,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_function_that_does_not_answer_stops_the_application(name):
+def test_a_handler_function_that_raises_or_returns_something_else_stops_the_application(name):
     handler, said = WRONG[name]
 
     class Careless(hr.Processor):
@@ -546,7 +546,7 @@ def test_function_that_does_not_answer_stops_the_application(name):
         assert out_of(driver) == [("k", "fine", 3)]
 
 
-def test_error_of_state_is_never_passed_over():
+def test_an_error_of_state_stops_the_application_whatever_the_handler():
     class Lost(hr.Processor):
         def process(self, record):
             self.context.state_store("missing")
@@ -568,7 +568,7 @@ def test_full_buffer_shuts_down_whatever_the_handler():
             driver.input_topic("in").pipe("b", 1, 1)
 
 
-def test_rows_of_a_global_table_that_cannot_be_decoded_are_handled_once():
+def test_an_undecodable_row_of_a_global_table_is_handled_once():
     builder = hr.StreamsBuilder()
     names = builder.global_table("names", store="names")
     for topic in ("in", "more"):
@@ -586,10 +586,10 @@ def test_rows_of_a_global_table_that_cannot_be_decoded_are_handled_once():
         assert (letter.value, headers_of(letter)["topic"], headers_of(letter)["offset"]) == (b"{", "names", "1")
 
 
-def test_join_that_fails_for_a_record_that_waited_loses_that_one_alone():
+def test_a_join_that_fails_for_a_buffered_record_loses_only_that_record():
     builder = hr.StreamsBuilder()
-    kept = hr.Stores.versioned_key_value("rows", history=1000 * MS)
-    rows = builder.table("rows", store=kept)
+    store = hr.Stores.versioned_key_value("rows", history=1000 * MS)
+    rows = builder.table("rows", store=store)
     joined = builder.stream("in").join(rows, lambda value, row: [checked(value), row], grace=10 * MS, name="joins")
     joined.to("out")
     with driver_of(builder.build(), handling("processing", "continue")) as driver:
@@ -604,7 +604,7 @@ def test_join_that_fails_for_a_record_that_waited_loses_that_one_alone():
         assert pending.waiting == 2
 
 
-def test_dead_letter_topic_must_be_one_of_its_own_internal_topics_included():
+def test_the_dead_letter_topic_must_not_be_a_topic_of_the_topology_even_an_internal_one():
     builder = hr.StreamsBuilder()
     builder.stream("in").repartition("again").to("out")
     topology = builder.build()
@@ -617,7 +617,7 @@ def test_dead_letter_topic_must_be_one_of_its_own_internal_topics_included():
 
 
 class Unreachable(serdes.String):
-    """Texts whose schema is in a registry that does not answer."""
+    """Text whose schema is in a registry that does not respond."""
 
     def _from_bytes(self, data):
         message = "the registry does not answer"
@@ -627,7 +627,7 @@ class Unreachable(serdes.String):
 
 
 @pytest.mark.parametrize("handler", ["continue", "dead_letter", lambda failed: "continue"])
-def test_registry_that_does_not_answer_loses_no_record_whatever_the_handler(handler):
+def test_a_registry_that_does_not_respond_loses_no_record_whatever_the_handler(handler):
     with driver_of(reading(value_serde=Unreachable()), handling("deserialization", handler)) as driver:
         with pytest.raises(hr.ProcessingError, match="the registry does not answer"):
             driver.input_topic("in").pipe("k", "good", 1)

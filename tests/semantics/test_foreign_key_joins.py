@@ -1,4 +1,4 @@
-"""Joins by foreign key: rows of a table, or records of a stream, with the row of another table that they refer to."""
+"""Foreign-key joins: rows of a table, or records of a stream, with the row of another table that they refer to."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def joined(kind, left=lambda builder: builder.table("left"), right=lambda builde
     return builder.build()
 
 
-# Step, what an inner join writes, and what a left join writes if that is something else.
+# A step, the results of an inner join, and those of a left join if they differ.
 VECTOR = [
     (("left", "p1", "A:1", 10), [], ["p1=A:1/None@10"]),
     (("right", "A", "a1", 5), ["p1=A:1/a1@5"]),
@@ -51,14 +51,14 @@ VECTOR = [
 
 @pytest.mark.parametrize("restarts", [False, True], ids=["", "restarts"])
 @pytest.mark.parametrize(("kind", "column"), [("join", 1), ("left_join", -1)])
-def test_every_change_of_either_side_gives_what_kafka_streams_gives(kind, column, restarts):
+def test_every_change_of_either_side_gives_the_same_results_as_kafka_streams(kind, column, restarts):
     steps, written = [row[0] for row in VECTOR], [row[column] for row in VECTOR]
     assert each_step(joined(kind), steps, restarts=restarts) == written
     assert each_step(joined(kind, store="rows"), steps, restarts=restarts) == written
 
 
 @pytest.mark.parametrize("kind", ["join", "left_join"])
-def test_tables_on_spark_join_as_in_the_driver(runtime, kind):
+def test_joins_on_spark_have_the_same_results_as_in_the_driver(runtime, kind):
     ascending = [(topic, key, value, at) for at, ((topic, key, value, _), *_) in enumerate(VECTOR)]
     expected = [text.split("@")[0] for row in VECTOR for text in (row[1] if kind == "join" else row[-1])]
     outputs, _ = runtime.run(joined(kind), ascending)
@@ -78,7 +78,7 @@ def test_a_result_has_the_headers_of_the_record_that_caused_it():
     ]
 
 
-def test_rows_without_a_foreign_key_are_counted_by_an_inner_join_only():
+def test_rows_without_a_foreign_key_are_counted_as_dropped_only_by_an_inner_join():
     steps = [
         ("left", "p", "null", 1),
         ("left", "p", "A:1", 2),
@@ -96,7 +96,7 @@ def test_rows_without_a_foreign_key_are_counted_by_an_inner_join_only():
         assert metrics["rows"]["dropped"] == {"null key": 1}
 
 
-# Employee, their manager, and what is written about whom: `manager:version`, joined with the manager's own row.
+# An employee, `manager:version` as the value, and the results: each row joined with the row of the manager.
 EMPLOYEES = [
     (("a", "a:0"), ["a=a:0/a:0@0"]),
     (("b", "a:1"), ["b=a:1/a:0@1"]),
@@ -114,15 +114,15 @@ EMPLOYEES = [
 
 
 @pytest.mark.parametrize(("kind", "column"), [("join", 1), ("left_join", -1)])
-def test_a_table_joins_itself_also_rows_that_refer_to_themselves(runtime, kind, column):
-    """As the Java test driver does it."""
+def test_a_table_can_be_joined_with_itself_including_rows_that_refer_to_themselves(runtime, kind, column):
+    """The expected results are those of the Java test driver."""
     builder = StreamsBuilder()
     employees = builder.table("employees")
     getattr(employees, kind)(employees, slashed, foreign_key=refers_to).to_stream().to("out")
     steps = [("employees", *row[0], at) for at, row in enumerate(EMPLOYEES)]
     outputs, _ = runtime.run(builder.build(), steps)
-    found = [f"{record.key}={record.value}@{record.timestamp_ms}" for record in outputs["out"]]
-    assert found == [text for row in EMPLOYEES for text in row[column]]
+    results = [f"{record.key}={record.value}@{record.timestamp_ms}" for record in outputs["out"]]
+    assert results == [text for row in EMPLOYEES for text in row[column]]
 
 
 @pytest.mark.parametrize(
@@ -132,8 +132,10 @@ def test_a_table_joins_itself_also_rows_that_refer_to_themselves(runtime, kind, 
         ("left_join", ["a=a:1/None@1"], ["b=a:4/None@4", "a=b:5/a:4@4"]),
     ],
 )
-def test_a_row_that_refers_to_itself_leaves_the_result_with_the_part_it_leaves(kind, left_the_part, moved):
-    """Only even rows are referred to. Kafka Streams keeps the old result of the inner join (see deviations.md)."""
+def test_the_result_of_a_self_referring_row_is_deleted_when_the_row_leaves_the_filtered_table(
+    kind, left_the_part, moved
+):
+    """The right table has only even rows. Kafka Streams keeps the old result of the inner join (see deviations.md)."""
     builder = StreamsBuilder()
     table = builder.table("in")
     even = table.filter(lambda key, value: int(value[-1]) % 2 == 0)
@@ -149,7 +151,7 @@ def test_a_row_that_refers_to_itself_leaves_the_result_with_the_part_it_leaves(k
     ]
 
 
-def test_a_result_is_joined_with_its_left_table_again():
+def test_a_result_can_be_joined_with_its_left_table_again():
     builder = StreamsBuilder()
     left = builder.table("left")
     first = left.join(builder.table("right"), slashed, foreign_key=refers_to)
@@ -174,7 +176,7 @@ def test_a_result_is_joined_with_its_left_table_again():
     ]
 
 
-def test_a_result_is_the_left_table_of_another_join_by_foreign_key(runtime):
+def test_a_result_can_be_the_left_table_of_another_foreign_key_join(runtime):
     """Orders refer to products, and products to makers."""
     builder = StreamsBuilder()
     orders, products, makers = (builder.table(name) for name in ("orders", "products", "makers"))
@@ -220,7 +222,7 @@ def test_a_stored_result_can_be_queried():
         assert driver.store("rows").get_with_timestamp("q") == ("A:2/a", 5)
 
 
-def test_an_aggregation_takes_back_what_the_join_gave_it_before():
+def test_an_aggregation_subtracts_the_previous_result_of_the_join():
     builder = StreamsBuilder()
     both = builder.table("left").join(builder.table("right"), slashed, foreign_key=refers_to)
     both.group_by(lambda key, value: (value.split("/")[1], key)).aggregate(
@@ -246,7 +248,7 @@ def versioned(topic):
     return lambda builder: builder.table(topic, store=Stores.versioned_key_value(f"{topic}-rows", history=100 * MS))
 
 
-def test_versions_that_come_late_are_no_changes():
+def test_late_versions_of_a_row_emit_no_results():
     steps = [
         ("left", "p", "A:1", 10),
         ("right", "A", "a1", 20),
@@ -267,8 +269,8 @@ def test_versions_that_come_late_are_no_changes():
     ]
 
 
-def test_rows_of_windows_refer_to_rows(runtime):
-    """The count of each window refers to the key within."""
+def test_rows_of_a_windowed_table_can_refer_to_rows(runtime):
+    """The count of each window refers to its key without the window."""
     builder = StreamsBuilder()
     windows = hr.TimeWindows.of(10 * MS)
     counts = builder.stream("clicks").group_by_key().windowed_by(windows).count()
@@ -285,7 +287,7 @@ def test_rows_of_windows_refer_to_rows(runtime):
     ]
 
 
-def test_rows_refer_to_rows_of_windows():
+def test_rows_can_refer_to_rows_of_a_windowed_table():
     builder = StreamsBuilder()
     windows = hr.TimeWindows.of(10 * MS)
     counts = builder.stream("clicks").group_by_key().windowed_by(windows).count()
@@ -297,7 +299,7 @@ def test_rows_refer_to_rows_of_windows():
     assert each_step(builder.build(), steps) == [[], [], ["p=0/1@3"], ["q=10/1@12"]]
 
 
-def test_foreign_keys_are_the_same_if_their_bytes_are():
+def test_foreign_keys_are_the_same_if_their_bytes_are_equal():
     builder = StreamsBuilder()
     right = builder.table("right", key_serde=serdes.Json())
     left = builder.table("left").join(right, slashed, foreign_key=lambda key, value: tuple(value[:1]))
@@ -311,23 +313,23 @@ def test_foreign_keys_are_the_same_if_their_bytes_are():
     assert each_step(builder.build(), steps) == [[], ["p=['A', 1]/a1@2"], ["p=['A', 2]/a1@3"], ["p=None@4"]]
 
 
-def test_a_failing_foreign_key_is_told_with_its_operator_and_record():
+def test_the_error_of_a_failing_foreign_key_function_names_the_operator_and_the_record():
     builder = StreamsBuilder()
     left, right = builder.table("left"), builder.table("right")
     left.join(right, slashed, foreign_key=lambda key, value: value["of"], name="parts").to_stream().to("out")
-    said = (
+    message = (
         r"parts-subscription-registration-processor failed on record left-0@0 \(key 'p', timestamp 1\), task 0_0: "
         r"KeyError: 'of'\n  at .*test_foreign_key_joins.py"
     )
     with TopologyTestDriver(builder.build()) as driver:
-        with pytest.raises(hr.ProcessingError, match=said):
+        with pytest.raises(hr.ProcessingError, match=message):
             driver.input_topic("left").pipe("p", {}, 1)
         driver.input_topic("right").pipe("A", "a", 2)
         driver.input_topic("left").pipe("p", {"of": "A"}, 3)
         assert driver.output_topic("out").read_all() == [Record("p", "{'of': 'A'}/a", 3)]
 
 
-def test_a_failing_joiner_is_told_with_its_operator_and_record():
+def test_the_error_of_a_failing_joiner_names_the_operator_and_the_record():
     builder = StreamsBuilder()
     left, right = builder.table("left"), builder.table("right")
     left.join(right, lambda a, b: a // b, foreign_key=lambda key, value: "A", name="ratio").to_stream().to("out")
@@ -340,7 +342,7 @@ def test_a_failing_joiner_is_told_with_its_operator_and_record():
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("call", "message"),
     [
         (lambda t, s: t.join(t, slashed, foreign_key="x"), "join() needs a function foreign_key(key, value); got 'x'"),
         (lambda t, s: t.join(s, slashed, foreign_key=refers_to), "allowed: a KTable. A stream is joined with a table"),
@@ -352,11 +354,11 @@ def test_a_failing_joiner_is_told_with_its_operator_and_record():
         (lambda t, s: s.join(t, slashed, foreign_key=refers_to, store="x"), "was given store='x', which means nothing"),
     ],
 )
-def test_what_cannot_be_joined_is_refused_with_a_reason(call, said):
+def test_invalid_joins_are_refused_with_a_reason(call, message):
     builder = StreamsBuilder()
     with pytest.raises(TopologyError) as refused:
         call(builder.table("left"), builder.stream("stream"))
-    assert said in str(refused.value)
+    assert message in str(refused.value)
 
 
 def streamed(kind, *, store=None, **options):
@@ -384,7 +386,7 @@ STREAMED = [
     ("kind", "column", "dropped"),
     [("join", 1, {"null foreign key": 2, "null value": 1}), ("left_join", -1, {"null value": 1})],
 )
-def test_records_of_a_stream_meet_the_row_that_they_refer_to(kind, column, dropped, restarts):
+def test_records_of_a_stream_are_joined_with_the_row_they_refer_to(kind, column, dropped, restarts):
     steps = [row[0] for row in STREAMED]
     assert each_step(streamed(kind), steps, restarts=restarts) == [row[column] for row in STREAMED]
     with TopologyTestDriver(streamed(kind)) as driver:
@@ -393,7 +395,7 @@ def test_records_of_a_stream_meet_the_row_that_they_refer_to(kind, column, dropp
         assert driver.metrics()["joined-select"]["dropped"] == dropped
 
 
-def test_records_of_a_stream_meet_the_version_of_their_time():
+def test_records_of_a_stream_are_joined_with_the_version_of_their_time():
     steps = [
         ("right", "A", "a10", 10),
         ("right", "A", "a20", 20),
@@ -415,8 +417,8 @@ def test_records_of_a_stream_meet_the_version_of_their_time():
     ]
 
 
-def test_results_of_a_stream_by_foreign_key_are_counted_by_their_own_key(runtime):
-    """Each is with the row it refers to; to be grouped by its own key it is dealt anew."""
+def test_results_of_a_stream_foreign_key_join_can_be_counted_by_their_own_key(runtime):
+    """A result is in the task of the row it refers to; it is repartitioned before it is grouped by its own key."""
     builder = StreamsBuilder()
     products = builder.table("products", key_serde=serdes.Long())
     sold = builder.stream("sales").join(
@@ -441,7 +443,7 @@ def test_results_of_a_stream_by_foreign_key_are_counted_by_their_own_key(runtime
     ]
 
 
-def test_a_key_of_none_passes_a_repartition_before_a_left_join_by_foreign_key():
+def test_records_without_a_key_pass_a_repartition_before_a_foreign_key_left_join():
     builder = StreamsBuilder()
     stream = builder.stream("in").select_key(lambda key, value: None).repartition("dealt")
     stream.left_join(builder.table("right"), slashed, foreign_key=refers_to).to("out")

@@ -1,4 +1,4 @@
-"""Global tables: whole in every task, joined by any key, ahead of the records that come after them."""
+"""Global tables: complete in every task, joined by any key, updated before the records of a batch."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ def triples(records):
     return [(record.key, record.value, record.timestamp_ms) for record in records]
 
 
-def test_each_record_meets_the_row_of_the_selected_key_and_keeps_its_key_and_timestamp(runtime):
+def test_each_record_is_joined_with_the_row_of_the_selected_key_and_keeps_its_key_and_timestamp(runtime):
     outputs, _ = runtime.run(joined(), [*TABLE, ("in", "k", "a1", 5), ("in", None, "a2", 6), ("in", "k", "c3", 7)])
     assert triples(outputs["out"]) == [("k", "a1/A", 5), (None, "a2/A", 6)]
 
 
-def test_a_left_join_has_none_where_there_is_no_row_and_where_no_key_is_selected(runtime):
+def test_a_left_join_passes_none_if_there_is_no_row_or_no_key_is_selected(runtime):
     records = [("in", "k", "a1", 5), ("in", "k", "c2", 6), ("in", "k", "", 7), ("in", None, "", 8)]
     outputs, _ = runtime.run(joined("left_join"), [*TABLE, *records])
     assert triples(outputs["out"]) == [("k", "a1/A", 5), ("k", "c2/None", 6), ("k", "/None", 7), (None, "/None", 8)]
 
 
-def test_what_is_dropped_is_counted_and_every_row_once(runtime):
+def test_dropped_records_and_rows_are_counted_each_row_once(runtime):
     table = [*TABLE, ("table", None, "nobody", 9)]
     outputs, metrics = runtime.run(
         joined(), [*table, ("in", "k", None, 4), ("in", "k", "", 5), ("in", None, "b1", 6), ("in", "k", "c1", 7)]
@@ -56,7 +56,7 @@ def test_what_is_dropped_is_counted_and_every_row_once(runtime):
     assert metrics["table"] == {"dropped": {"null key": 1}}
 
 
-def test_without_a_selector_the_key_of_the_record_is_the_key_of_the_row(runtime):
+def test_without_a_selector_the_row_of_the_records_own_key_is_used(runtime):
     outputs, metrics = runtime.run(
         joined(key_selector=None), [*TABLE, ("in", "b", 1, 5), ("in", None, 2, 6), ("in", "c", 3, 7)]
     )
@@ -87,7 +87,7 @@ def test_the_table_changes_between_records_whatever_the_timestamps():
         ]
 
 
-def test_a_restart_keeps_the_rows_and_tasks_of_all_partitions_read_the_same():
+def test_rows_survive_a_restart_and_tasks_of_all_partitions_read_the_same_rows():
     with TopologyTestDriver(joined()) as driver:
         rows, stream = driver.input_topic("table"), driver.input_topic("in")
         stream.pipe("k", "a1", 1, partition=3)
@@ -109,7 +109,7 @@ def test_a_restart_keeps_the_rows_and_tasks_of_all_partitions_read_the_same():
         assert driver.metrics()["table-source"] == {"records_in": 2}
 
 
-def test_streams_of_several_sub_topologies_join_one_table(runtime):
+def test_streams_of_several_sub_topologies_can_join_one_table(runtime):
     builder = StreamsBuilder()
     table = builder.global_table("table", name="table")
     builder.stream("in").join(table, both, key_selector=head).to("out")
@@ -122,7 +122,7 @@ def test_streams_of_several_sub_topologies_join_one_table(runtime):
     assert metrics["table-source"] == {"records_in": 2}
 
 
-def test_stages_before_and_behind_a_repartition_have_the_table(runtime):
+def test_stages_before_and_after_a_repartition_have_the_table(runtime):
     builder = StreamsBuilder()
     table, other = builder.global_table("table"), builder.global_table("other")
     (
@@ -149,7 +149,7 @@ def test_stages_before_and_behind_a_repartition_have_the_table(runtime):
     ]
 
 
-def test_a_join_keeps_the_partitioning_as_the_stream_had_it():
+def test_a_join_does_not_change_the_partitioning_of_the_stream():
     builder = StreamsBuilder()
     table, stream = builder.global_table("table"), builder.stream("in")
     stream.join(table, both).group_by_key().count(store="plain")
@@ -170,7 +170,7 @@ def test_records_without_a_key_pass_the_repartitions_before_a_left_join(runtime,
     assert triples(outputs["out"]) == [("a", "a/A", 5), *without_key, ("b", "b/B", 7)]
 
 
-def test_records_without_a_key_are_still_dropped_before_what_no_left_join_follows():
+def test_records_without_a_key_are_still_dropped_by_repartitions_without_a_left_join_after_them():
     builder = StreamsBuilder()
     stream = builder.stream("in").select_key(head).left_join(builder.global_table("table"), both)
     stream.group_by_key(name="counted").count().to_stream().to("out")
@@ -180,7 +180,7 @@ def test_records_without_a_key_are_still_dropped_before_what_no_left_join_follow
         assert driver.metrics()["counted-repartition-filter"] == {"dropped": {"null key": 1}}
 
 
-def test_what_the_topology_writes_to_the_table_is_there_at_once():
+def test_rows_that_the_topology_itself_writes_are_visible_at_once():
     builder = StreamsBuilder()
     table = builder.global_table("table")
     stream = builder.stream("in")
@@ -192,7 +192,7 @@ def test_what_the_topology_writes_to_the_table_is_there_at_once():
         assert triples(driver.output_topic("out").read_all()) == [("k", "a/k", 5)]
 
 
-def test_a_value_changed_by_a_joiner_is_as_it_was_for_the_next_record(runtime):
+def test_a_joiner_that_changes_a_row_in_place_does_not_affect_the_next_record(runtime):
     def appended(value, row):
         row.append(value)
         return row
@@ -204,7 +204,7 @@ def test_a_value_changed_by_a_joiner_is_as_it_was_for_the_next_record(runtime):
 
 
 class Watch(hr.Processor):
-    """Says when stream time has a boundary, and what a table has."""
+    """Forwards each punctuation by stream time, and the row of a global table for each record."""
 
     def init(self, context):
         super().init(context)
@@ -225,7 +225,7 @@ def watching():
     return builder.build()
 
 
-def test_processors_read_the_table_and_its_records_move_no_time(runtime):
+def test_processors_read_the_table_and_its_records_do_not_advance_stream_time(runtime):
     outputs, _ = runtime.run(watching(), [*TABLE, ("in", "k", "a", 3), ("in", "k", "x", 12)])
     assert triples(outputs["out"]) == [
         ("k", ["a", ["A", 100]], 3),
@@ -234,7 +234,7 @@ def test_processors_read_the_table_and_its_records_move_no_time(runtime):
     ]
 
 
-def test_rows_that_arrive_wake_no_processor():
+def test_new_rows_trigger_no_processor():
     with TopologyTestDriver(watching()) as driver:
         driver.input_topic("in").pipe("k", "x", 3)
         driver.output_topic("out").read_all()
@@ -267,7 +267,7 @@ def test_a_processor_cannot_write_to_a_global_table(write):
         assert list(driver.store("rows").all()) == []
 
 
-def test_a_processor_that_did_not_ask_for_the_table_is_told_how_to():
+def test_the_error_for_an_unconnected_table_says_how_to_connect_it():
     class Reading(hr.Processor):
         def process(self, record):
             self.context.state_store("rows")
@@ -280,7 +280,7 @@ def test_a_processor_that_did_not_ask_for_the_table_is_told_how_to():
     assert "Store 'rows' is not connected to processor 'reader'" in str(refused.value)
 
 
-def test_only_an_extractor_of_its_own_gives_rows_another_timestamp(runtime):
+def test_only_the_tables_own_extractor_changes_the_timestamps_of_rows(runtime):
     builder = StreamsBuilder()
     plain = builder.global_table("table", store="plain")
     timed = builder.global_table("timed", timestamp_extractor=value_of, store="timed", name="timed")
@@ -301,14 +301,14 @@ def value_of(record, partition_time_ms):
 
 
 class Showing(hr.Processor):
-    """What tables have for the key of a record."""
+    """Forwards the rows of all tables for the key of a record."""
 
     def process(self, record):
         rows = [self.context.state_store(name).get(record.key) for name in ("plain", "timed")]
         self.context.forward(record.with_value(rows))
 
 
-def test_a_row_that_cannot_be_decoded_is_named_and_leaves_nothing():
+def test_the_error_of_an_undecodable_row_names_it_and_nothing_is_written():
     builder = StreamsBuilder()
     builder.stream("in").join(builder.global_table("table", value_serde=serdes.Long(), store="rows"), both).to("out")
     with TopologyTestDriver(builder.build()) as driver:
@@ -319,7 +319,7 @@ def test_a_row_that_cannot_be_decoded_is_named_and_leaves_nothing():
         assert list(driver.store("rows").all()) == [("a", 7)]
 
 
-def test_timestamps_too_far_ahead_are_not_judged_in_global_tables():
+def test_max_timestamp_ahead_does_not_apply_to_global_tables():
     config = hr.StreamsConfig(
         application_id="test",
         max_timestamp_ahead=timedelta(milliseconds=10),
@@ -334,7 +334,7 @@ def test_timestamps_too_far_ahead_are_not_judged_in_global_tables():
         assert [record.key for record in driver.output_topic("dead").read_all()] == [b"k"]
 
 
-def test_a_table_that_nobody_joins_can_be_asked():
+def test_a_table_that_is_not_joined_can_be_queried():
     builder = StreamsBuilder()
     builder.global_table("table", store="rows")
     with TopologyTestDriver(builder.build()) as driver:
@@ -343,7 +343,7 @@ def test_a_table_that_nobody_joins_can_be_asked():
         assert driver.store("rows").get("a") == "A"
 
 
-def test_a_topology_made_further_by_hand_lets_processors_read_a_global_table_but_not_follow_it():
+def test_processors_added_to_a_built_topology_can_read_a_global_table_but_not_be_its_children():
     builder = StreamsBuilder()
     builder.global_table("table", store="rows", name="table")
     topology = builder.build().add_source("read", "in").add_processor("watch", Watch, parents="read")
@@ -392,7 +392,7 @@ AS_A_GLOBAL_TABLE = "as a global table, and a topic can be read only once"
         ),
     ],
 )
-def test_what_cannot_be_built_is_refused_with_a_reason(build, said):
+def test_invalid_global_tables_and_joins_are_refused_with_a_reason(build, said):
     with pytest.raises(TopologyError) as refused:
         build(StreamsBuilder())
     assert said in str(refused.value)

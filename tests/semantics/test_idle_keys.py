@@ -1,4 +1,4 @@
-"""stream_time_key_idle: a key that is silent on the wall clock is closed, and begins anew."""
+"""stream_time_key_idle: the windows of a key without records close by the wall clock, and the key starts afresh."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ BUILDS = [(build, windows) for build in (on_close, suppressed) for windows in WI
 
 
 class Driven:
-    """A driver with the setting on; `steps` are records, or milliseconds by which the clock moves on."""
+    """A driver with the setting on; steps are records, or milliseconds by which the wall clock advances."""
 
     def __init__(self, topology):
         self.driver = TopologyTestDriver(topology, hr.StreamsConfig(application_id="t", **SETTINGS))
@@ -67,13 +67,13 @@ class Driven:
                 self.driver.input_topic("in").pipe(key, "v", int(at), headers=[("h", b"1")])
             if restarts:
                 self.driver.restart()
-        found = self.driver.output_topic("out").read_all()
-        return [(str(r.key), r.value, r.timestamp_ms, r.headers) for r in found]
+        records = self.driver.output_topic("out").read_all()
+        return [(str(r.key), r.value, r.timestamp_ms, r.headers) for r in records]
 
 
 @pytest.mark.parametrize("restarts", [False, True])
 @pytest.mark.parametrize("build", [on_close, suppressed])
-def test_windows_of_a_silent_key_close_by_end_and_key(build, restarts):
+def test_windows_of_silent_keys_close_in_the_order_of_end_and_key(build, restarts):
     driven = Driven(build("tumbling"))
     assert driven.out("b@3", "a@11", "b@4", 30, "c@1", 19, restarts=restarts) == []
     assert driven.out(1, restarts=restarts) == [("[b@0/10]", 2, 4, ()), ("[a@10/20]", 1, 11, ())]
@@ -82,26 +82,26 @@ def test_windows_of_a_silent_key_close_by_end_and_key(build, restarts):
     assert driven.out(1_000, restarts=restarts) == []
 
 
-def test_record_of_a_key_keeps_it_alive_even_a_late_one():
+def test_a_record_of_a_key_keeps_it_from_becoming_idle_even_a_late_one():
     driven = Driven(on_close("tumbling"))
     assert driven.out("a@3", "a@25", 40, "a@1", 49) == [("[a@0/10]", 1, 3, (("h", b"1"),))]
     assert driven.out(1) == [("[a@20/30]", 1, 25, ())]
 
 
-def test_suppress_sees_only_what_reaches_it():
+def test_for_suppress_a_key_is_idle_if_no_record_reaches_it():
     driven = Driven(suppressed("tumbling"))
     assert driven.out("a@3", "a@25", 40, "a@1", 9) == [("[a@0/10]", 1, 3, (("h", b"1"),))]
     assert driven.out(1) == [("[a@20/30]", 1, 25, ())]
 
 
-def test_rows_with_a_time_limit_leave_too():
+def test_rows_with_a_time_limit_are_emitted_too():
     driven = Driven(limited())
     assert driven.out("b@7", "a@9", "b@8", 49) == []
     assert driven.out(1) == [("b", "v", 8, ()), ("a", "v", 9, ())]
 
 
 @pytest.mark.parametrize(("build", "windows"), BUILDS)
-def test_closed_key_is_forgotten_in_every_store(build, windows):
+def test_an_idle_key_is_deleted_from_every_store(build, windows):
     driven = Driven(build(windows))
     driven.out("a@30", "a@44", "b@31", 20, "b@33", 30)
     stores = {name for name in driven.driver._graph.stores if name.endswith("time-table")}
@@ -116,15 +116,15 @@ TIMES = st.lists(st.integers(0, 60), min_size=1, max_size=8)
 @settings(max_examples=25)
 @given(before=TIMES, after=TIMES)
 @pytest.mark.parametrize(("build", "windows"), BUILDS)
-def test_key_after_its_closing_is_like_a_new_one(build, windows, before, after):
-    """Beside the key there is another one that never falls silent: it must not notice."""
+def test_an_evicted_key_is_treated_like_a_new_one(build, windows, before, after):
+    """Another key that never falls silent must not be affected."""
     driven = Driven(build(windows))
     driven.out(*(f"a@{at}" for at in before), 26, "z@5", 24)
-    found = driven.out(*(f"a@{at}" for at in after), 24, "z@5", 26)
+    results = driven.out(*(f"a@{at}" for at in after), 24, "z@5", 26)
     fresh = Driven(build(windows))
     fresh.out(26, "z@5", 24)
-    assert found == fresh.out(*(f"a@{at}" for at in after), 24, "z@5", 26)
-    assert [name for name, *_ in found if "z" in name] == []
+    assert results == fresh.out(*(f"a@{at}" for at in after), 24, "z@5", 26)
+    assert [name for name, *_ in results if "z" in name] == []
 
 
 STEPS = st.lists(
@@ -138,7 +138,7 @@ EVENTS = st.sampled_from([None, None, "before", "after", "restart"])
 
 
 def planned(topology, steps, events):
-    """Records and moves of the clock, each in a batch of its own, with what happens to it."""
+    """The output of a plan; each step is a batch of its own, to which one of the events happens."""
     with TemporaryDirectory() as name:
         topics = hr.LocalTopics(Path(name) / "topics")
         topics.create("in", partitions=2)
@@ -161,14 +161,14 @@ def planned(topology, steps, events):
 @settings(max_examples=20)
 @given(steps=STEPS, events=st.lists(EVENTS, max_size=20))
 @pytest.mark.parametrize(("build", "windows"), [(on_close, "tumbling"), (suppressed, "session")])
-def test_failures_and_machines_do_not_change_what_is_closed(build, windows, steps, events):
+def test_failures_and_moves_to_other_machines_do_not_change_which_windows_close(build, windows, steps, events):
     assert planned(build(windows), steps, events) == planned(build(windows), steps, [])
 
 
 @settings(max_examples=20)
 @given(steps=STEPS)
 @pytest.mark.parametrize(("build", "windows"), [(on_close, "sliding"), (suppressed, "tumbling")])
-def test_driver_and_plan_close_alike(build, windows, steps):
+def test_driver_and_plan_close_the_same_windows(build, windows, steps):
     config = hr.StreamsConfig(application_id="t", **SETTINGS)
     with TopologyTestDriver(build(windows), config) as driver:
         for step in [*steps, 1_000]:
@@ -178,20 +178,20 @@ def test_driver_and_plan_close_alike(build, windows, steps):
                 key, at, where = step
                 driver.input_topic("in").pipe(key, "v", at, partition=where)
         expected = [(m.key, m.value, m.timestamp_ms) for m in driver._runtime.outputs.get("out", [])]
-    found = planned(build(windows), steps, [])
-    assert sorted(row for rows in found.values() for row in rows) == sorted(expected)
+    results = planned(build(windows), steps, [])
+    assert sorted(row for rows in results.values() for row in rows) == sorted(expected)
 
 
 def test_batch_form_is_not_used_and_counts_are_the_same(tmp_path):
     builder = hr.StreamsBuilder()
     builder.stream("in").group_by_key().windowed_by(WINDOWS["tumbling"]).count(store="counts").to_stream().to("out")
-    found = planned(builder.build(), [("a", 3, 0), 50, ("a", 4, 0)], [])
-    assert [(value, at) for _, value, at in found[0]] == [(b"\0\0\0\0\0\0\0\x01", 3), (b"\0\0\0\0\0\0\0\x01", 4)]
+    results = planned(builder.build(), [("a", 3, 0), 50, ("a", 4, 0)], [])
+    assert [(value, at) for _, value, at in results[0]] == [(b"\0\0\0\0\0\0\0\x01", 3), (b"\0\0\0\0\0\0\0\x01", 4)]
 
 
 @pytest.mark.spark
 @pytest.mark.slow
-def test_on_spark_silence_is_noticed_without_records(spark, tmp_path):
+def test_on_spark_idle_keys_are_found_without_new_records(spark, tmp_path):
     runtime = SparkRuntime(spark, tmp_path, partitions=2)
     topology = suppressed("tumbling")
     clock = FileClock(tmp_path / "clock")
@@ -203,6 +203,6 @@ def test_on_spark_silence_is_noticed_without_records(spark, tmp_path):
     assert runtime.outputs(topology).get("out") == []
     clock.set(1_000 + IDLE)
     app.process_available()
-    found = [(str(record.key), record.value, record.timestamp_ms) for record in runtime.outputs(topology)["out"]]
-    assert sorted(found) == [("[a@10/20]", 1, 11), ("[b@0/10]", 1, 3)]
+    results = [(str(record.key), record.value, record.timestamp_ms) for record in runtime.outputs(topology)["out"]]
+    assert sorted(results) == [("[a@10/20]", 1, 11), ("[b@0/10]", 1, 3)]
     assert app.explain_pending()[0].waiting == 0

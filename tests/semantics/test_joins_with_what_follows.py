@@ -1,7 +1,7 @@
-"""Streams joined with tables that are made of themselves, also behind a repartition.
+"""Streams joined with tables that are built from them, also after a repartition.
 
-Such a sub-topology runs in several stages, of which later ones keep copies of tables. All that is expected here the
-Java test driver writes too, but for questions about windows that have expired.
+Such a sub-topology runs in several stages, of which later ones have copies of tables. The expected results are those of
+the Java test driver, except for lookups of expired windows.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tests.support.steps import each_step, slashed
 MS = timedelta(milliseconds=1)
 
 
-def test_a_record_meets_the_row_that_it_has_just_put(runtime):
+def test_a_record_is_joined_with_the_row_it_has_just_put(runtime):
     builder = StreamsBuilder()
     stream = builder.stream("in")
     stream.join(stream.to_table(), slashed).to("out")
@@ -27,7 +27,7 @@ def test_a_record_meets_the_row_that_it_has_just_put(runtime):
     assert outputs["out"] == [Record("k", "a/a", 1), Record("k", "b/b", 2), Record("j", "c/c", 3)]
 
 
-def test_a_record_meets_the_count_of_those_before_it():
+def test_a_record_is_joined_with_the_count_of_the_records_before_it():
     builder = StreamsBuilder()
     stream = builder.stream("in")
     counts = stream.select_key(lambda key, value: key).group_by_key().count()
@@ -36,8 +36,8 @@ def test_a_record_meets_the_count_of_those_before_it():
     assert outputs["out"] == [Record("k", "a/None", 1), Record("k", "b/1", 2), Record("k", "c/2", 3)]
 
 
-def test_rows_and_records_are_handed_to_the_next_stage_in_their_order():
-    """The table is updated before the record meets it, but for what comes back through the repartition."""
+def test_rows_and_records_are_relayed_to_the_next_stage_in_their_order():
+    """The table is updated before the record is joined with it, except by records that pass the repartition first."""
     builder = StreamsBuilder()
     letters = builder.stream("in").flat_map_values(list)
     rows = letters.to_table()
@@ -50,7 +50,7 @@ def test_rows_and_records_are_handed_to_the_next_stage_in_their_order():
     ]
 
 
-def test_a_row_is_there_before_a_result_with_an_earlier_timestamp_meets_it(runtime):
+def test_a_row_is_stored_before_a_result_with_an_earlier_timestamp_is_joined_with_it(runtime):
     """The record that closes a window is in the table when the count of that window arrives there."""
     builder = StreamsBuilder()
     stream = builder.stream("in")
@@ -62,7 +62,7 @@ def test_a_row_is_there_before_a_result_with_an_earlier_timestamp_meets_it(runti
     assert outputs["out"] == [Record("k", "2/c", 5)]
 
 
-def test_changes_of_a_table_meet_their_row():
+def test_changes_of_a_table_are_joined_with_their_own_row():
     builder = StreamsBuilder()
     table = builder.table("in")
     table.to_stream().map(lambda key, value: (key, value)).join(table, slashed).to("out")
@@ -70,7 +70,7 @@ def test_changes_of_a_table_meet_their_row():
     assert outputs["out"] == [Record("k", "a/a", 1), Record("j", "b/b", 2), Record("k", "c/c", 3)]
 
 
-def test_a_join_of_which_one_side_is_in_an_earlier_stage_is_looked_up():
+def test_rows_of_a_join_with_one_side_in_an_earlier_stage_are_looked_up():
     builder = StreamsBuilder()
     table = builder.table("in")
     counts = table.to_stream().map(lambda key, value: (key, value)).group_by_key().count()
@@ -79,8 +79,8 @@ def test_a_join_of_which_one_side_is_in_an_earlier_stage_is_looked_up():
     assert each_step(builder.build(), steps, restarts=True) == [["k=1/a/1@1"], ["k=2/b/2@5"], ["j=1/c/1@20"]]
 
 
-def test_rows_held_back_of_a_table_in_an_earlier_stage_are_looked_up():
-    """A row that waits for the first time is none, where Kafka Streams has a count of 0 (quirk 4)."""
+def test_rows_of_a_suppressed_table_in_an_earlier_stage_are_looked_up():
+    """A row without an emitted value is missing, where Kafka Streams has a count of 0 (quirk 4)."""
     builder = StreamsBuilder()
     counts = builder.stream("in").group_by_key().count()
     held = counts.suppress(Suppressed.until_time_limit(10 * MS))
@@ -95,8 +95,8 @@ def test_rows_held_back_of_a_table_in_an_earlier_stage_are_looked_up():
     ]
 
 
-def test_a_join_of_versioned_tables_has_no_versions_itself():
-    """The third row has an earlier timestamp than the second, and is the row all the same."""
+def test_a_join_of_versioned_tables_is_not_versioned():
+    """The third row has an earlier timestamp than the second, but still replaces it."""
     builder = StreamsBuilder()
     versioned = builder.table("versioned", store=Stores.versioned_key_value("versions", history=1000 * MS))
     both = versioned.join(builder.table("other"), slashed)
@@ -105,8 +105,8 @@ def test_a_join_of_versioned_tables_has_no_versions_itself():
     assert each_step(builder.build(), steps) == [[], ["k=v/o1 v/o1@50"], ["k=v/o2 v/o2@200"], ["k=v/o3 v/o3@50"]]
 
 
-def asked(windows, key_serde):
-    """Counts in windows, looked up by their own changes, and by records of `ask` that name a window."""
+def lookups(windows, key_serde):
+    """Windowed counts, looked up by their own changes, and by records of the topic `ask` that name a window."""
     builder = StreamsBuilder()
     counts = builder.stream("in").group_by_key().windowed_by(windows).count()
     asking = builder.stream("ask").map(lambda key, value: (Windowed(key, Window(*value)), "asked"))
@@ -116,8 +116,8 @@ def asked(windows, key_serde):
 
 
 @pytest.mark.parametrize("tracking", [False, True], ids=["one clock", "a clock for each key"])
-def test_a_copy_of_counts_in_windows_forgets_what_expires(tracking):
-    topology = asked(hr.TimeWindows.of(10 * MS, grace=20 * MS), serdes.Windowed(serdes.String(), 10 * MS))
+def test_a_copy_of_windowed_counts_expires_windows(tracking):
+    topology = lookups(hr.TimeWindows.of(10 * MS, grace=20 * MS), serdes.Windowed(serdes.String(), 10 * MS))
     steps = [
         ("in", "k", "", 1),
         ("in", "k", "", 5),
@@ -141,8 +141,8 @@ def test_a_copy_of_counts_in_windows_forgets_what_expires(tracking):
 
 
 @pytest.mark.parametrize("tracking", [False, True], ids=["one clock", "a clock for each key"])
-def test_a_copy_of_counts_in_sessions_forgets_what_was_merged_or_expires(tracking):
-    topology = asked(hr.SessionWindows.of(10 * MS, grace=40 * MS), serdes.SessionWindowed(serdes.String()))
+def test_a_copy_of_session_counts_deletes_merged_sessions_and_expires_old_ones(tracking):
+    topology = lookups(hr.SessionWindows.of(10 * MS, grace=40 * MS), serdes.SessionWindowed(serdes.String()))
     steps = [
         ("in", "k", "", 1),
         ("in", "k", "", 5),
@@ -163,7 +163,7 @@ def test_a_copy_of_counts_in_sessions_forgets_what_was_merged_or_expires(trackin
     ]
 
 
-def test_records_wait_for_late_rows_of_a_copy_too():
+def test_records_also_wait_for_late_rows_of_a_copy():
     builder = StreamsBuilder()
     table = builder.table("in", store=Stores.versioned_key_value("versions", history=100 * MS))
     changes = table.to_stream().repartition()

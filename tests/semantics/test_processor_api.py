@@ -1,4 +1,4 @@
-"""Processors and low-level topologies: stores, lives, context, and what is refused."""
+"""Processors and low-level topologies: stores, lifecycle, context, and invalid uses."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_fields_last_as_long_as_the_task_and_stores_longer(runtime):
     assert [record.value for record in outputs["out"]] == [[1, 1], [2, 2], [3, 3]]
 
 
-def test_restart_takes_fields_away_and_leaves_stores():
+def test_a_restart_resets_fields_and_keeps_stores():
     builder = hr.StreamsBuilder()
     builder.stream("in").process(Counting, stores=[counts()]).to("out")
     with TopologyTestDriver(builder.build()) as driver:
@@ -52,7 +52,7 @@ def test_restart_takes_fields_away_and_leaves_stores():
         assert driver.store("counts").get("all") == 2
 
 
-def test_failed_record_leaves_nothing_behind_in_stores():
+def test_changes_of_a_failed_record_to_stores_are_rolled_back():
     class Failing(Counting):
         def process(self, record):
             super().process(record)
@@ -69,7 +69,7 @@ def test_failed_record_leaves_nothing_behind_in_stores():
         assert [record.value for record in driver.output_topic("out").read_all()] == [[1, 1], [1, 2]]
 
 
-def test_stores_given_to_two_processors_by_object_or_name_are_shared(runtime):
+def test_processors_share_a_store_that_both_get_by_object_or_by_name(runtime):
     class Reading(hr.Processor):
         def process(self, record):
             self.context.forward(record.with_value(self.context.state_store("counts").get("all")))
@@ -86,7 +86,7 @@ def test_stores_given_to_two_processors_by_object_or_name_are_shared(runtime):
     assert outputs["out3"] == [Record("k", 1, 3)]
 
 
-def test_processor_uses_the_store_of_an_aggregation():
+def test_a_processor_can_use_the_store_of_an_aggregation():
     class Looking(hr.Processor):
         def process(self, record):
             self.context.forward(record.with_value(self.context.state_store("totals").get(record.key)))
@@ -108,7 +108,7 @@ def test_registered_store_is_used_by_its_name():
         assert driver.store("counts").get("all") == 1
 
 
-def test_process_marks_for_repartitioning_and_process_values_does_not():
+def test_process_requires_a_repartition_and_process_values_does_not():
     builder = hr.StreamsBuilder()
     builder.stream("in").process(Passing).group_by_key().count()
     builder.stream("values").process_values(Passing).group_by_key().count()
@@ -116,16 +116,16 @@ def test_process_marks_for_repartitioning_and_process_values_does_not():
     assert len(repartitions) == 1
 
 
-def test_context_facts_may_be_read_or_called():
+def test_properties_of_the_context_can_be_read_or_called():
     class Telling(hr.Processor):
         def process(self, record):
             context = self.context
             assert (context.task_id, context.application_id) == (context.task_id(), context.application_id())
             assert context.record_metadata == context.record_metadata() == ("in", 2, 0)
-            told = [context.task_id, context.application_id, context.current_system_time_ms]
-            assert told[2] == context.current_system_time_ms()
+            properties = [context.task_id, context.application_id, context.current_system_time_ms]
+            assert properties[2] == context.current_system_time_ms()
             context.commit()
-            context.forward(record.with_value(told))
+            context.forward(record.with_value(properties))
 
     builder = hr.StreamsBuilder()
     builder.stream("in").process(Telling).to("out")
@@ -156,7 +156,7 @@ def test_processors_are_initialised_without_records_and_closed_once():
     assert lives == ["init", "init", "close"]
 
 
-def test_wall_clock_punctuation_flows_through_later_sub_topologies():
+def test_records_of_a_wall_clock_punctuation_pass_through_later_sub_topologies():
     class Ticking(Passing):
         def init(self, context):
             super().init(context)
@@ -190,7 +190,7 @@ def refused(message, build, kind=hr.TopologyError):
         build()
 
 
-def test_factories_that_cannot_make_new_processors_are_refused():
+def test_factories_that_do_not_return_new_processors_are_refused():
     stream = hr.StreamsBuilder().stream("in")
     refused(r"process\(\) was given the processor .* itself", lambda: stream.process(Passing()))
     refused(r"process_values\(\) was given 'x' of type str", lambda: stream.process_values("x"))
@@ -204,7 +204,7 @@ def test_factories_that_cannot_make_new_processors_are_refused():
         refused(message, lambda topology=topology: TopologyTestDriver(topology))
 
 
-def test_failing_init_names_the_node():
+def test_the_error_of_a_failing_init_names_the_node():
     class Failing(Passing):
         def init(self, context):
             raise RuntimeError("no licence")
@@ -226,7 +226,7 @@ def test_forward_outside_of_processing_is_refused():
     refused(r"node: forward\(\) was called outside", lambda: TopologyTestDriver(topology), hr.StreamsError)
 
 
-def test_stores_that_are_unknown_or_not_connected_are_refused_with_those_there_are():
+def test_unknown_or_unconnected_stores_are_refused_and_the_error_lists_the_connected_ones():
     class Asking(Passing):
         def __init__(self, wanted):
             self.wanted = wanted
@@ -253,7 +253,7 @@ def test_stores_that_are_unknown_or_not_connected_are_refused_with_those_there_a
     refused(message, lambda: TopologyTestDriver(asking("mime")), hr.StateError)
 
 
-def test_topologies_that_cannot_be_are_refused_with_the_names_there_are():
+def test_invalid_topologies_are_refused_and_the_error_lists_the_known_names():
     def base():
         return hr.Topology().add_source("source", "in", ["more", "most"]).add_processor("p", Passing, "source")
 

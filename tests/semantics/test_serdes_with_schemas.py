@@ -81,11 +81,11 @@ def accounts(sales, totals):
 
 
 def in_order(records):
-    """Each key's records in order; those of different keys may come in any."""
+    """Records sorted by key; those of one key keep their order."""
     return sorted(records, key=lambda record: record.key)
 
 
-def test_typed_values_go_through_avro_with_a_registry(runtime, registry):
+def test_typed_values_are_read_and_written_as_avro_with_a_registry(runtime, registry):
     where = serdes.Registry(registry.url)
     sales, totals = serdes.Avro(SALE_SCHEMA, Sale, registry=where), serdes.Avro(ACCOUNT_SCHEMA, Account, registry=where)
     outputs, _ = runtime.run(accounts(sales, totals), SALES)
@@ -93,13 +93,13 @@ def test_typed_values_go_through_avro_with_a_registry(runtime, registry):
     assert sorted(registry.subjects) == ["shop.Account", "shop.Sale"]
 
 
-def test_typed_values_go_through_plain_avro(runtime):
+def test_typed_values_are_read_and_written_as_plain_avro(runtime):
     topology = accounts(serdes.Avro(SALE_SCHEMA, Sale), serdes.Avro(ACCOUNT_SCHEMA, Account))
     outputs, _ = runtime.run(topology, SALES)
     assert in_order(outputs["accounts"]) == in_order(ACCOUNTS)
 
 
-def test_messages_go_through_protobuf_with_a_registry(runtime, registry):
+def test_messages_are_read_and_written_as_protobuf_with_a_registry(runtime, registry):
     where = serdes.Registry(registry.url)
     orders, totals = serdes.Protobuf(Order, registry=where), serdes.Protobuf(Total, registry=where)
     builder = StreamsBuilder()

@@ -73,7 +73,7 @@ def test_stateless_operators_keep_timestamp_and_headers(runtime):
     }
 
 
-def test_split_sends_each_record_to_the_first_branch_that_takes_it(runtime):
+def test_split_sends_each_record_to_the_first_matching_branch(runtime):
     builder = StreamsBuilder()
     branches = (
         builder.stream("in")

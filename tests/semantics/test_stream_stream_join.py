@@ -1,8 +1,8 @@
-"""Joins of streams: partners within a time of each other, and with left and outer joins what finds none.
+"""Joins of streams: records whose timestamps are close enough, and in left and outer joins unmatched records.
 
-Our rule is Kafka Streams' own, as its reference describes it: both sides trigger, late records still meet what the
-other side keeps, results have the later timestamp; a record without a partner comes out once time is beyond its
-windows and the grace. That does not depend on the wall clock, on batches or on restarts.
+The rule is Kafka Streams' own, as its reference describes it: both sides trigger, late records still match records that
+the other side stores, results have the later timestamp; an unmatched record is emitted once stream time is beyond its
+window and the grace. This does not depend on the wall clock, on batches or on restarts.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def topology(kind, windows, *, joiner=pair, **options):
     return builder.build()
 
 
-def parsed(word):
-    """`L:k=v@5`: to the left topic, key, value, timestamp; the key is by default `k`, `_` is none."""
+def parse(word):
+    """`L:k=v@5` is a record for the left topic with key, value and timestamp; the default key is `k`, `_` is null."""
     side, _, rest = word.partition(":")
     named, _, at = rest.rpartition("@")
     key, _, value = named.rpartition("=")
@@ -52,14 +52,14 @@ def parsed(word):
 
 
 class Driven:
-    """A driver that shows what each record brings out, as `key:value@timestamp`; the key only if it is not `k`."""
+    """A driver that shows the results of each record as `key:value@timestamp`; the key only if it is not `k`."""
 
     def __init__(self, topology, *, restarts=False, **settings):
         self.driver = TopologyTestDriver(topology, hr.StreamsConfig(application_id="t", **settings))
         self.restarts = restarts
 
     def __call__(self, word, headers=()):
-        topic, *record = parsed(word)
+        topic, *record = parse(word)
         self.driver.input_topic(topic).pipe(*record, headers=headers)
         if self.restarts:
             self.driver.restart()
@@ -75,7 +75,7 @@ class Driven:
 
 
 @RESTARTS
-def test_inner_join_meets_what_is_within_the_windows_on_either_side(restarts):
+def test_an_inner_join_matches_records_within_the_windows_on_either_side(restarts):
     Driven(topology("inner", within(10, grace=5)), restarts=restarts).check(
         ("L:l0@0", ""),
         ("R:r10@10", "l0/r10@10"),
@@ -87,8 +87,8 @@ def test_inner_join_meets_what_is_within_the_windows_on_either_side(restarts):
 
 
 @RESTARTS
-def test_a_record_however_late_meets_what_the_other_side_still_keeps(restarts):
-    """There is no test for lateness; a side's store only forgets as its own side goes on."""
+def test_a_record_however_late_matches_records_that_the_other_side_still_stores(restarts):
+    """Late records are not dropped; records of a side expire only by later records of the same side."""
     Driven(topology("inner", within(10, grace=5)), restarts=restarts).check(
         ("L:z=z@100", ""),
         ("R:r45@45", ""),
@@ -99,7 +99,7 @@ def test_a_record_however_late_meets_what_the_other_side_still_keeps(restarts):
 
 
 @RESTARTS
-def test_left_join_gives_up_after_windows_and_grace(restarts):
+def test_a_left_join_emits_unmatched_records_after_window_and_grace(restarts):
     Driven(topology("left", within(10, grace=5)), restarts=restarts).check(
         ("L:l0@0", ""),
         ("R:r15@15", ""),
@@ -115,7 +115,7 @@ def test_left_join_gives_up_after_windows_and_grace(restarts):
 
 
 @RESTARTS
-def test_outer_join_gives_up_on_both_sides(restarts):
+def test_an_outer_join_emits_unmatched_records_of_both_sides(restarts):
     Driven(topology("outer", within(10)), restarts=restarts).check(
         ("L:a=l0@0", ""),
         ("R:b=r1@1", ""),
@@ -127,7 +127,7 @@ def test_outer_join_gives_up_on_both_sides(restarts):
     )
 
 
-def test_at_equal_times_the_right_side_is_given_up_first_then_by_key():
+def test_unmatched_records_with_equal_timestamps_are_emitted_right_side_first_then_by_key():
     Driven(topology("outer", within(10))).check(
         ("R:z=z@0", ""),
         ("R:a=a@0", ""),
@@ -138,7 +138,7 @@ def test_at_equal_times_the_right_side_is_given_up_first_then_by_key():
 
 
 @RESTARTS
-def test_windows_may_look_only_ahead(restarts):
+def test_windows_may_match_only_later_records(restarts):
     Driven(topology("left", within(10, before=0)), restarts=restarts).check(
         ("L:l0@0", ""),
         ("R:r10@10", "l0/r10@10"),
@@ -152,8 +152,8 @@ def test_windows_may_look_only_ahead(restarts):
 
 
 @RESTARTS
-def test_what_is_due_may_wait_for_a_later_record_as_in_kafka_streams(restarts):
-    """After a look at what waits, the next one comes only when the last entry seen is due as well."""
+def test_an_unmatched_record_that_is_due_may_wait_for_a_later_record_as_in_kafka_streams(restarts):
+    """After a scan of the unmatched records, the next scan comes only when the last one seen is due as well."""
     Driven(topology("left", within(10)), restarts=restarts).check(
         ("L:a=a@0", ""),
         ("L:b=b@9", ""),
@@ -164,7 +164,7 @@ def test_what_is_due_may_wait_for_a_later_record_as_in_kafka_streams(restarts):
     )
 
 
-def test_nothing_waits_for_the_wall_clock():
+def test_the_wall_clock_does_not_release_unmatched_records():
     driven = Driven(topology("left", within(10)))
     driven.check(("L:a=a@0", ""), ("R:x=x@11", "a:a/_@0"))
     driven.driver.advance_wall_clock(timedelta(days=1))
@@ -172,7 +172,7 @@ def test_nothing_waits_for_the_wall_clock():
     driven.check(("L:b=b@12", ""), ("R:x=x@23", "b:b/_@12"))
 
 
-def test_each_record_meets_all_duplicates_by_time_then_arrival():
+def test_each_record_matches_all_duplicates_by_timestamp_then_arrival():
     Driven(topology("inner", within(10))).check(
         ("L:b@5", ""),
         ("L:a@5", ""),
@@ -182,14 +182,14 @@ def test_each_record_meets_all_duplicates_by_time_then_arrival():
     )
 
 
-def test_records_of_one_key_and_time_that_wait_leave_together():
+def test_unmatched_records_with_the_same_key_and_timestamp_are_emitted_together():
     Driven(topology("left", within(10))).check(
         ("L:a@5", ""), ("L:b@5", ""), ("L:c@6", ""), ("R:z=z@15", ""), ("R:x@16", "a/_@5 b/_@5 c/x@16")
     )
 
 
 @RESTARTS
-def test_a_stream_joined_with_itself_meets_each_record_once(restarts):
+def test_in_a_self_join_each_record_matches_itself_once(restarts):
     builder = StreamsBuilder()
     stream = builder.stream("left", value_serde=serdes.String())
     stream.join(stream, pair, within=within(10)).to("out", value_serde=serdes.String())
@@ -206,10 +206,10 @@ def test_a_click_and_its_ad_join_with_the_later_timestamp_whichever_comes_first(
 
 
 def test_joins_are_the_same_on_spark(runtime):
-    """In the order in which records are taken of two topics: by timestamp."""
+    """The records are in the order in which those of two topics are processed: by timestamp."""
     words = "L:l0@0 R:r10@10 R:z=x@12 L:_=nk@13 R:_=nk@14 L:l20@20 L:y=y@21 R:z=z@40 L:z=q@45 L:w=w@90"
     outputs, metrics = runtime.run(
-        topology("left", within(10, grace=5), name="j"), [parsed(word) for word in words.split()]
+        topology("left", within(10, grace=5), name="j"), [parse(word) for word in words.split()]
     )
     assert [f"{r.key}:{r.value}@{r.timestamp_ms}" for r in outputs["out"]] == [
         "k:l0/r10@10",
@@ -235,7 +235,7 @@ def test_changed_keys_are_repartitioned_on_both_sides(runtime):
     assert sorted(outputs["out"], key=lambda record: record.key) == [Record("u", [1, 2], 7), Record("w", [4, 3], 18)]
 
 
-def test_results_have_the_headers_of_the_record_that_brought_them_out():
+def test_results_have_the_headers_of_the_record_that_caused_them():
     driven = Driven(topology("left", within(10)))
     driven.driver.input_topic("left").pipe("k", "a", 5, headers=[("n", b"1")])
     driven.driver.input_topic("left").pipe("j", "b", 5, headers=[("n", b"2")])
@@ -260,7 +260,7 @@ def test_results_have_the_headers_of_the_record_that_brought_them_out():
         ("outer", "None:a/_@5 None:_/x@6", {"j-outer-this-join": (1, 1), "j-outer-other-join": (1, 1)}),
     ],
 )
-def test_null_keys_find_no_partner_and_null_values_are_dropped(kind, shown, dropped):
+def test_null_keys_have_no_match_and_null_values_are_dropped(kind, shown, dropped):
     driven = Driven(topology(kind, within(10), name="j"))
     found = [driven(word) for word in ("L:_=a@5", "R:_=x@6", "L:_@7", "R:_@7", "L:_=_@8", "R:_=_@8")]
     assert " ".join(filter(None, found)) == shown
@@ -269,7 +269,7 @@ def test_null_keys_find_no_partner_and_null_values_are_dropped(kind, shown, drop
     assert {name: metrics[name] for name in dropped} == counted
 
 
-def test_records_without_key_or_value_move_time():
+def test_records_without_key_or_value_advance_stream_time():
     Driven(topology("left", within(10))).check(
         ("L:a=a@0", ""), ("R:_=x@11", ""), ("R:_@12", ""), ("L:b=b@0", "b:b/_@0"), ("L:c=c@12", "a:a/_@0")
     )
@@ -281,7 +281,7 @@ TRACKING = {"allow_stream_time_key_tracking": True}
 
 
 @RESTARTS
-def test_with_a_clock_for_each_key_a_key_behind_another_loses_nothing(restarts):
+def test_with_a_clock_for_each_key_a_key_that_lags_behind_another_loses_nothing(restarts):
     steps = ("L:A=a0@0", "L:A=a5@5", "L:B=b0@0", "R:B=r1@1")
     driven = Driven(topology("left", within(1)), restarts=restarts)
     assert [driven(word) for word in steps] == ["", "A:a0/_@0", "B:b0/_@0", ""]
@@ -291,7 +291,7 @@ def test_with_a_clock_for_each_key_a_key_behind_another_loses_nothing(restarts):
 
 @RESTARTS
 @pytest.mark.parametrize("kind", ["left", "outer"])
-def test_with_a_clock_for_each_key_only_records_of_a_key_give_up_on_it(kind, restarts):
+def test_with_a_clock_for_each_key_only_records_of_a_key_release_its_unmatched_records(kind, restarts):
     Driven(topology(kind, within(10)), restarts=restarts, **TRACKING).check(
         ("L:a=a@0", ""),
         ("L:b=b@1000", ""),
@@ -303,7 +303,7 @@ def test_with_a_clock_for_each_key_only_records_of_a_key_give_up_on_it(kind, res
     )
 
 
-def test_with_a_clock_for_each_key_both_sides_forget_by_key():
+def test_with_a_clock_for_each_key_records_of_both_sides_expire_by_key():
     Driven(topology("inner", within(10)), **TRACKING).check(
         ("L:a=a@0", ""),
         ("L:b=b@86400000", ""),
@@ -318,7 +318,7 @@ def test_with_a_clock_for_each_key_both_sides_forget_by_key():
 
 @pytest.mark.parametrize("kind", METHODS)
 @pytest.mark.parametrize(("name", "table"), [("j", "j"), (None, "KSTREAM-MERGE-0000000006")])
-def test_times_of_the_keys_are_those_of_both_sides_and_can_be_queried(kind, name, table):
+def test_both_sides_advance_the_time_of_a_key_which_can_be_queried(kind, name, table):
     driven = Driven(topology(kind, within(10), name=name), restarts=True, **TRACKING)
     for word in ("L:a=a@5", "R:a=x@9", "L:a=b@3", "R:b=_@7", "L:_=x@8"):
         driven(word)
@@ -329,7 +329,7 @@ IDLE = {**TRACKING, "stream_time_key_idle": 50 * MS}
 
 
 @RESTARTS
-def test_what_waits_of_an_idle_key_comes_out_and_the_key_is_forgotten(restarts):
+def test_unmatched_records_of_an_idle_key_are_emitted_and_the_key_is_evicted(restarts):
     driven = Driven(topology("outer", within(10), store="s", name="j"), restarts=restarts, **IDLE)
     driven.check(("L:a=l@7", ""), ("R:b=r@7", ""), ("R:a=r@30", "a:l/_@7"), ("R:c=r@3", ""), ("L:c=l@4", "c:l/r@4"))
     driven.driver.advance_wall_clock(49 * MS)
@@ -342,7 +342,7 @@ def test_what_waits_of_an_idle_key_comes_out_and_the_key_is_forgotten(restarts):
     driven.check(("R:a=r@5", ""), ("L:c=l@4", ""), ("R:b=r@18", ""))
 
 
-def test_records_of_either_side_keep_a_key_alive():
+def test_records_of_either_side_keep_a_key_from_becoming_idle():
     driven = Driven(topology("inner", within(10), store="s"), **IDLE)
     driven("L:a=l@7")
     driven.driver.advance_wall_clock(30 * MS)
@@ -353,34 +353,34 @@ def test_records_of_either_side_keep_a_key_alive():
     driven.check(("R:a=r@7", ""))
 
 
-# What waits
+# Pending records
 
 
 @pytest.mark.parametrize("tracking", [False, True])
-def test_what_waits_is_told_and_the_record_that_is_named_lets_it_go(tracking):
+def test_unmatched_records_are_shown_as_pending_and_the_named_record_releases_them(tracking):
     driven = Driven(topology("outer", within(10, grace=2), name="j"), allow_stream_time_key_tracking=tracking)
     assert str(driven.driver.explain_pending("j")[0]) == "j: nothing waits."
     for word in ("L:a=l@7", "L:a=l@7", "R:b=r@6", "L:c=l@9", "R:c=r@9"):
         driven(word)
     driven.driver.restart()
-    [told] = driven.driver.explain_pending()
+    [pending] = driven.driver.explain_pending()
     key = "b" if tracking else None
-    assert (told.operator, told.store) == ("j", "KSTREAM-OUTERSHARED-0000000004-store")
-    assert told.tasks == (PendingTask("0_0", 3, "b", 6, 19, key, 6 if tracking else 9),)
-    assert str(told).startswith("j: 3 records wait; the oldest is 'b', held back since 6; it leaves when a record ")
-    assert driven.driver.explain_pending(told.store) == [told]
+    assert (pending.operator, pending.store) == ("j", "KSTREAM-OUTERSHARED-0000000004-store")
+    assert pending.tasks == (PendingTask("0_0", 3, "b", 6, 19, key, 6 if tracking else 9),)
+    assert str(pending).startswith("j: 3 records wait; the oldest is 'b', held back since 6; it leaves when a record ")
+    assert driven.driver.explain_pending(pending.store) == [pending]
     driven.check((f"R:{key or 'z'}=z@18", ""), (f"R:{key or 'z'}=z@19", "b:_/r@6"))
 
 
-def test_what_waits_longer_than_it_must_is_told_so():
+def test_pending_shows_the_later_timestamp_if_a_record_waits_longer_than_window_and_grace():
     driven = Driven(topology("left", within(10), name="j"))
     for word in ("L:a=a@0", "L:b=b@9", "L:c=c@10", "R:x=x@11"):
         driven(word)
-    [told] = driven.driver.explain_pending()
-    assert told.tasks == (PendingTask("0_0", 2, "b", 9, 21, None, 11),)
+    [pending] = driven.driver.explain_pending()
+    assert pending.tasks == (PendingTask("0_0", 2, "b", 9, 21, None, 11),)
 
 
-def test_join_and_aggregation_of_one_name_have_times_of_their_own():
+def test_a_join_and_an_aggregation_with_the_same_name_have_separate_stream_times():
     builder = StreamsBuilder()
     left, right = (builder.stream(topic, value_serde=serdes.String()) for topic in ("left", "right"))
     left.left_join(right, pair, within=within(10), name="n").to("out", value_serde=serdes.String())
@@ -433,7 +433,7 @@ def test_each_side_has_its_own_serde():
     assert found == [("k", ["A", 7]), ("j", [None, 8]), ("i", ["B", None])]
 
 
-def test_joiner_that_changes_its_arguments_does_not_change_what_is_kept():
+def test_a_joiner_that_changes_its_arguments_does_not_change_stored_records():
     builder = StreamsBuilder()
 
     def merged(left, right):
@@ -449,7 +449,7 @@ def test_joiner_that_changes_its_arguments_does_not_change_what_is_kept():
     assert found == [{"l": 0, "a": 1}, {"l": 0, "b": 2}]
 
 
-def test_failing_joiner_is_told_with_its_operator_and_leaves_nothing():
+def test_the_error_of_a_failing_joiner_names_the_operator_and_nothing_is_written():
     driven = Driven(topology("inner", within(10), joiner=lambda left, right: left / right, name="j"))
     driven("L:a@5")
     with pytest.raises(hr.ProcessingError, match=r"j-other-join failed on record right-0@0 \(key 'k', timestamp 6\)"):
@@ -464,7 +464,7 @@ def joined(left="left", right="right", kind="inner", **options):
 
 @pytest.mark.parametrize("kind", METHODS)
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({}, r"needs within=: how far apart .* e\.g\. within=JoinWindows\.of\(timedelta\(minutes=5\)\)"),
         ({"within": 10 * MS}, r"was given within=datetime.* of type timedelta; allowed: JoinWindows"),
@@ -473,8 +473,8 @@ def joined(left="left", right="right", kind="inner", **options):
         ({"within": within(1), "store": ""}, r"'' cannot name a store"),
     ],
 )
-def test_a_join_that_cannot_be_is_refused(kind, options, said):
-    with pytest.raises(TopologyError, match=said) as refused:
+def test_invalid_joins_are_refused(kind, options, message):
+    with pytest.raises(TopologyError, match=message) as refused:
         joined(kind=kind, **options)
     if "name" not in options and "store" not in options:
         assert str(refused.value).startswith(f"{METHODS[kind]}() of <KStream KSTREAM-SOURCE-0000000000> and <KStream ")
@@ -486,27 +486,27 @@ def test_options_of_other_joins_are_refused(option):
         joined(within=within(1), **{option: MS if option == "grace" else pair})
 
 
-def test_windows_are_refused_where_there_are_none():
+def test_windows_are_refused_in_joins_with_tables():
     table_join = Join.of("join", pair, within=within(1))
     with pytest.raises(TopologyError, match=r"join\(\) of a stream and a table was given within=JoinWindows"):
         table_join.allow("a stream and a table", "grace")
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"before": -6, "after": 5}, "before is -6 ms, after is 5 ms: the window would end before it starts"),
         ({"grace": -1}, "grace is .*must be at least 0"),
     ],
 )
-def test_windows_that_cannot_be_are_refused(options, said):
-    with pytest.raises(TopologyError, match=said):
+def test_invalid_windows_are_refused(options, message):
+    with pytest.raises(TopologyError, match=message):
         within(5, **options)
     with pytest.raises(TopologyError, match=r"difference is .*must be at least 0"):
         within(-1)
 
 
-def test_two_joins_need_two_names():
+def test_two_joins_cannot_have_the_same_name():
     builder = StreamsBuilder()
     left, right = builder.stream("left"), builder.stream("right")
     left.join(right, pair, within=within(1), name="j")
@@ -517,19 +517,19 @@ def test_two_joins_need_two_names():
 
 
 @pytest.mark.spark
-def test_on_spark_what_waits_outlives_a_restart_and_can_be_asked(spark, tmp_path):
+def test_on_spark_unmatched_records_survive_a_restart_and_can_be_queried(spark, tmp_path):
     runtime = SparkRuntime(spark, tmp_path, partitions=2)
     joined = topology("outer", within(10), name="j", store="s")
-    runtime.produce(joined, [parsed(word) for word in ("L:a=l@100", "L:b=l@1", "R:c=r@2", "R:b=r@5")])
+    runtime.produce(joined, [parse(word) for word in ("L:a=l@100", "L:b=l@1", "R:c=r@2", "R:b=r@5")])
     first = hr.Streams(joined, runtime.config(**TRACKING), spark=spark)
     first.process_available()
     assert sorted(map(str, runtime.outputs(joined)["out"])) == [str(Record("b", "l/r", 5))]
-    [told] = first.explain_pending()
-    assert (told.operator, told.waiting, told.oldest.oldest, told.oldest.release_ms) == ("j", 2, "c", 13)
+    [pending] = first.explain_pending()
+    assert (pending.operator, pending.waiting, pending.oldest.oldest, pending.oldest.release_ms) == ("j", 2, "c", 13)
     waiting = [(row.key, row.timestamp_ms, row.is_left) for row in first.store("s-outer-shared-join-store").all()]
     assert waiting == [("c", 2, False), ("a", 100, True)]
     assert dict(first.store("j-stream-time-table").all()) == {"a": 100, "b": 5, "c": 2}
-    runtime.produce(joined, [parsed(word) for word in ("L:c=l@13", "R:a=r@110")])
+    runtime.produce(joined, [parse(word) for word in ("L:c=l@13", "R:a=r@110")])
     second = hr.Streams(joined, runtime.config(**TRACKING), spark=spark)
     second.process_available()
     expected = [Record("a", "l/r", 110), Record("b", "l/r", 5), Record("c", "_/r", 2)]

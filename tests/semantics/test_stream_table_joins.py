@@ -43,11 +43,11 @@ STEPS = [
         ("left_join", [["k=s1/None@10"], [], ["k=s2/t1@5"], [], ["k=s3/None@30"]]),
     ],
 )
-def test_each_record_meets_the_row_of_that_moment_and_keeps_its_timestamp(kind, written, restarts):
+def test_each_record_is_joined_with_the_current_row_and_keeps_its_timestamp(kind, written, restarts):
     assert each_step(joined(kind), STEPS, restarts=restarts) == written
 
 
-def test_streams_and_tables_on_spark_join_as_in_the_driver(runtime):
+def test_joins_on_spark_have_the_same_results_as_in_the_driver(runtime):
     steps = [
         ("table", "k", "t1", 1),
         ("in", "k", "s1", 2, (("h", b"1"),)),
@@ -95,7 +95,7 @@ def test_records_without_a_key_or_a_value_are_dropped_and_counted(kind, written,
     ("kind", "written", "dropped"),
     [("join", [], {"KSTREAM-FILTER-0000000006": {"null key": 1}}), ("left_join", [Record(None, "x/None", 1)], {})],
 )
-def test_a_key_of_none_passes_the_repartition_before_a_left_join(runtime, kind, written, dropped):
+def test_records_without_a_key_pass_the_repartition_before_a_left_join(runtime, kind, written, dropped):
     builder = StreamsBuilder()
     stream = builder.stream("in").select_key(lambda key, value: None)
     getattr(stream, kind)(builder.table("table"), slashed).to("out")
@@ -104,7 +104,7 @@ def test_a_key_of_none_passes_the_repartition_before_a_left_join(runtime, kind, 
     assert {name: found["dropped"] for name, found in metrics.items() if "dropped" in found} == dropped
 
 
-def test_a_key_of_none_passes_every_repartition_on_the_way_to_a_left_join():
+def test_records_without_a_key_pass_every_repartition_before_a_left_join():
     builder = StreamsBuilder()
     stream = builder.stream("in").select_key(lambda key, value: None).repartition("first")
     stream.map(lambda key, value: (key, value)).left_join(builder.table("table"), slashed).to("out")
@@ -145,7 +145,7 @@ def test_with_a_grace_records_wait_for_late_rows(restarts):
     assert each_step(joined("join", store=versions(), grace=5 * MS), VERSIONS, restarts=restarts) == without_none
 
 
-def test_without_a_grace_records_meet_the_versions_that_are_there():
+def test_without_a_grace_records_are_joined_with_the_versions_stored_so_far():
     assert each_step(joined("left_join", store=versions()), VERSIONS) == [
         [],
         ["k=s5/None@5"],
@@ -160,7 +160,7 @@ def test_without_a_grace_records_meet_the_versions_that_are_there():
     ]
 
 
-def test_records_that_waited_leave_by_timestamp_then_key_then_arrival_with_their_headers(runtime):
+def test_buffered_records_are_released_by_timestamp_then_key_then_arrival_with_their_headers(runtime):
     steps = [
         ("table", "a", "ta", 0),
         ("table", "b", "tb", 0),
@@ -179,7 +179,7 @@ def test_records_that_waited_leave_by_timestamp_then_key_then_arrival_with_their
     ]
 
 
-def test_a_version_older_than_the_history_is_no_row():
+def test_a_version_older_than_the_history_is_not_found():
     steps = [
         ("table", "k", "t10", 10),
         ("table", "k", "t20", 20),
@@ -231,7 +231,7 @@ def test_the_rows_of_a_derived_table_are_looked_up(rows, store):
     assert each_step(joined("left_join", derive, store=store), steps) == written
 
 
-def test_counts_in_windows_are_looked_up_by_windowed_key():
+def test_windowed_counts_are_looked_up_by_windowed_key():
     builder = StreamsBuilder()
     counts = builder.stream("in").group_by_key().windowed_by(hr.TimeWindows.of(10 * MS)).count(store="counts")
     other = builder.stream("other").group_by_key().windowed_by(hr.TimeWindows.of(10 * MS)).count()
@@ -262,7 +262,7 @@ def test_joins_of_a_stream_whose_key_changed_share_its_repartition():
     ]
 
 
-def test_explain_pending_tells_which_records_wait_for_late_rows():
+def test_explain_pending_shows_which_records_wait_for_late_rows():
     topology = joined("join", store=versions(), grace=10 * MS)
     with TopologyTestDriver(topology) as driver:
         records = driver.input_topic("in")
@@ -289,7 +289,7 @@ MEANS_NOTHING = "which means nothing there; it takes 'foreign_key', 'grace', 'ke
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("call", "message"),
     [
         (
             lambda s, t, v: s.join(t, slashed, grace=5 * MS),
@@ -320,15 +320,15 @@ MEANS_NOTHING = "which means nothing there; it takes 'foreign_key', 'grace', 'ke
         ),
     ],
 )
-def test_what_cannot_be_joined_is_refused_with_a_reason(call, said):
+def test_invalid_joins_are_refused_with_a_reason(call, message):
     builder = StreamsBuilder()
     stream, table = builder.stream("in"), builder.table("table")
     with pytest.raises(TopologyError) as refused:
         call(stream, table, builder.table("versioned", store=versions()))
-    assert said in str(refused.value)
+    assert message in str(refused.value)
 
 
-def test_a_failing_joiner_is_told_with_its_operator_and_record():
+def test_the_error_of_a_failing_joiner_names_the_operator_and_the_record():
     builder = StreamsBuilder()
     builder.stream("in").join(builder.table("table"), lambda value, row: value // row, name="ratio").to("out")
     with pytest.raises(hr.ProcessingError, match=r"ratio failed on record in-0@0 \(key 'k', timestamp 2\)"):

@@ -1,8 +1,8 @@
 """KIP-540. With `allow_stream_time_key_tracking`, every key has a clock of its own.
 
-Our rule: which records are late, which windows are closed and what window stores still keep is judged by the highest
-timestamp seen of that key, by that operator. A key whose clock is ahead costs no other key anything. Off by default:
-then time is Kafka Streams' own.
+The rule: the highest timestamp of a key that an operator has seen decides which of the key's records are late, which of
+its windows are closed, and which have expired in the store. A key whose clock is ahead has no effect on others. Off by
+default: then stream time is Kafka Streams' own.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def counted(windows, strategy=None):
 
 
 @TRACKING
-def test_a_key_behind_another_is_late_only_if_they_share_a_clock(runtime, tracking):
+def test_records_of_a_key_that_lags_behind_another_are_late_only_if_they_share_a_clock(runtime, tracking):
     outputs, metrics = runtime.run(
         counted(TimeWindows.of(ms(2))), dump("A", "B"), config={"allow_stream_time_key_tracking": tracking}
     )
@@ -53,7 +53,7 @@ def test_a_key_behind_another_is_late_only_if_they_share_a_clock(runtime, tracki
 
 
 @TRACKING
-def test_windows_of_one_close_by_their_own_clock(runtime, tracking):
+def test_windows_of_a_key_close_by_its_own_clock(runtime, tracking):
     """The example of the proposal: windows of size 1, no grace, final results; A@0..3, then B@0..3."""
     topology = counted(TimeWindows.of(ms(1)), EmitStrategy.on_window_close())
     outputs, metrics = runtime.run(topology, dump("A", "B"), config={"allow_stream_time_key_tracking": tracking})
@@ -74,7 +74,7 @@ def test_windows_of_one_close_by_their_own_clock(runtime, tracking):
     ids=["tumbling", "hopping", "sliding", "session"],
 )
 @pytest.mark.parametrize("strategy", [EmitStrategy.on_window_update(), EmitStrategy.on_window_close()])
-def test_each_key_gets_what_it_would_get_alone(windows, strategy):
+def test_each_key_has_the_results_it_would_have_alone(windows, strategy):
     times = (0, 1, 5, 3, 100, 96, 101, 2, 200)
     together = _on_driver(counted(windows, strategy), dump("A", "B", "C", times=times), tracking=True)
     for key in "ABC":
@@ -82,14 +82,14 @@ def test_each_key_gets_what_it_would_get_alone(windows, strategy):
         assert [record for record in together if record.key.key == key] == alone
 
 
-def test_what_one_key_forgets_another_still_knows():
-    """Retention goes by key as well: a window store must not lose B's windows because A is a day ahead."""
+def test_windows_of_one_key_do_not_expire_by_the_time_of_another():
+    """Retention is by key as well: B's windows must not expire because A is a day ahead."""
     topology = counted(TimeWindows.of(ms(10), grace=ms(10)))
     records = [("in", "B", "v", 1), ("in", "A", "v", 86_400_000), ("in", "B", "v", 2)]
     assert shown(_on_driver(topology, records, tracking=True))[-1] == ("[B@0/10]", 2, 2)
 
 
-def test_the_times_of_the_keys_can_be_queried_and_outlive_a_restart():
+def test_the_stream_times_of_keys_can_be_queried_and_survive_a_restart():
     config = hr.StreamsConfig(application_id="t", allow_stream_time_key_tracking=True)
     with hr.testing.TopologyTestDriver(counted(TimeWindows.of(ms(2))), config) as driver:
         for _, *record in dump("A", "B"):
@@ -103,7 +103,7 @@ def test_the_times_of_the_keys_can_be_queried_and_outlive_a_restart():
         assert shown(driver.output_topic("out").read_all()) == [("[A@2/4]", 3, 3)]
 
 
-def test_a_store_of_a_processors_own_forgets_as_ever():
+def test_the_window_store_of_a_processor_expires_by_one_time_for_all_keys():
     builder = StreamsBuilder()
     own = hr.Stores.session("own", retention=ms(5), key_serde=serdes.String(), value_serde=serdes.String())
     builder.stream("in").process(hr.Processor, stores=[own])
@@ -113,7 +113,7 @@ def test_a_store_of_a_processors_own_forgets_as_ever():
     assert {name: stores[name].by_key for name in ("own", "sessions")} == {"own": False, "sessions": True}
 
 
-def test_there_is_no_store_of_times_when_the_setting_is_off():
+def test_there_is_no_store_of_stream_times_if_the_setting_is_off():
     with (
         hr.testing.TopologyTestDriver(counted(TimeWindows.of(ms(2)))) as driver,
         pytest.raises(hr.StateError, match="Known stores: 'counts'"),

@@ -1,8 +1,8 @@
-"""KIP-904. A row that changes within its group is taken out of the aggregate and put back in one step.
+"""KIP-904. A change of a row within its group is subtracted from the aggregate and added to it in one step.
 
-Our rule: old and new value of such a row travel as one event; the subtractor runs, then the adder, one result is stored
-and one is written, with the highest timestamp the group has seen. Only a row that moves to another group is two events:
-first the old group loses it, then the new group gains it. So no result is ever seen that no state of the table has, and
+The rule: old and new value of such a row are one event; the subtractor runs, then the adder, one result is stored and
+one is emitted, with the highest timestamp the group has seen. Only a row that moves to another group is two events:
+first the old group loses it, then the new group gains it. So no result shows a state that the table never had, and
 adder and subtractor need not commute.
 """
 
@@ -45,7 +45,7 @@ def test_count_of_an_unchanged_key_never_shows_a_transient_zero(runtime):
     assert outputs["out"] == [Record("1", 1, 8), Record("1", 1, 9)]
 
 
-def test_a_set_keeps_the_animal_that_is_replaced_by_itself(runtime):
+def test_a_set_still_has_an_animal_that_replaces_itself(runtime):
     builder, zoos = grouped(lambda zoo, animal: (zoo, animal))
     animals = zoos.aggregate(
         set,
@@ -71,7 +71,7 @@ def test_a_row_that_moves_leaves_its_old_group_before_it_joins_the_new_one(runti
 
 
 @pytest.mark.parametrize("version", ["0.10.0", "1.1", "2.8", "3.4"])
-def test_upgrade_from_an_old_version_takes_two_steps_as_that_version_did(version):
+def test_upgrade_from_an_old_version_emits_two_results_as_that_version_did(version):
     builder, rows = grouped(split)
     topology = written(concatenation(rows), builder)
     outputs = _on_driver(topology, TABLE[:2], upgrade_from=version)
@@ -79,14 +79,14 @@ def test_upgrade_from_an_old_version_takes_two_steps_as_that_version_did(version
 
 
 @pytest.mark.parametrize("version", [None, "3.5", "3.9", "4.0"])
-def test_later_versions_take_one_step(version):
+def test_upgrade_from_a_later_version_emits_one_result(version):
     builder, rows = grouped(split)
     topology = written(concatenation(rows), builder)
     outputs = _on_driver(topology, TABLE[:2], upgrade_from=version)
     assert outputs == [Record("A", "+x", 8), Record("A", "+x-x+y", 8)]
 
 
-def test_an_unknown_version_is_refused_with_the_known_ones():
+def test_an_unknown_version_is_refused_and_the_error_lists_the_known_ones():
     with pytest.raises(hr.ConfigError, match=r"upgrade_from is '3\.14'; allowed: None, '0\.10\.0', .*'3\.4', '3\.5'"):
         hr.StreamsConfig(application_id="t", upgrade_from="3.14")
 
@@ -102,7 +102,7 @@ def test_a_row_without_group_or_without_grouped_value_belongs_to_no_group():
 
 
 class Plain:
-    """A key that knows no equality."""
+    """A key class without `__eq__`."""
 
     def __init__(self, text):
         self.text = text
@@ -116,7 +116,7 @@ class PlainSerde(serdes.Serde):
         return Plain(data.decode())
 
 
-def test_keys_without_equality_are_the_same_group_if_their_bytes_are():
+def test_keys_without_equality_are_the_same_group_if_their_bytes_are_equal():
     builder = StreamsBuilder()
     rows = builder.table("in").group_by(lambda key, value: (Plain(key), value), key_serde=PlainSerde())
     topology = written(concatenation(rows), builder)
@@ -127,7 +127,7 @@ def test_keys_without_equality_are_the_same_group_if_their_bytes_are():
     ]
 
 
-def test_reduce_starts_anew_when_the_subtractor_emptied_the_group(runtime):
+def test_reduce_starts_from_nothing_after_the_subtractor_emptied_the_group(runtime):
     builder, rows = grouped(split)
     reduced = rows.reduce(lambda total, value: total + value, lambda total, value: None if total == value else total)
     inputs = [("in", "1", "A:x", 8), ("in", "1", "A:y", 5), ("in", "1", None, 3), ("in", "1", "A:y", 2)]
@@ -135,8 +135,8 @@ def test_reduce_starts_anew_when_the_subtractor_emptied_the_group(runtime):
     assert outputs["out"] == [Record("A", "x", 8), Record("A", "y", 8), Record("A", None, 8), Record("A", "y", 2)]
 
 
-def test_an_aggregate_changed_in_place_sends_its_true_old_value_downstream(runtime):
-    """Groups of groups: the second aggregation must subtract what the first one had, not what it became."""
+def test_an_aggregate_changed_in_place_forwards_its_true_old_value(runtime):
+    """Groups of groups: the second aggregation must subtract the old value of the first, not its new one."""
 
     def add(key, value, seen):
         seen.append(value)

@@ -1,4 +1,4 @@
-"""suppress: rows leave when their window closes or their time is over, once, with what their last update had."""
+"""suppress: rows are emitted once, with their last update, when their window closes or their time limit is over."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def limited(limit_ms, buffer=None):
 
 
 def each_step(topology, *records, restarts=False, tracking=False):
-    """What each record lets out, keys of windows in their text form."""
+    """The records that each step emits, with windowed keys as text."""
     config = hr.StreamsConfig(application_id="t", allow_stream_time_key_tracking=tracking)
     with TopologyTestDriver(topology, config) as driver:
         results = []
@@ -45,7 +45,7 @@ def each_step(topology, *records, restarts=False, tracking=False):
 
 
 def ones(text):
-    """`k@0 j@1`: records without a meaning of their own."""
+    """Records from text such as `k@0 j@1`: key and timestamp, with any value."""
     return [(key, "v", int(at)) for key, at in (word.split("@") for word in text.split())]
 
 
@@ -95,11 +95,11 @@ REFERENCE = {
 
 @pytest.mark.parametrize("restarts", [False, True])
 @pytest.mark.parametrize(("topology", "records", "expected"), REFERENCE.values(), ids=REFERENCE)
-def test_rows_leave_when_the_reference_says_so_and_restarts_change_nothing(topology, records, expected, restarts):
+def test_rows_are_emitted_when_the_reference_says_so_and_restarts_change_nothing(topology, records, expected, restarts):
     assert each_step(topology, *records, restarts=restarts) == expected
 
 
-def test_one_window_closes_late_in_a_table_of_several_kinds_of_windows():
+def test_a_table_with_several_kinds_of_windows_closes_them_by_the_longest_grace():
     builder = hr.StreamsBuilder()
     grouped = builder.stream("in").group_by_key()
     soon, late = (
@@ -110,7 +110,7 @@ def test_one_window_closes_late_in_a_table_of_several_kinds_of_windows():
     assert each_step(builder.build(), *ones("k@1 k@14 k@15")) == [[], [], [("[k@0/10]", 1, 1)]]
 
 
-def test_windows_are_found_behind_filters_and_repartitions():
+def test_suppress_finds_the_windows_before_filters_and_repartitions():
     builder = hr.StreamsBuilder()
     counts = builder.stream("in").group_by_key().windowed_by(TUMBLING).count().filter(lambda key, count: count > 1)
     again = counts.group_by(lambda key, count: (key, count), key_serde=serdes.Windowed(serdes.String(), 10))
@@ -121,7 +121,7 @@ def test_windows_are_found_behind_filters_and_repartitions():
     ]
 
 
-def test_deleted_windows_leave_silently_and_time_goes_on_with_them():
+def test_deleted_windows_emit_nothing_but_advance_stream_time():
     builder = hr.StreamsBuilder()
     windowed = builder.stream("in").group_by_key().windowed_by(TUMBLING)
     texts = windowed.aggregate(str, lambda key, value, text: None if value == "del" else text + value)
@@ -134,7 +134,7 @@ def test_deleted_windows_leave_silently_and_time_goes_on_with_them():
         assert [str(row.key) for row in driver.store("final-store").all()] == ["[z@30/40]"]
 
 
-def test_what_leaves_has_timestamp_and_headers_of_its_last_update():
+def test_an_emitted_row_has_timestamp_and_headers_of_its_last_update():
     with TopologyTestDriver(limited(10)) as driver:
         for key, value, at, headers in [
             ("k", "a", 5, (("h", b"1"),)),
@@ -146,7 +146,7 @@ def test_what_leaves_has_timestamp_and_headers_of_its_last_update():
         assert driver.output_topic("out").read_all() == [Record("k", "b", 3, (("h", b"2"), ("n", None)))]
 
 
-def test_an_aggregation_behind_takes_back_what_left_before():
+def test_an_aggregation_after_suppress_subtracts_the_last_emitted_value():
     builder = hr.StreamsBuilder()
     held = builder.table("in").suppress(Suppressed.until_time_limit(10 * MS))
     totals = held.group_by(lambda key, value: ("all", value), value_serde=serdes.Json())
@@ -161,7 +161,7 @@ def test_an_aggregation_behind_takes_back_what_left_before():
     ]
 
 
-def test_values_changed_later_by_user_code_do_not_change_what_waits():
+def test_values_changed_later_by_user_code_do_not_change_buffered_rows():
     builder = hr.StreamsBuilder()
     seen = builder.stream("in").group_by_key().aggregate(list, lambda key, value, log: log.append(value) or log)
     spoilt = seen.suppress(Suppressed.until_time_limit(5 * MS)).map_values(lambda log: log.append("!") or log)
@@ -173,7 +173,7 @@ def test_values_changed_later_by_user_code_do_not_change_what_waits():
     ]
 
 
-def test_a_buffer_that_must_not_emit_early_fails_and_keeps_nothing_of_the_record_that_was_too_much():
+def test_a_full_buffer_that_must_not_emit_early_fails_and_rolls_the_last_record_back():
     buffer = BufferConfig.max_records(2).shut_down_when_full()
     with TopologyTestDriver(limited(1000, buffer)) as driver:
         for record in [("a", "1", 5), ("a", "2", 6), ("b", "1", 5)]:
@@ -186,13 +186,13 @@ def test_a_buffer_that_must_not_emit_early_fails_and_keeps_nothing_of_the_record
         assert list(driver.store("held-store").all()) == [WaitingRow("a", "2", 6, 5), WaitingRow("b", "1", 5, 5)]
 
 
-def test_final_results_that_are_too_many_fail_without_the_advice_to_emit_early():
+def test_the_error_of_a_full_buffer_of_final_results_does_not_suggest_to_emit_early():
     topology = final_counts(TUMBLING, Suppressed.until_window_closes(BufferConfig.unbounded().with_max_bytes(1)))
     with pytest.raises(hr.StreamsError, match=r"final .* allows 1 bytes .* larger BufferConfig, or hold"):
         each_step(topology, *ones("k@0"))
 
 
-def test_rows_whose_keys_lost_their_windows_are_refused_when_they_come():
+def test_rows_whose_keys_lost_their_windows_are_refused_on_arrival():
     builder = hr.StreamsBuilder()
     counts = builder.stream("in").group_by_key().windowed_by(TUMBLING).count()
     totals = counts.group_by(lambda window, count: (window.key, count)).count()
@@ -201,7 +201,7 @@ def test_rows_whose_keys_lost_their_windows_are_refused_when_they_come():
         each_step(builder.build(), *ones("k@0"))
 
 
-def test_the_buffer_shows_what_waits():
+def test_the_buffered_rows_can_be_queried():
     with TopologyTestDriver(limited(10)) as driver:
         for record in [("k", "a", 5), ("j", "x", 3), ("k", "b", 6)]:
             driver.input_topic("in").pipe(*record)
@@ -227,7 +227,7 @@ def test_with_a_time_per_key_windows_wait_for_records_of_their_own_key(restarts)
     ]
 
 
-def test_with_a_time_per_key_limits_take_the_oldest_row_of_all_keys():
+def test_with_a_time_per_key_a_full_buffer_emits_the_oldest_row_of_all_keys():
     records = [("a", "1", 5), ("b", "1", 3), ("c", "1", 90), ("a", "2", 14), ("a", "3", 15), ("d", "1", 1)]
     assert each_step(limited(10, BufferConfig.max_records(2)), *records, tracking=True) == [
         [],
@@ -302,6 +302,6 @@ def _merged_with_rows():
 
 
 @pytest.mark.parametrize(("build", "message"), REFUSED.values(), ids=REFUSED)
-def test_what_cannot_work_is_refused_while_building(build, message):
+def test_invalid_uses_of_suppress_are_refused_when_the_topology_is_built(build, message):
     with pytest.raises(hr.TopologyError, match=message):
         build()

@@ -29,7 +29,7 @@ STEPS = [
     ("right", "k", None, 27),
 ]
 
-# What the Java test driver writes for each of these steps.
+# Steps, and the results of the Java test driver for each.
 WRITTEN = {
     "join": [
         [],
@@ -81,13 +81,13 @@ def joined(kind, left=lambda builder: builder.table("left"), right=lambda builde
 
 @pytest.mark.parametrize("restarts", [False, True], ids=["", "restarts"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_change_of_either_side_gives_what_kafka_streams_gives(kind, restarts):
+def test_every_change_of_either_side_gives_the_same_results_as_kafka_streams(kind, restarts):
     assert each_step(joined(kind), STEPS, restarts=restarts) == WRITTEN[kind]
     assert each_step(joined(kind, store="joined"), STEPS, restarts=restarts) == WRITTEN[kind]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_tables_on_spark_join_as_in_the_driver(runtime, kind):
+def test_joins_on_spark_have_the_same_results_as_in_the_driver(runtime, kind):
     ascending = [(topic, key, value, at) for at, (topic, key, value, _) in enumerate(STEPS)]
     expected = [f"k={text.split('=')[1].split('@')[0]}" for texts in WRITTEN[kind] for text in texts]
     outputs, _ = runtime.run(joined(kind), [*ascending, ("right", None, "dropped", 11)])
@@ -136,7 +136,7 @@ ROWS = {
 @pytest.mark.parametrize("restarts", [False, True], ids=["", "restarts"])
 @pytest.mark.parametrize("rows", ROWS)
 def test_the_rows_of_a_derived_table_are_looked_up(rows, restarts):
-    """The left rows are looked up by changes of the right side, through whatever lies between."""
+    """Changes of the right side look up left rows through derived tables."""
     derive, text = ROWS[rows]
     steps = [
         ("left", "k", "a", 10),
@@ -155,7 +155,7 @@ def test_the_rows_of_a_derived_table_are_looked_up(rows, restarts):
 
 
 @pytest.mark.parametrize("store", [None, "both"], ids=["worked out", "stored"])
-def test_a_join_is_looked_up_by_the_next_join(store):
+def test_rows_of_a_join_are_looked_up_by_the_next_join(store):
     builder = StreamsBuilder()
     first, second, third = (builder.table(name) for name in ("first", "second", "third"))
     first.join(second, slashed, store=store).outer_join(third, slashed).to_stream().to("out")
@@ -184,7 +184,7 @@ def counts(builder, topic, windows):
 
 
 @pytest.mark.parametrize("tracking", [False, True], ids=["one clock", "a clock for each key"])
-def test_counts_in_windows_join_by_key_and_window(tracking):
+def test_windowed_counts_join_by_key_and_window(tracking):
     builder = StreamsBuilder()
     windows = hr.TimeWindows.of(10 * MS, grace=5 * MS)
     clicks, views = (counts(builder, topic, windows) for topic in ("clicks", "views"))
@@ -209,11 +209,11 @@ def test_counts_in_windows_join_by_key_and_window(tracking):
         ["[k@0/10]=1/2@9"],
         ["[k@10/20]=2/1@14"],
         [],
-        [],  # the views of that window are forgotten
+        [],  # that window has expired
     ]
 
 
-def test_counts_in_sessions_join_by_key_and_session():
+def test_session_counts_join_by_key_and_session():
     builder = StreamsBuilder()
     windows = hr.SessionWindows.of(5 * MS)
     clicks, views = (counts(builder, topic, windows) for topic in ("clicks", "views"))
@@ -232,7 +232,7 @@ def test_counts_in_sessions_join_by_key_and_session():
     ]
 
 
-def test_of_a_row_that_suppress_holds_back_others_see_what_they_were_told_last():
+def test_joins_see_the_last_emitted_value_of_a_row_that_suppress_holds_back():
     builder = StreamsBuilder()
     held = builder.table("left").suppress(Suppressed.until_time_limit(10 * MS), name="held")
     held.outer_join(builder.table("right"), slashed).to_stream().to("out")
@@ -267,7 +267,7 @@ def versioned(builder):
     ],
     ids=["", "filter", "map_values"],
 )
-def test_a_version_that_comes_late_is_no_change_of_the_row(derive):
+def test_a_late_version_does_not_change_the_row(derive):
     steps = [
         ("right", "k", "r1", 0),
         ("left", "k", "a", 10),
@@ -301,8 +301,8 @@ def test_a_version_that_comes_late_is_no_change_of_the_row(derive):
     ],
     ids=["filter", "map_values"],
 )
-def test_a_store_of_its_own_ends_the_versions_and_the_late_one_is_the_row(derive):
-    """As the Java test driver has it: the store keeps what was put last, and the join is told so."""
+def test_a_derived_table_with_a_store_is_not_versioned_and_a_late_version_becomes_the_row(derive):
+    """As in the Java test driver: the store has the value that was put last, and the join receives it."""
     steps = [
         ("right", "k", "r1", 0),
         ("left", "k", "a", 10),
@@ -335,7 +335,7 @@ def test_a_stored_result_can_be_queried():
         assert driver.store("joined").get("b") is None
 
 
-def test_a_joiner_that_gives_none_deletes_the_row():
+def test_a_joiner_that_returns_none_deletes_the_row():
     builder = StreamsBuilder()
     pairs = builder.table("left").join(
         builder.table("right"), lambda left, right: None if left == right else [left, right]
@@ -347,7 +347,7 @@ def test_a_joiner_that_gives_none_deletes_the_row():
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("store", [None, "joined"], ids=["", "stored"])
-def test_an_aggregation_takes_back_what_the_join_gave_it_before(runtime, kind, store):
+def test_an_aggregation_subtracts_the_previous_result_of_the_join(runtime, kind, store):
     builder = StreamsBuilder()
     both = getattr(builder.table("left"), kind)(builder.table("right"), lambda left, right: [left, right], store=store)
     both.group_by(lambda key, value: ("all", f"{key}{value}")).aggregate(
@@ -384,7 +384,7 @@ def test_an_aggregation_takes_back_what_the_join_gave_it_before(runtime, kind, s
         ]
 
 
-def test_a_table_joins_itself():
+def test_a_table_can_be_joined_with_itself():
     builder = StreamsBuilder()
     table = builder.table("in")
     table.join(table.map_values(str.upper), slashed).to_stream().to("out")
@@ -399,7 +399,7 @@ ELSEWHERE = StreamsBuilder()
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("call", "message"),
     [
         (lambda t, s: t.join(s, slashed), "allowed: a KTable. A stream is joined with a table from its own side"),
         (
@@ -418,14 +418,14 @@ ELSEWHERE = StreamsBuilder()
         ),
     ],
 )
-def test_what_cannot_be_joined_is_refused_with_a_reason(call, said):
+def test_invalid_joins_are_refused_with_a_reason(call, message):
     builder = StreamsBuilder()
     with pytest.raises(TopologyError) as refused:
         call(builder.table("left"), builder.stream("stream"))
-    assert said in str(refused.value)
+    assert message in str(refused.value)
 
 
-def test_a_failing_joiner_is_told_with_its_operator_and_record():
+def test_the_error_of_a_failing_joiner_names_the_operator_and_the_record():
     builder = StreamsBuilder()
     table = builder.table("left").join(builder.table("right"), lambda left, right: left // right, name="ratio")
     table.to_stream().to("out")

@@ -1,4 +1,4 @@
-"""Tables: rows by key, changes in the order of the topic, stores where someone needs them."""
+"""Tables: rows by key, changes in the order of the topic, stores only where they are needed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_records_without_a_key_are_dropped_and_counted(runtime):
     assert metrics["rows"] == {"dropped": {"null key": 1}}
 
 
-def test_stores_hold_the_rows_of_the_table_and_of_what_is_made_of_it():
+def test_stores_hold_the_rows_of_a_table_and_of_tables_derived_from_it():
     builder = StreamsBuilder()
     table = builder.table("in", store="rows")
     table.filter(lambda key, value: value > 1, store="large").map_values(lambda value: -value, store="negated")
@@ -44,13 +44,13 @@ def test_stores_hold_the_rows_of_the_table_and_of_what_is_made_of_it():
         assert driver.store("large").get_with_timestamp("d") == (4, 6)
 
 
-def test_an_unnamed_table_that_nobody_asks_for_old_values_keeps_nothing():
+def test_an_unnamed_table_whose_old_values_are_not_needed_has_no_store():
     builder = StreamsBuilder()
     builder.table("in").filter(lambda key, value: value > 1).to_stream().to("out")
     assert builder.build()._graph.stores == {}
 
 
-def test_a_store_is_made_when_a_later_operator_needs_old_values():
+def test_a_table_gets_a_store_if_a_later_operator_needs_old_values():
     builder = StreamsBuilder()
     table = builder.table("in")
     table.filter(lambda key, value: value > 1).to_stream().to("out")
@@ -83,12 +83,12 @@ def test_table_aggregates_that_share_a_named_grouping_share_its_repartition(runt
     assert outputs["keys"] == [Record("x", "a", 1), Record("x", "ab", 2), Record("x", "b", 3), Record("y", "a", 3)]
 
 
-def test_a_store_of_another_kind_is_refused_with_those_allowed():
+def test_a_store_of_another_kind_is_refused_and_the_error_lists_the_allowed_kinds():
     with pytest.raises(TopologyError, match=r"table\(\) was given store=KeyValue.*Stores\.timestamped_key_value"):
         StreamsBuilder().table("in", store=hr.Stores.key_value("rows"))
 
 
-def test_a_described_store_brings_its_own_serdes():
+def test_the_serdes_of_a_store_description_are_used():
     builder = StreamsBuilder()
     described = hr.Stores.timestamped_key_value("rows", value_serde=serdes.Long())
     builder.table("in", value_serde=serdes.Json(), store=described)
@@ -108,12 +108,12 @@ def test_a_described_store_brings_its_own_serdes():
         ("reduce", lambda table: table.group_by(lambda k, v: (k, v)).reduce(lambda a, b: a, None)),
     ],
 )
-def test_what_is_no_function_is_refused_when_the_topology_is_built(operation, call):
+def test_an_argument_that_is_not_a_function_is_refused_when_the_topology_is_built(operation, call):
     with pytest.raises(TopologyError, match=rf"{operation}\(\) needs a function"):
         call(StreamsBuilder().table("in"))
 
 
-def test_a_group_by_that_gives_no_pair_is_an_error_that_names_the_operator():
+def test_the_error_of_a_group_by_that_returns_no_pair_names_the_operator():
     builder = StreamsBuilder()
     builder.table("in").group_by(lambda key, value: key, name="by-key").count().to_stream().to("out")
     with (

@@ -1,9 +1,9 @@
 """Punctuation with a time shift (KAFKA-13678).
 
-With a shift, a schedule is due at `shift + n * interval` since the epoch, whenever it was made, whatever the first
-record was, and on after a restart. A time on the grid fires on it, once. A clock that jumps over several due times
-fires once, with the time it shows, and goes on from the next one after that. Without a shift, stream time counts from
-the first record the schedule sees, which fires it; the wall clock counts from the making of the schedule.
+With a shift, a schedule is due at `shift + n * interval` since the epoch, whenever it was created, whatever the first
+record was, and also after a restart. A time exactly on the grid fires once. A clock that jumps over several due times
+fires once, with its current time, and continues with the next due time. Without a shift, a stream-time schedule counts
+from the first record it sees, which fires it; a wall-clock schedule counts from its creation.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def test_with_a_shift_the_grid_does_not_depend_on_the_first_record(runtime, inte
     assert fired(runtime, interval, shift, *timestamps) == expected
 
 
-def test_schedules_with_different_shifts_live_side_by_side(runtime):
+def test_schedules_with_different_shifts_are_independent(runtime):
     topology = ticking(("a", STREAM, 10, 0), ("b", STREAM, 10, 5), ("c", STREAM, 10, None), ("d", STREAM, 7, -1))
     outputs, _ = runtime.run(topology, [("in", "k", "v", timestamp_ms) for timestamp_ms in range(12, 33)])
     by_name = {name: [r.value for r in outputs["out"] if r.key == name] for name in "abcd"}
@@ -85,7 +85,7 @@ def test_schedules_with_different_shifts_live_side_by_side(runtime):
     assert [r.key for r in outputs["out"] if r.value == 20] == ["a", "d"]
 
 
-def test_firing_stands_right_after_the_output_of_the_record_that_caused_it(runtime):
+def test_punctuation_output_comes_right_after_the_output_of_the_record_that_caused_it(runtime):
     class Echoing(Ticking):
         def process(self, record):
             self.context.forward(record)
@@ -98,7 +98,7 @@ def test_firing_stands_right_after_the_output_of_the_record_that_caused_it(runti
     ]  # fmt: skip
 
 
-def test_restart_begins_a_schedule_without_a_shift_anew_and_leaves_the_grid_of_one_with_a_shift():
+def test_a_restart_resets_a_schedule_without_a_shift_and_keeps_the_grid_of_one_with_a_shift():
     with TopologyTestDriver(ticking(("none", STREAM, 10, None), ("five", STREAM, 10, 5))) as driver:
         records = driver.input_topic("in")
         for timestamp_ms in (12, 15, 22, 25):
@@ -112,7 +112,7 @@ def test_restart_begins_a_schedule_without_a_shift_anew_and_leaves_the_grid_of_o
 
 
 @pytest.mark.parametrize("restarts", [1, 3])
-def test_restart_exactly_on_a_boundary_fires_it_once_and_skips_none(restarts):
+def test_a_restart_exactly_on_a_boundary_fires_it_once_and_skips_none(restarts):
     with TopologyTestDriver(ticking(("tick", STREAM, 10, 0))) as driver:
         for timestamp_ms in range(45):
             driver.input_topic("in").pipe("k", "v", timestamp_ms)
@@ -121,7 +121,7 @@ def test_restart_exactly_on_a_boundary_fires_it_once_and_skips_none(restarts):
         assert ticks(driver.output_topic("out").read_all()) == [0, 10, 20, 30, 40]
 
 
-def test_schedule_made_anew_by_the_first_record_after_a_restart_does_not_skip_what_was_due():
+def test_a_schedule_created_again_by_the_first_record_after_a_restart_skips_no_due_time():
     class Late(Ticking):
         def init(self, context):
             self.context, self.made = context, False
@@ -140,7 +140,7 @@ def test_schedule_made_anew_by_the_first_record_after_a_restart_does_not_skip_wh
         assert ticks(driver.output_topic("out").read_all()) == [31]
 
 
-def test_wall_clock_without_a_shift_counts_from_the_making_with_a_shift_by_the_epoch():
+def test_wall_clock_schedules_count_from_their_creation_without_a_shift_and_from_the_epoch_with_one():
     topology = ticking(("none", WALL, 10, None), ("zero", WALL, 10, 0), ("three", WALL, 10, 3))
     with TopologyTestDriver(topology, wall_clock_ms=1_003) as driver:
         found = {}
@@ -155,7 +155,7 @@ def test_wall_clock_without_a_shift_counts_from_the_making_with_a_shift_by_the_e
     }
 
 
-def test_schedule_made_while_a_record_is_processed_fires_right_after_it():
+def test_a_schedule_created_while_a_record_is_processed_fires_right_after_it():
     class Late(Ticking):
         def init(self, context):
             self.context = context
@@ -173,7 +173,7 @@ def test_schedule_made_while_a_record_is_processed_fires_right_after_it():
     assert found == [("none", 26), ("grid", 26), ("none", 36)]
 
 
-def test_stream_time_moves_before_the_record_is_processed_and_survives_a_restart():
+def test_stream_time_advances_before_the_record_is_processed_and_survives_a_restart():
     class Telling(hr.Processor):
         def init(self, context):
             super().init(context)
@@ -191,7 +191,7 @@ def test_stream_time_moves_before_the_record_is_processed_and_survives_a_restart
         assert [record.value for record in driver.output_topic("out").read_all()] == [[-1, 12], [12, 12]]
 
 
-def test_cancel_inside_the_callback_and_again_is_silence():
+def test_cancelling_inside_the_callback_and_again_afterwards_stops_the_schedule():
     class Thrice(hr.Processor):
         def init(self, context):
             super().init(context)
@@ -227,7 +227,7 @@ def test_cancel_inside_the_callback_and_again_is_silence():
         ((ms(10), STREAM, print, 5), r"ticker: schedule\(\) was given time_shift=5; it must be a timedelta or None"),
     ],
 )
-def test_schedules_that_mean_nothing_are_refused(arguments, message):
+def test_invalid_schedules_are_refused(arguments, message):
     class Wrong(hr.Processor):
         def init(self, context):
             context.schedule(*arguments)
@@ -240,7 +240,7 @@ def test_schedules_that_mean_nothing_are_refused(arguments, message):
         TopologyTestDriver(topology)
 
 
-def test_failing_callback_names_the_node_and_the_time():
+def test_the_error_of_a_failing_callback_names_the_node_and_the_time():
     class Failing(Ticking):
         def init(self, context):
             context.schedule(ms(10), STREAM, self.tick)
@@ -256,7 +256,7 @@ def test_failing_callback_names_the_node_and_the_time():
         driver.input_topic("in").pipe("k", "v", 26)
 
 
-def test_failure_behind_a_punctuations_forward_names_both_nodes():
+def test_an_error_in_a_child_during_a_punctuation_names_both_nodes():
     builder = hr.StreamsBuilder()
     stream = builder.stream("in").process(lambda: Ticking(("tick", WALL, 10, None)), name="ticker")
     stream.map_values(lambda value: value / 0, name="broken").to("out")

@@ -1,4 +1,4 @@
-"""max_timestamp_ahead: a record from the far future is refused before it moves any time."""
+"""max_timestamp_ahead: a record from the far future is refused before it advances stream time."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def counts(extractor=None, **stream):
 
 
 def plain():
-    """Without state: on Spark it runs while ingesting."""
+    """A topology without state, which Spark runs inline, while it reads the input."""
     builder = hr.StreamsBuilder()
     builder.stream("in", name="reads").map_values(lambda value: value.upper()).to("out")
     return builder.build()
@@ -57,7 +57,7 @@ RECORDS = [("k", "a", 5), ("k", "b", FAR), ("k", "c", 7), ("k", "d", AHEAD), ("k
 KEPT = [("[k@0/10]", 1, 5), ("[k@0/10]", 2, 7), ("[k@100/110]", 1, 100)]
 
 
-def test_skipped_record_is_counted_and_moves_no_time(caplog):
+def test_a_skipped_record_is_counted_and_does_not_advance_stream_time(caplog):
     with caplog.at_level(logging.WARNING):
         found = driven(counts(), RECORDS, guarded("continue"))
     assert found == (KEPT, None, {"timestamp too far ahead": 2})
@@ -67,19 +67,19 @@ def test_skipped_record_is_counted_and_moves_no_time(caplog):
     )
 
 
-def test_dead_letter_is_the_record_with_a_reason():
+def test_a_dead_letter_is_the_record_with_a_reason():
     records = [("k", "b", FAR, [("mine", b"1")])]
     out, dead, dropped = driven(counts(), records, guarded("dead_letter"), clock_ms=50)
     why = "its timestamp 1000000 is 999950 ms ahead of the wall clock 50, and max_timestamp_ahead allows 100 ms"
-    place = {"operator": "reads", "topic": "in", "partition": 0, "offset": 0, "timestamp": FAR}
+    origin = {"operator": "reads", "topic": "in", "partition": 0, "offset": 0, "timestamp": FAR}
     error = {"exception": "headrace.errors.ProcessingError", "message": why}
     trace = {"stacktrace": f"headrace.errors.ProcessingError: {why}\n"}
-    told = {"reason": "timestamp too far ahead", **place, **error, **trace}
-    headers = (("mine", b"1"), *((f"headrace.error.{name}", str(value).encode()) for name, value in told.items()))
+    expected = {"reason": "timestamp too far ahead", **origin, **error, **trace}
+    headers = (("mine", b"1"), *((f"headrace.error.{name}", str(value).encode()) for name, value in expected.items()))
     assert (out, dead, dropped) == ([], [Record(b"k", b'"b"', FAR, headers)], {"timestamp too far ahead": 1})
 
 
-def test_failure_says_which_record_and_what_to_do():
+def test_the_error_says_which_record_failed_and_what_to_do():
     with pytest.raises(hr.ProcessingError) as refused:
         driven(counts(), RECORDS, guarded("fail"), clock_ms=20)
     assert str(refused.value) == (
@@ -89,27 +89,27 @@ def test_failure_says_which_record_and_what_to_do():
     )
 
 
-def test_without_the_setting_the_future_is_taken():
+def test_without_the_setting_records_from_the_future_are_processed():
     out, _, dropped = driven(counts(), RECORDS[:3], {})
     assert (out, dropped) == ([("[k@0/10]", 1, 5), ("[k@1000000/1000010]", 1, FAR)], None)
 
 
-def test_extracted_timestamp_is_judged_and_the_partitions_time_stays():
-    told = []
+def test_the_extracted_timestamp_is_checked_and_partition_time_stays():
+    times = []
 
     def extractor(record, partition_time_ms):
-        told.append(partition_time_ms)
+        times.append(partition_time_ms)
         return record.value
 
     records = [("k", 5, 900), ("k", FAR, 901), ("k", 7, FAR)]
     out, dead, _ = driven(counts(extractor), records, guarded("dead_letter"))
-    assert (out, told) == ([("[k@0/10]", 1, 5), ("[k@0/10]", 2, 7)], [-1, 5, 5])
+    assert (out, times) == ([("[k@0/10]", 1, 5), ("[k@0/10]", 2, 7)], [-1, 5, 5])
     assert [(r.value, r.timestamp_ms, dict(r.headers)["headrace.error.timestamp"]) for r in dead] == [
         (b"1000000", 901, b"1000000")
     ]
 
 
-def test_stream_time_of_processors_is_not_moved():
+def test_a_refused_record_does_not_advance_the_stream_time_of_processors():
     class Telling(hr.Processor):
         def process(self, record):
             self.context.forward(record.with_value(self.context.current_stream_time_ms()))
@@ -120,7 +120,7 @@ def test_stream_time_of_processors_is_not_moved():
     assert out == [("k", 5, 5), ("k", 7, 7)]
 
 
-def test_what_a_repartition_carries_is_not_judged():
+def test_records_after_a_repartition_are_not_checked():
     class Later(hr.Processor):
         def process(self, record):
             self.context.forward(record, to=hr.To.all().with_timestamp(FAR))
@@ -131,7 +131,7 @@ def test_what_a_repartition_carries_is_not_judged():
     assert out == [("k", "v", FAR)]
 
 
-def test_dead_letter_topic_must_be_one_of_its_own():
+def test_the_dead_letter_topic_must_not_be_a_topic_of_the_topology():
     for topic in ("in", "out"):
         config = hr.StreamsConfig(application_id="t", **guarded("dead_letter") | {"dead_letter_topic": topic})
         with pytest.raises(hr.ConfigError, match=f"dead_letter_topic is '{topic}', which the topology reads or writes"):
@@ -146,7 +146,7 @@ EVENTS = st.sampled_from([None, None, "before", "after", "restart"])
 
 
 def planned(build, records, cuts, handler="dead_letter", **more):
-    """All outputs, with the clock at 50; `cuts` are limits of batches with what happens to them."""
+    """All outputs of a plan, with the clock at 50; `cuts` are sizes of batches and the events that happen to them."""
     with TemporaryDirectory() as name:
         topics = hr.LocalTopics(Path(name) / "topics")
         topics.create("in", partitions=2)
@@ -168,7 +168,7 @@ def planned(build, records, cuts, handler="dead_letter", **more):
 
 
 def repartitioned():
-    """Order matters across partitions: the last value of all wins."""
+    """The order across partitions matters here: the last value of all wins."""
     builder = hr.StreamsBuilder()
     stream = builder.stream("in").group_by(lambda key, value: "all", key_serde=serdes.String())
     stream.reduce(lambda before, value: before + " " + value, store="all").to_stream().to("out")
@@ -178,7 +178,7 @@ def repartitioned():
 @settings(max_examples=30)
 @given(records=PLACED, cuts=st.lists(st.tuples(st.integers(1, 6), EVENTS), max_size=8))
 @pytest.mark.parametrize("build", [counts, plain, repartitioned])
-def test_refused_records_change_nothing_however_batches_are_cut_and_repeated(build, records, cuts):
+def test_refused_records_do_not_affect_results_however_batches_are_cut_and_repeated(build, records, cuts):
     ahead = [record for record in records if record[1] > 50 + AHEAD]
     found = planned(build, records, cuts)
     alone = planned(build, [record for record in records if record not in ahead], [])
@@ -187,7 +187,7 @@ def test_refused_records_change_nothing_however_batches_are_cut_and_repeated(bui
     assert sorted(dead) == sorted((key.encode(), at) for key, at, _ in ahead)
 
 
-def test_plan_fails_like_the_driver():
+def test_the_plan_fails_like_the_driver():
     with pytest.raises(
         hr.ProcessingError, match="reads refuses record in-1@0: its timestamp 1000000 is 999950 ms ahead"
     ):
@@ -196,7 +196,7 @@ def test_plan_fails_like_the_driver():
 
 @pytest.mark.spark
 @pytest.mark.parametrize("build", [counts, pytest.param(plain, marks=pytest.mark.slow)])
-def test_on_spark_the_clock_of_the_batch_judges(spark, tmp_path, build):
+def test_on_spark_timestamps_are_compared_with_the_clock_of_the_batch(spark, tmp_path, build):
     runtime = SparkRuntime(spark, tmp_path, partitions=2)
     topology = build()
     clock = FileClock(tmp_path / "clock")
@@ -210,7 +210,7 @@ def test_on_spark_the_clock_of_the_batch_judges(spark, tmp_path, build):
         hr.ProcessingError, match="reads refuses record in-0@1: its timestamp 1000000 is 999950 ms ahead"
     ):
         app.process_available()
-    clock.set(60)  # nothing of the batch was to be seen: it is planned anew, at this time
+    clock.set(60)  # nothing of the batch was visible, so it is planned again, at this time
     app = hr.Streams(topology, runtime.config(**guarded("dead_letter")), spark=spark)
     app._application.clock = clock
     app.process_available()

@@ -1,8 +1,8 @@
-"""KIP-259. What time a result has: follows from the records it is made of, never from when it was computed.
+"""KIP-259. The timestamp of a result follows from its input records, never from when it was computed.
 
-Our rule: an operator that makes records from one record gives them that record's timestamp. An aggregate carries the
-highest timestamp of all that was folded into it since it last became non-null, however late the last one came, and
-keeps it in its store, over repartitions and restarts, into the output topic's own record timestamp.
+The rule: results of one record have that record's timestamp. An aggregate has the highest timestamp of all records
+folded into it since it last became non-null, however late the last one came. This timestamp is in the store, survives
+repartitions and restarts, and is the timestamp of the record in the output topic.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ STREAM_OPERATORS = {
 
 
 @pytest.mark.parametrize("operator", STREAM_OPERATORS)
-def test_one_record_gives_its_timestamp_to_all_that_is_made_of_it(operator):
+def test_all_results_of_one_record_have_its_timestamp(operator):
     found = hr.testing.run_stream(STREAM_OPERATORS[operator], *(record[1:] for record in records(*TIMES)))
     assert [record.timestamp_ms for record in found] == list(TIMES)
 
@@ -70,7 +70,7 @@ TABLE_AGGREGATIONS = {
 
 
 @pytest.mark.parametrize("aggregation", AGGREGATIONS)
-def test_an_aggregate_of_a_stream_carries_the_highest_timestamp_so_far(aggregation):
+def test_an_aggregate_of_a_stream_has_the_highest_timestamp_so_far(aggregation):
     builder = StreamsBuilder()
     AGGREGATIONS[aggregation](builder.stream("in").group_by_key()).to_stream().to("out")
     outputs, _ = DriverRuntime().run(builder.build(), records(*TIMES))
@@ -78,7 +78,7 @@ def test_an_aggregate_of_a_stream_carries_the_highest_timestamp_so_far(aggregati
 
 
 @pytest.mark.parametrize("aggregation", TABLE_AGGREGATIONS)
-def test_an_aggregate_of_a_table_carries_the_highest_timestamp_so_far(aggregation):
+def test_an_aggregate_of_a_table_has_the_highest_timestamp_so_far(aggregation):
     builder = StreamsBuilder()
     table = builder.table("in").group_by(lambda key, value: (key, value))
     TABLE_AGGREGATIONS[aggregation](table).to_stream().to("out")

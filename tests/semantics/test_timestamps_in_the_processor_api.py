@@ -1,9 +1,8 @@
 """Timestamps under the processor's control (KIP-251).
 
-What is forwarded carries the timestamp given with `To`, else the record's own, else the current one: that of the record
-being processed, or the time that fired the punctuation. Children see it, topics get it, and it is gone with the next
-forward. `To.child` names one child, `To.all` means all, in the order they were added. No child that is not there, no
-timestamp below 0.
+A forwarded record has the timestamp of `To`, else its own, else the current one: that of the record being processed, or
+the time that fired the punctuation. Children and topics see it; it applies to one forward only. `To.child` names one
+child, `To.all` means all, in the order they were added. Unknown children and negative timestamps are refused.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from headrace.testing import TopologyTestDriver
 
 
 class Saying(hr.Processor):
-    """Forwards as a function says."""
+    """Calls a function to forward records."""
 
     def __init__(self, say):
         self._say = say
@@ -28,7 +27,7 @@ class Saying(hr.Processor):
 
 
 class Seeing(hr.Processor):
-    """Shows what a child sees."""
+    """Forwards what a child sees as the value."""
 
     def process(self, record):
         place = self.context.record_metadata()
@@ -53,19 +52,19 @@ def seen(value, timestamp_ms, offset=0):
     return Record("k", [value, timestamp_ms, "in", 0, offset], timestamp_ms)
 
 
-def test_without_a_timestamp_all_children_get_the_input_records(runtime):
+def test_without_a_timestamp_all_children_get_the_timestamp_of_the_input_record(runtime):
     topology = two_children(lambda context, record: context.forward(Record(record.key, "v")))
     outputs, _ = runtime.run(topology, [("in", "k", "x", 10)])
     assert outputs == {"out1": [seen("v", 10)], "out2": [seen("v", 10)], "plain": [Record("k", "v", 10)]}
 
 
-def test_timestamp_for_all_children(runtime):
+def test_a_timestamp_can_be_set_for_all_children(runtime):
     topology = two_children(lambda context, record: context.forward(record, to=To.all().with_timestamp(77)))
     outputs, _ = runtime.run(topology, [("in", "k", "x", 10)])
     assert outputs == {"out1": [seen("x", 77)], "out2": [seen("x", 77)], "plain": [Record("k", "x", 77)]}
 
 
-def test_one_child_by_name_a_processor_or_a_sink(runtime):
+def test_a_record_is_forwarded_to_one_named_child_a_processor_or_a_sink(runtime):
     def say(context, record):
         context.forward(record, to=To.child("c2").with_timestamp(5))
         context.forward(record, to=To.child("plain").with_timestamp(6))
@@ -88,14 +87,14 @@ def test_timestamp_does_not_leak_into_the_next_forward_or_the_next_record(runtim
     ]
 
 
-def test_timestamp_of_to_wins_over_the_records_own(runtime):
+def test_the_timestamp_of_to_overrides_the_records_own(runtime):
     topology = two_children(lambda context, record: context.forward(Record("k", 1, 55), to=To.all().with_timestamp(0)))
     outputs, _ = runtime.run(topology, [("in", "k", "x", 10)])
     assert outputs["plain"] == [Record("k", 1, 0)]
 
 
-def test_children_are_served_depth_first_in_the_order_they_were_added(runtime):
-    """Both children write one topic: the whole subtree of the first comes before the second sees the record."""
+def test_records_are_forwarded_to_children_depth_first_in_the_order_they_were_added(runtime):
+    """Both children write to one topic: the whole subtree of the first is processed before the second."""
 
     def say(context, record):
         context.forward(record.with_value(f"{record.value}1"))
@@ -113,7 +112,7 @@ def test_children_are_served_depth_first_in_the_order_they_were_added(runtime):
     assert [record.value for record in outputs["out"]] == ["x11", "x12", "x1", "x21", "x22", "x2"]
 
 
-def test_forwarded_timestamps_do_not_move_stream_time(runtime):
+def test_forwarded_timestamps_do_not_advance_stream_time(runtime):
     def say(context, record):
         context.forward(record, to=To.child("plain").with_timestamp(1_000))
         context.forward(record.with_value(context.current_stream_time_ms()), to=To.child("plain"))
@@ -122,7 +121,7 @@ def test_forwarded_timestamps_do_not_move_stream_time(runtime):
     assert [record.value for record in outputs["plain"]] == ["x", 10, "y", 10]
 
 
-def test_headers_are_the_forwarded_records_own(runtime):
+def test_a_child_sees_the_headers_of_the_forwarded_record(runtime):
     def say(context, record):
         context.forward(record.with_value("kept"), to=To.child("plain"))
         context.forward(Record(record.key, "new"), to=To.child("plain"))
@@ -131,7 +130,7 @@ def test_headers_are_the_forwarded_records_own(runtime):
     assert outputs["plain"] == [Record("k", "kept", 10, (("h", b"1"),)), Record("k", "new", 10)]
 
 
-def test_in_a_punctuation_the_current_time_is_the_one_that_fired_it_and_there_is_no_place(runtime):
+def test_in_a_punctuation_the_current_time_is_the_one_that_fired_it_and_there_is_no_topic(runtime):
     class Ticking(hr.Processor):
         def init(self, context):
             super().init(context)
@@ -159,7 +158,7 @@ def test_timestamp_below_zero_is_refused(given):
         To.child("c1").with_timestamp(given)
 
 
-def test_failing_forwards_name_the_node_and_what_there_is():
+def test_an_invalid_forward_names_the_node_and_its_children():
     def say(context, record):
         if record.value == "nobody":
             context.forward(record, to=To.child("c3"))
@@ -173,6 +172,6 @@ def test_failing_forwards_name_the_node_and_what_there_is():
         assert driver.output_topic("plain").read_all() == []
 
 
-def test_to_is_a_value():
+def test_to_objects_are_compared_by_value():
     assert To.child("a") == To.child("a")
     assert len({To.all(), To.all().with_timestamp(1), To.all()}) == 2

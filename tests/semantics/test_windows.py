@@ -1,4 +1,4 @@
-"""Windows: what is in them, when they close, which records are too late, and where results go."""
+"""Windows: their contents, when they close, which records are late, and where results go."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def ticks(*times, key="k"):
 TIMES = (1, 2, 5, 6, 4, 3, 7, 9)
 
 
-def test_each_window_carries_the_highest_timestamp_in_it(runtime):
+def test_each_window_has_the_highest_timestamp_of_its_records(runtime):
     outputs, _ = runtime.run(counted(TimeWindows.of(ms(5), grace=ms(100))), ticks(*TIMES))
     assert shown(outputs["out"]) == [
         ("[k@0/5]", 1, 1),
@@ -58,13 +58,13 @@ def test_each_window_carries_the_highest_timestamp_in_it(runtime):
     ]
 
 
-def test_one_window_of_ten_holds_all_eight(runtime):
+def test_one_window_of_ten_milliseconds_holds_all_eight_records(runtime):
     outputs, _ = runtime.run(counted(TimeWindows.of(ms(10))), ticks(*TIMES))
     highest = (1, 2, 5, 6, 6, 6, 7, 9)
     assert shown(outputs["out"]) == [("[k@0/10]", n, t) for n, t in enumerate(highest, start=1)]
 
 
-def test_late_record_within_grace_updates_window_and_after_it_is_dropped_and_counted(runtime):
+def test_a_late_record_updates_its_window_within_grace_and_is_dropped_and_counted_after_it(runtime):
     outputs, metrics = runtime.run(counted(TimeWindows.of(ms(10), grace=ms(2))), ticks(3, 11, 9, 12, 9, 8))
     assert shown(outputs["out"]) == [
         ("[k@0/10]", 1, 3),
@@ -75,7 +75,7 @@ def test_late_record_within_grace_updates_window_and_after_it_is_dropped_and_cou
     assert metrics["counter"] == {"dropped": {"late": 2}}
 
 
-def test_late_records_go_to_their_topic_and_tell_what_they_were_late_for(runtime):
+def test_late_records_go_to_their_topic_with_the_window_they_missed_in_their_headers(runtime):
     topology = counted(TimeWindows.of(ms(10), grace=ms(2)), late_to="late")
     outputs, _ = runtime.run(topology, [*ticks(13), ("in", "j", {"n": 1}, 9, (("trace", b"7"),))])
     assert outputs["late"] == [
@@ -95,7 +95,7 @@ def test_late_records_go_to_their_topic_and_tell_what_they_were_late_for(runtime
     assert shown(outputs["out"]) == [("[k@10/20]", 1, 13)]
 
 
-def test_lateness_is_judged_the_same_after_a_restart():
+def test_records_late_before_a_restart_are_late_after_it():
     with hr.testing.TopologyTestDriver(counted(TimeWindows.of(ms(10)))) as driver:
         driver.input_topic("in").pipe("k", "v", 25)
         driver.restart()
@@ -104,7 +104,7 @@ def test_lateness_is_judged_the_same_after_a_restart():
         assert driver.metrics()["counter"] == {"dropped": {"late": 1}}
 
 
-def test_stores_answer_by_key_and_window_start():
+def test_stores_are_queried_by_key_and_window_start():
     with hr.testing.TopologyTestDriver(counted(TimeWindows.of(ms(10), grace=ms(30)))) as driver:
         for _, key, value, timestamp_ms in ticks(3, 12, 14, 35):
             driver.input_topic("in").pipe(key, value, timestamp_ms)
@@ -135,7 +135,7 @@ def test_sessions_merge_and_unlimited_windows_begin_at_their_start(runtime):
     assert metrics["from-5"] == {"dropped": {"before the first window": 1}}
 
 
-def test_final_results_come_once_when_the_window_closes_even_if_time_jumps(runtime):
+def test_a_final_result_is_emitted_once_when_its_window_closes_even_if_time_jumps(runtime):
     builder = StreamsBuilder()
     windowed = builder.stream("in").group_by_key().windowed_by(TimeWindows.of(ms(10), grace=ms(2)))
     windowed.emit_strategy(hr.EmitStrategy.on_window_close()).count().to_stream().to("out")
@@ -177,7 +177,7 @@ def test_windowed_results_go_to_the_partition_of_their_inner_key(spark, tmp_path
         (lambda: _stored(hr.Stores.key_value("s")), "give a name, or Stores.window(...)"),
     ],
 )
-def test_what_cannot_be_is_refused_when_the_topology_is_built(make, problem):
+def test_invalid_windows_are_refused_when_the_topology_is_built(make, problem):
     with pytest.raises(TopologyError) as refused:
         make()
     assert problem in str(refused.value)

@@ -22,7 +22,7 @@ final class Cogroups {
         plan.write(three(plan).aggregate(() -> ""));
     }
 
-    /** What a cogroup sends as the old value becomes visible. */
+    /** An aggregation after a cogroup makes the old values that the cogroup forwards visible. */
     static void cogroupAndAggregate(Plan plan, Params params) {
         plan.write(three(plan).aggregate(() -> "", Materialized.with(Plan.TEXT, Plan.TEXT))
             .groupBy((key, value) -> KeyValue.pair(last(value), value), Grouped.with(Plan.TEXT, Plan.TEXT))
@@ -43,7 +43,7 @@ final class Cogroups {
             .aggregate(() -> ""));
     }
 
-    /** The same stream by its own key and by another one. */
+    /** Cogroups a stream by its own key with the same stream by another key. */
     static void cogroupOfOneStream(Plan plan, Params params) {
         KStream<String, String> stream = plan.stream("in");
         plan.write(stream.groupByKey()
@@ -52,7 +52,7 @@ final class Cogroups {
             .aggregate(() -> ""));
     }
 
-    /** Texts of a stream, and the stream by another key: a late record's text is later than the record. */
+    /** Cogroups the texts of a stream with the stream by another key: a late record's text is later than the record. */
     static void cogroupOfTexts(Plan plan, Params params) {
         KStream<String, String> stream = plan.stream("in");
         plan.write(stream.groupByKey()

@@ -9,7 +9,7 @@ import org.apache.kafka.common.serialization.Serde;
 import org.apache.kafka.common.serialization.Serdes;
 import org.apache.kafka.streams.kstream.Windowed;
 
-/** How keys or values of an output topic are written there, and what they are in a golden file. */
+/** The serde of keys or values of an output topic, and their form in a golden file. */
 record Format<T>(Serde<T> serde) {
     static final Format<String> TEXT = new Format<>(Serdes.String());
     static final Format<Long> NUMBER = new Format<>(Serdes.Long());

@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.TreeSet;
 import org.apache.kafka.streams.KeyValue;
 
-/** The user functions of the catalogue: the same, word by word, as in {@code conformance/functions.py}. */
+/** The user functions of the catalogue: the same as in {@code conformance/functions.py}. */
 final class Functions {
     private Functions() {
     }
@@ -43,7 +43,7 @@ final class Functions {
         return value == null ? List.of() : List.of(value.split(" ", -1));
     }
 
-    /** What stands before the colon of "group:item"; nothing for "null..." or an empty group. */
+    /** The part of "group:item" before the colon; null for "null..." or an empty group. */
     static String group(String value) {
         if (value == null) {
             return null;
@@ -52,7 +52,7 @@ final class Functions {
         return before.isEmpty() || before.startsWith("null") ? null : before;
     }
 
-    /** What stands after the colon of "group:item"; without a colon all of it. */
+    /** The part of "group:item" after the colon; without a colon the whole value. */
     static String item(String value) {
         return value.substring(value.indexOf(':') + 1);
     }
@@ -90,7 +90,7 @@ final class Functions {
         return aggregate + "+" + value;
     }
 
-    /** Subtracts; nothing is left when all that is there is taken away. */
+    /** Subtracts; null if the aggregate is just the value. */
     static String minusOne(String aggregate, String value) {
         return aggregate.equals(value) ? null : aggregate + "-" + value;
     }
@@ -123,7 +123,7 @@ final class Functions {
         return KeyValue.pair(value, value);
     }
 
-    /** As {@link #byGroup}, but "skip..." gives nothing and an empty item a missing value. */
+    /** As {@link #byGroup}, but null for "skip...", and a null value for an empty item. */
     static KeyValue<String, String> byGroupOrNothing(String key, String value) {
         if (value.startsWith("skip")) {
             return null;

@@ -47,7 +47,7 @@ final class Pipelines {
         plan.writeWindowNumbers(Windows.session(plan, params).count().filter((window, count) -> count % 2 == 0));
     }
 
-    /** What a windowed aggregation sends as the old value becomes visible. */
+    /** A table aggregation makes the old values that a windowed aggregation forwards visible. */
     static void timeWindowTableAggregate(Plan plan, Params params) {
         plan.write(Windows.time(plan, params).count()
             .groupBy((window, count) -> KeyValue.pair(window.key(), window.window().start() + "=" + count), TEXTS)
@@ -61,7 +61,7 @@ final class Pipelines {
             .aggregate(() -> "", Functions::plus, Functions::minus));
     }
 
-    /** What a join sees of a table that holds its updates back. */
+    /** A join with a suppressed table. */
     static void suppressAndJoin(Plan plan, Params params) {
         plan.write(plan.table("left")
             .suppress(Suppressed.untilTimeLimit(params.ms("limit"), BufferConfig.unbounded()))

@@ -17,7 +17,7 @@ import org.apache.kafka.streams.kstream.Windowed;
 import org.apache.kafka.streams.state.KeyValueStore;
 import org.apache.kafka.streams.state.Stores;
 
-/** A topology in the making, and the formats of its output topics. All input topics hold text keys and text values. */
+/** The topology being built, and the formats of its output topics. Keys and values of all input topics are text. */
 final class Plan {
     static final Serde<String> TEXT = Serdes.String();
 
@@ -34,7 +34,7 @@ final class Plan {
         return builder.table(topic, Consumed.with(TEXT, TEXT));
     }
 
-    /** A table with a store of that topic's name, or without one. */
+    /** A table with a store named after its topic, or without a store. */
     KTable<String, String> table(String topic, boolean stored) {
         return stored ? builder.table(topic, Consumed.with(TEXT, TEXT), store(topic + "-store")) : table(topic);
     }

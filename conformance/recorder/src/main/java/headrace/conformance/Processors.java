@@ -25,7 +25,7 @@ final class Processors {
     private Processors() {
     }
 
-    /** Obeys its input: "all", "at 77", "only second", "only second at 5", "burst 99" (one at 99, one plain). */
+    /** Forwards as its input says: "all", "at 77", "only second", "only second at 5", "burst 99" (one at 99, one plain). */
     static void processForward(Plan plan, Params params) {
         Topology topology = new Topology();
         topology.addSource("source", Plan.TEXT.deserializer(), Plan.TEXT.deserializer(), "in");
@@ -54,7 +54,7 @@ final class Processors {
         }
     }
 
-    /** Remembers the last value of each key in a store of its own. */
+    /** Stores the last value of each key, and forwards it with the new one. */
     static void processStore(Plan plan, Params params) {
         plan.write(plan.stream("in").process(supplier(() -> new Remembering(), kept("last"))));
     }
@@ -72,7 +72,7 @@ final class Processors {
         }
     }
 
-    /** Two processors, one store: what "in" writes, "other" reads. */
+    /** Two processors share a store: records of "in" write to it, records of "other" read it. */
     static void processSharedStore(Plan plan, Params params) {
         Topology topology = new Topology();
         topology.addSource("writes", Plan.TEXT.deserializer(), Plan.TEXT.deserializer(), "in");
@@ -101,7 +101,7 @@ final class Processors {
         }
     }
 
-    /** Puts the whole store into the value, in the store's own order. */
+    /** Forwards the contents of its store as the value, in the order of the store. */
     static void processRange(Plan plan, Params params) {
         plan.write(plan.stream("in").process(supplier(() -> new Listing(), kept("rows"))));
     }
@@ -123,7 +123,7 @@ final class Processors {
         }
     }
 
-    /** A new key by a processor: what follows is repartitioned. */
+    /** A processor may change the key, so the count after it is repartitioned. */
     static void processAndCount(Plan plan, Params params) {
         plan.writeNumbers(plan.stream("in").process(Rekeying::new).groupByKey().count());
     }
@@ -135,7 +135,7 @@ final class Processors {
         }
     }
 
-    /** The value is the timestamp that goes on: it moves the time of the windows behind, not the task's. */
+    /** Forwards the value as the timestamp: it advances the stream time of the windows after it, not the task's. */
     static void processTimestampsAndCount(Plan plan, Params params) {
         plan.writeWindowNumbers(plan.stream("in")
             .process(Timing::new)
@@ -151,7 +151,7 @@ final class Processors {
         }
     }
 
-    /** Where a record came from, and the task's time. */
+    /** Forwards a record's topic, partition, offset and timestamp, and the task's stream time, as the value. */
     static void processMetadata(Plan plan, Params params) {
         plan.write(plan.builder
             .<String, String>stream(List.of("in", "other"))
@@ -175,7 +175,7 @@ final class Processors {
         }
     }
 
-    /** Shows the headers it sees in the value, and adds one of its own. */
+    /** Forwards the names of a record's headers as the value, and adds a header. */
     static void processHeaders(Plan plan, Params params) {
         plan.write(plan.stream("in").process(Heading::new));
     }
@@ -193,7 +193,7 @@ final class Processors {
         }
     }
 
-    /** Values only: two for each, with the one before. */
+    /** Forwards two values for each, the first with the value before it. */
     static void processValues(Plan plan, Params params) {
         plan.write(plan.stream("in").processValues(
             new FixedKeyProcessorSupplier<String, String, String>() {
@@ -220,7 +220,7 @@ final class Processors {
         }
     }
 
-    /** A key that is kept needs no repartition. */
+    /** A fixed-key processor cannot change the key, so there is no repartition. */
     static void processValuesAndCount(Plan plan, Params params) {
         plan.writeNumbers(plan.stream("in").processValues(Doubled::new).groupByKey().count());
     }

@@ -9,7 +9,7 @@ import org.apache.kafka.streams.processor.api.ProcessorContext;
 import org.apache.kafka.streams.processor.api.Record;
 import org.apache.kafka.streams.state.KeyValueStore;
 
-/** Processors that act when time passes. Each firing is written as ("tick", the time it was given). */
+/** Processors with schedules. Each firing is written as ("tick", the time it received). */
 final class Punctuations {
     private Punctuations() {
     }
@@ -53,7 +53,7 @@ final class Punctuations {
         }
     }
 
-    /** A grid that begins at a given time: Kafka's anchored schedule, our time shift. */
+    /** A grid with a fixed start: Kafka's anchored schedule, our time shift. */
     static void punctuateAnchoredStreamTime(Plan plan, Params params) {
         plan.write(plan.stream("in").process(() -> new Anchored(params, PunctuationType.STREAM_TIME)));
     }
@@ -114,7 +114,7 @@ final class Punctuations {
         }
     }
 
-    /** Collects values by key; the clock sends them on, in key order, and forgets them. */
+    /** Collects values by key; a wall-clock schedule forwards and deletes them in key order. */
     static void punctuateFlush(Plan plan, Params params) {
         plan.write(plan.stream("in").process(
             Processors.supplier(() -> new Flushing(params.ms("interval")), Processors.kept("held"))));

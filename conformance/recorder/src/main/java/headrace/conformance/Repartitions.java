@@ -47,7 +47,7 @@ final class Repartitions {
             .reduce(Functions::appended));
     }
 
-    /** Two stages write to one; of their waiting records the one with the smallest timestamp goes first. */
+    /** Two stages write to one; of their waiting records the one with the smallest timestamp is processed first. */
     static void mergeOrder(Plan plan, Params params) {
         KStream<String, String> stream = plan.stream("in");
         KStream<String, String> counts = stream.groupByKey()

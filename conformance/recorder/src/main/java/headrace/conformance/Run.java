@@ -18,7 +18,7 @@ import org.apache.kafka.streams.TestOutputTopic;
 import org.apache.kafka.streams.TopologyTestDriver;
 import org.apache.kafka.streams.test.TestRecord;
 
-/** One scenario piped through a fresh driver: what came out, by which step, and the error that ended it, if any. */
+/** Pipes one scenario through a fresh driver: its outputs, the step that caused each, and the error that ended it, if any. */
 final class Run {
     final Map<String, List<List<Object>>> outputs = new TreeMap<>();
     final Map<String, List<Integer>> causes = new TreeMap<>();

@@ -9,7 +9,7 @@ import org.apache.kafka.streams.StreamsConfig;
 import org.apache.kafka.streams.errors.LogAndContinueProcessingExceptionHandler;
 import org.apache.kafka.streams.errors.LogAndFailProcessingExceptionHandler;
 
-/** The settings of a run: fixed, except for the cache and what a scenario sets under Kafka's own names. */
+/** The settings of a run: fixed, except for the cache and the settings of the scenario. */
 final class Settings {
     private static final Map<String, Class<?>> HANDLERS = Map.of(
         "fail", LogAndFailProcessingExceptionHandler.class,

@@ -9,7 +9,7 @@ import org.apache.kafka.streams.kstream.Suppressed.BufferConfig;
 import org.apache.kafka.streams.kstream.Suppressed.EagerBufferConfig;
 import org.apache.kafka.streams.kstream.Suppressed.StrictBufferConfig;
 
-/** Tables that hold their updates back. */
+/** Suppressed tables. */
 final class Suppressions {
     private Suppressions() {
     }
@@ -49,7 +49,7 @@ final class Suppressions {
             .suppress(Suppressed.untilTimeLimit(params.ms("limit"), buffer(params))));
     }
 
-    /** What a suppressed table sends as the old value becomes visible. */
+    /** An aggregation makes the old values that a suppressed table forwards visible. */
     static void suppressAndAggregate(Plan plan, Params params) {
         plan.write(limited(plan, params)
             .groupBy(Functions::byGroup, Grouped.with(Plan.TEXT, Plan.TEXT))

@@ -44,7 +44,7 @@ final class TableJoins {
             .outerJoin(plan.table("right").mapValues(Functions::shout), Functions::joined));
     }
 
-    /** What a join sends as the old value becomes visible. */
+    /** An aggregation makes the old values that a join forwards visible. */
     static void tableTableJoinAndAggregate(Plan plan, Params params) {
         plan.write(plan.table("left")
             .leftJoin(plan.table("right"), Functions::joined)

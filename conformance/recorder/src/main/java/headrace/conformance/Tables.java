@@ -22,7 +22,7 @@ final class Tables {
         plan.write(plan.table("in", params.flag("stored")).filterNot(Functions::isLong));
     }
 
-    /** Maps "nil" to nothing, everything else to itself and an exclamation mark. */
+    /** Maps "nil" to null; appends an exclamation mark to everything else. */
     static void tableMapValues(Plan plan, Params params) {
         KTable<String, String> table = plan.table("in", params.flag("stored"));
         plan.write(params.flag("result_stored")

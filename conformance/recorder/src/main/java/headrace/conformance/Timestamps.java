@@ -14,12 +14,12 @@ final class Timestamps {
         plan.write(stream(plan, (record, partitionTime) -> Long.parseLong((String) record.value())));
     }
 
-    /** The partition's time where it is ahead of the record, so that time never runs backwards. */
+    /** The record's timestamp or the partition time, whichever is later, so that time never runs backwards. */
     static void extractorOfPartitionTime(Plan plan, Params params) {
         plan.write(stream(plan, (record, partitionTime) -> Math.max(record.timestamp(), partitionTime)));
     }
 
-    /** Values below 0 take the partition's time, which is -1 at first and drops them. */
+    /** Negative values get the partition time; at first that is -1, which drops the record. */
     static void extractorFallingBack(Plan plan, Params params) {
         plan.write(stream(plan, (record, partitionTime) -> {
             long own = Long.parseLong((String) record.value());
