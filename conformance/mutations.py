@@ -195,19 +195,19 @@ MUTATIONS = (
     ),
     Mutation(
         "records with the same key and timestamp all join, in the order of arrival",
-        "_state/layouts/listed.py",
+        "_state/layouts/entry_lists.py",
         "found.sort(key=_time)",
         "found = list(dict(found).items())",
     ),
     Mutation(
         "an unmatched record is emitted when stream time is beyond window and grace, not at their end",
-        "_state/stores/unjoined.py",
+        "_state/stores/unmatched.py",
         "queue.until(time_ms - wait_ms - 1)",
         "queue.until(time_ms - wait_ms)",
     ),
     Mutation(
         "a scan of unmatched records ends only when records of both sides have to wait",
-        "_state/stores/unjoined.py",
+        "_state/stores/unmatched.py",
         "return min((found[0] for found in behind if found is not None), default=stop_ms)",
         "return stop_ms",
     ),

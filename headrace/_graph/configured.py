@@ -8,13 +8,21 @@ from typing import Any
 
 from headrace._graph.graph import Graph
 from headrace._graph.nodes import Node, Sink, Source, StreamJoin, Suppress, WindowedAggregate, stream_time_table
-from headrace._graph.stores import KeyValue, Session, Store, SuppressBuffer, TimestampedWindow, Unjoined, Window
+from headrace._graph.stores import (
+    KeyValueSpec,
+    SessionSpec,
+    StoreSpec,
+    SuppressBufferSpec,
+    TimestampedWindowSpec,
+    UnmatchedSpec,
+    WindowSpec,
+)
 from headrace.config import StreamsConfig
 from headrace.errors import ConfigError
 from headrace.model.windows import TimeWindows
 from headrace.serdes import Long, Serde, SessionWindowed, Windowed
 
-_FORGETTING = Window | TimestampedWindow | Session | SuppressBuffer | Unjoined
+_FORGETTING = WindowSpec | TimestampedWindowSpec | SessionSpec | SuppressBufferSpec | UnmatchedSpec
 
 
 def configured(graph: Graph, config: StreamsConfig) -> Graph:
@@ -46,7 +54,7 @@ def _with_key_times(graph: Graph, idle_ms: int | None) -> Graph:
             key_serde = graph.stores[node.stores[0]].key_serde
             if isinstance(node, Suppress):
                 key_serde = _inner(key_serde)
-            stores[times] = KeyValue(name=times, key_serde=key_serde, value_serde=Long())
+            stores[times] = KeyValueSpec(name=times, key_serde=key_serde, value_serde=Long())
             nodes.append(replace(node, stores=(*node.stores, times), idle_ms=idle_ms))
         else:
             nodes.append(node)
@@ -66,10 +74,10 @@ def _checked_times(node: WindowedAggregate | Suppress | StreamJoin, graph: Graph
     return times
 
 
-def _by_key(store: Store, node: WindowedAggregate | Suppress | StreamJoin) -> Store:
-    if isinstance(store, TimestampedWindow) and isinstance(node, WindowedAggregate):
+def _by_key(store: StoreSpec, node: WindowedAggregate | Suppress | StreamJoin) -> StoreSpec:
+    if isinstance(store, TimestampedWindowSpec) and isinstance(node, WindowedAggregate):
         # One of several owners cannot tell what none of them needs any more.
-        return replace(store, by_key=True, told=isinstance(node.windows, TimeWindows) and not node.sharing)
+        return replace(store, by_key=True, caller_expires=isinstance(node.windows, TimeWindows) and not node.sharing)
     return replace(store, by_key=True) if isinstance(store, _FORGETTING) else store
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 from headrace._graph.names import NameGenerator
 from headrace._graph.nodes import Node, Sink, Source
 from headrace._graph.null_keys import with_null_keys
-from headrace._graph.stores import Store
+from headrace._graph.stores import StoreSpec
 from headrace.errors import TopologyError, known_names, nearest
 
 N = TypeVar("N", bound=Node)
@@ -26,7 +26,7 @@ class SubTopology:
 
     number: int
     nodes: tuple[Node, ...]
-    copies: Mapping[str, Store] = field(default_factory=dict)
+    copies: Mapping[str, StoreSpec] = field(default_factory=dict)
 
     def of_type(self, kind: type[N]) -> tuple[N, ...]:
         return tuple(node for node in self.nodes if isinstance(node, kind))
@@ -92,7 +92,7 @@ class Graph:
     """
 
     nodes: tuple[Node, ...]
-    stores: Mapping[str, Store]
+    stores: Mapping[str, StoreSpec]
     copartitions: tuple[Copartition, ...] = ()
     dead_letter_topic: str | None = None
 
@@ -166,7 +166,7 @@ class GraphBuilder:
     def __init__(self) -> None:
         self.names = NameGenerator()
         self._nodes: dict[str, Node] = {}
-        self._stores: dict[str, Store] = {}
+        self._stores: dict[str, StoreSpec] = {}
         self._copartitions: list[Copartition] = []
 
     @classmethod
@@ -203,19 +203,19 @@ class GraphBuilder:
             raise TopologyError(message)
         return self._nodes[name]
 
-    def add_store(self, store: Store) -> Store:
+    def add_store(self, store: StoreSpec) -> StoreSpec:
         if store.name in self._stores:
             message = f"There is already a store named {store.name!r}; give this operator another store= name."
             raise TopologyError(message)
         self._stores[store.name] = store
         return store
 
-    def store(self, name: str) -> Store:
+    def store(self, name: str) -> StoreSpec:
         return self._stores[name]
 
-    def shared_store(self, store: Store | str, user: str) -> str:
+    def shared_store(self, store: StoreSpec | str, user: str) -> str:
         """The name of a store for a processor to use: one that is there, or this description, added if it is new."""
-        if isinstance(store, Store):
+        if isinstance(store, StoreSpec):
             if self._stores.get(store.name) is not store:
                 self.add_store(store)
             return store.name

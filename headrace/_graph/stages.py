@@ -16,7 +16,7 @@ from typing import Any
 from headrace._graph.describing.levels import levels
 from headrace._graph.graph import Graph, SubTopology
 from headrace._graph.nodes import HandOver, Node, Sink, Source, TableCopy, TableJoinMerge, TakeOver
-from headrace._graph.stores import Session, Store, TimestampedKeyValue, TimestampedWindow
+from headrace._graph.stores import SessionSpec, StoreSpec, TimestampedKeyValueSpec, TimestampedWindowSpec
 from headrace._graph.tables.global_tables import replicated
 from headrace._graph.tables.rows import worked_out_from
 from headrace.serdes import Serde
@@ -53,7 +53,7 @@ class _Cut:
         self._graph = graph
         self._places = places
         self._members: dict[_Place, list[Node]] = {}
-        self._copies: dict[_Place, dict[str, Store]] = {}
+        self._copies: dict[_Place, dict[str, StoreSpec]] = {}
         self._relays: dict[tuple[_Place, _Place], list[str]] = {}
 
     def stages(self) -> dict[_Place, SubTopology]:
@@ -109,13 +109,13 @@ class _Cut:
             self._members.setdefault(place, []).append(copy)
         return name
 
-    def _like(self, table: str) -> Store:
+    def _like(self, table: str) -> StoreSpec:
         """A store as rows like those of the table are kept in: those of windows expire, versions have a history."""
         node = self._graph.by_name[table]
         before = [self._like(name) for name in worked_out_from(node)]
         if not before:
             store = self._graph.stores[node.stores[0]]
-            return replace(store, told=False) if isinstance(store, TimestampedWindow) else store
+            return replace(store, caller_expires=False) if isinstance(store, TimestampedWindowSpec) else store
         return _joined(*before) if isinstance(node, TableJoinMerge) else before[0]
 
     def _parent(self, parent: str, place: _Place) -> str:
@@ -146,12 +146,12 @@ def _handed(parent: str, later: _Place) -> str:
     return f"{parent}-relay-{later[1]}"
 
 
-def _joined(left: Store, right: Store) -> Store:
+def _joined(left: StoreSpec, right: StoreSpec) -> StoreSpec:
     """A join has no versions, and its rows stay as long as those of either side."""
-    if isinstance(left, TimestampedWindow | Session) and isinstance(right, TimestampedWindow | Session):
+    if isinstance(left, TimestampedWindowSpec | SessionSpec) and isinstance(right, TimestampedWindowSpec | SessionSpec):
         return max(left, right, key=lambda side: side.retention_ms)
-    lasting = right if isinstance(left, TimestampedWindow | Session) else left
-    return TimestampedKeyValue(name=lasting.name, key_serde=lasting.key_serde)
+    lasting = right if isinstance(left, TimestampedWindowSpec | SessionSpec) else left
+    return TimestampedKeyValueSpec(name=lasting.name, key_serde=lasting.key_serde)
 
 
 def _cyclic(graph: Graph, home: Mapping[str, int]) -> set[int]:

@@ -1,4 +1,4 @@
-"""What a topology asks of its state stores: a name, serdes, and for each kind what it keeps."""
+"""Descriptions of the state stores of a topology: a name, serdes, and the settings of each kind."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from headrace.serdes import Serde
 
 
 @dataclass(frozen=True, kw_only=True)
-class Store:
-    """A state store; serdes of `None` are the configured ones."""
+class StoreSpec:
+    """Describes a state store; serdes of `None` are the configured ones."""
 
     name: str
     key_serde: Serde[Any] | None = None
@@ -18,18 +18,21 @@ class Store:
 
 
 @dataclass(frozen=True, kw_only=True)
-class KeyValue(Store):
+class KeyValueSpec(StoreSpec):
     """Values by key."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class TimestampedKeyValue(Store):
+class TimestampedKeyValueSpec(StoreSpec):
     """Values with their timestamps by key."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Window(Store):
-    """Values by key and window start; with duplicates, every value put. `by_key` forgets by the time of each key."""
+class WindowSpec(StoreSpec):
+    """Values by key and window start, or all values put if it retains duplicates.
+
+    With `by_key`, entries expire by the time of their key.
+    """
 
     retention_ms: int
     window_size_ms: int
@@ -38,47 +41,47 @@ class Window(Store):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TimestampedWindow(Store):
-    """Values with their timestamps by key and window start; `by_key` forgets by the time of each key.
+class TimestampedWindowSpec(StoreSpec):
+    """Values with their timestamps by key and window start; with `by_key`, entries expire by the time of their key.
 
-    A store that is `told` what to forget keeps no times itself.
+    With `caller_expires`, the operator that writes to the store tracks the times and decides what expires.
     """
 
     retention_ms: int
     window_size_ms: int
     by_key: bool = False
-    told: bool = False
+    caller_expires: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
-class Session(Store):
-    """Values by key and session; `by_key` forgets by the time of each key."""
+class SessionSpec(StoreSpec):
+    """Values by key and session; with `by_key`, entries expire by the time of their key."""
 
     retention_ms: int
     by_key: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
-class SuppressBuffer(Store):
-    """The rows a suppressed table holds back; `by_key` lets those of each key leave by the time of that key."""
+class SuppressBufferSpec(StoreSpec):
+    """The rows that a suppressed table buffers; with `by_key`, rows are emitted by the time of their key."""
 
     by_key: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
-class Unjoined(Store):
-    """Records of a join without a partner; `by_key` gives those of each key up by the time of that key."""
+class UnmatchedSpec(StoreSpec):
+    """Unmatched records of a join; with `by_key`, records are emitted by the time of their key."""
 
     by_key: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
-class Versioned(Store):
+class VersionedSpec(StoreSpec):
     """Values by key and time of validity."""
 
     history_ms: int
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecordBuffer(Store):
-    """Records that wait, in the order of their timestamps."""
+class RecordBufferSpec(StoreSpec):
+    """Buffered records, in the order of their timestamps."""

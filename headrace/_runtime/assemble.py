@@ -23,7 +23,7 @@ from headrace._core.task.task import Task
 from headrace._graph import nodes
 from headrace._graph.graph import Graph, SubTopology
 from headrace._graph.stages import stages
-from headrace._graph.stores import Store
+from headrace._graph.stores import StoreSpec
 from headrace._runtime.defaults import Defaults
 from headrace._runtime.operators import operator_for
 from headrace._runtime.rows import rows_of
@@ -73,7 +73,7 @@ class TaskBlueprint:
                 found.update(dict.fromkeys(source.topics, extractor))
         return found
 
-    def spec(self, name: str) -> Store:
+    def spec(self, name: str) -> StoreSpec:
         """The description of a store of this sub-topology."""
         return self.graph.stores.get(name) or next(copy for copy in self.sub.copies.values() if copy.name == name)
 

@@ -11,7 +11,7 @@ from headrace._core import operators as ops
 from headrace._core.errors.handlers import ErrorHandlers
 from headrace._graph import nodes
 from headrace._graph.graph import Graph
-from headrace._graph.stores import Store
+from headrace._graph.stores import StoreSpec
 from headrace._runtime.stores import known_store, make_view
 from headrace._state.bytes.api import ByteReader
 from headrace.config import StreamsConfig
@@ -53,7 +53,7 @@ class Defaults:
     def values(self, given: Serde[Any] | None) -> Serde[Any]:
         return (given or self.value_serde).with_default(self.value_serde)
 
-    def serdes(self, node: nodes.Source | nodes.Sink | Store) -> tuple[Serde[Any], Serde[Any]]:
+    def serdes(self, node: nodes.Source | nodes.Sink | StoreSpec) -> tuple[Serde[Any], Serde[Any]]:
         return self.keys(node.key_serde), self.values(node.value_serde)
 
     def view(self, graph: Graph, name: str, parts: Sequence[ByteReader]) -> Any:

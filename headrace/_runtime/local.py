@@ -232,7 +232,7 @@ class _LocalTask:
     def commit(self) -> Counts:
         for name, store in self._stores.items():
             self._durable[name].put_many(store.changes.items())
-            store.forget()
+            store.discard_changes()
         return self._metrics.drain()
 
 

@@ -10,7 +10,7 @@ from headrace._core.operator import Operator
 from headrace._core.time.idle_keys import IdleSettings
 from headrace._core.time.join_clock import ClockSettings
 from headrace._graph import nodes
-from headrace._graph.stores import Versioned
+from headrace._graph.stores import VersionedSpec
 from headrace._runtime.defaults import Defaults
 from headrace.errors import TopologyError
 from headrace.model.windows import SessionWindows, SlidingWindows
@@ -27,7 +27,7 @@ def operator_for(node: nodes.Node, defaults: Defaults) -> Operator:
 
 
 def _table_source(node: nodes.TableSource) -> Operator:
-    if isinstance(node.store_when_needed, Versioned):
+    if isinstance(node.store_when_needed, VersionedSpec):
         return ops.VersionedTableSource(node.name, node.stores[0], send_old_values=node.send_old_values)
     return ops.TableSource(node.name, _own_store(node), send_old_values=node.send_old_values)
 
@@ -78,7 +78,7 @@ def _stream_join(node: nodes.StreamJoin) -> Operator:
     settings = ops.JoinSettings(
         window=node.window,
         other=node.stores[0],
-        unjoined=node.unjoined,
+        unmatched=node.unmatched,
         joiner=node.joiner,
         is_left=node.is_left,
         is_outer=node.is_outer,
@@ -90,7 +90,7 @@ def _stream_join(node: nodes.StreamJoin) -> Operator:
             node.merge, nodes.STREAM_TIMES, _key_times(node, node.join), _idle(node.idle_ms, node.merge)
         ),
     )
-    kind = ops.StreamJoin if node.unjoined is None else ops.StreamOuterJoin
+    kind = ops.StreamJoin if node.unmatched is None else ops.StreamOuterJoin
     return kind(node.name, settings)
 
 

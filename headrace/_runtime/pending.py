@@ -55,7 +55,7 @@ def _holds_back(node: Node) -> bool:
     """Whether it does; of a join, one side tells it for both."""
     match node:
         case StreamJoin():
-            return node.unjoined is not None and node.is_left
+            return node.unmatched is not None and node.is_left
         case WindowedAggregate():
             return node.emit_on_close
         case StreamTableJoin():
@@ -66,6 +66,6 @@ def _holds_back(node: Node) -> bool:
 def _names(node: Node) -> tuple[str, str]:
     """What the operator is called, and the store of what waits."""
     if isinstance(node, StreamJoin):
-        assert node.unjoined is not None
-        return node.join, node.unjoined
+        assert node.unmatched is not None
+        return node.join, node.unmatched
     return node.name, node.stores[0]

@@ -9,20 +9,20 @@ from headrace._graph import stores
 from headrace._graph.graph import Graph
 from headrace._state.bytes.api import ByteReader, ByteStore
 from headrace._state.bytes.combined import CombinedReader
-from headrace._state.layouts.clocks import KeyClock, RetentionClock, StoreClock, ToldClock
+from headrace._state.layouts.clocks import CallerClock, KeyClock, RetentionClock, StoreClock
 from headrace._state.stores.global_rows import GlobalRows
 from headrace._state.stores.key_value import KeyValueStore, TimestampedKeyValueStore
 from headrace._state.stores.record_buffer import RecordBuffer
 from headrace._state.stores.session import SessionStore
 from headrace._state.stores.suppress_buffer import SuppressBuffer
-from headrace._state.stores.unjoined import UnjoinedStore
+from headrace._state.stores.unmatched import UnmatchedStore
 from headrace._state.stores.versioned import VersionedStore
 from headrace._state.stores.window import TimestampedWindowStore, WindowStore
 from headrace._state.views.key_value import ReadOnlyKeyValueStore, ReadOnlyTimestampedStore
 from headrace._state.views.records import ReadOnlyRecordBuffer
 from headrace._state.views.session import ReadOnlySessionStore
 from headrace._state.views.suppress import ReadOnlySuppressBuffer
-from headrace._state.views.unjoined import ReadOnlyUnjoinedStore
+from headrace._state.views.unmatched import ReadOnlyUnmatchedStore
 from headrace._state.views.versioned import ReadOnlyVersionedStore
 from headrace._state.views.window import ReadOnlyWindowStore
 from headrace.errors import StateError, known_names, nearest
@@ -39,7 +39,7 @@ class _Kind(NamedTuple):
     view: Callable[[Any, Sequence[ByteStore], _Serdes], Any]
 
 
-def known_store(graph: Graph, name: str) -> stores.Store:
+def known_store(graph: Graph, name: str) -> stores.StoreSpec:
     """The store of that name, or an error that lists those there are."""
     store = graph.stores.get(name)
     if store is None:
@@ -49,31 +49,31 @@ def known_store(graph: Graph, name: str) -> stores.Store:
     return store
 
 
-def make_store(spec: stores.Store, contents: ByteStore, serdes: _Serdes) -> Any:
+def make_store(spec: stores.StoreSpec, contents: ByteStore, serdes: _Serdes) -> Any:
     """The typed store of one task, on its bytes."""
     return _KINDS[type(spec)].make(spec, contents, serdes)
 
 
-def make_global_rows(spec: stores.Store, contents: ByteStore, serdes: _Serdes) -> GlobalRows[Any, Any]:
+def make_global_rows(spec: stores.StoreSpec, contents: ByteStore, serdes: _Serdes) -> GlobalRows[Any, Any]:
     """A global table as the processors of one task see it."""
     return GlobalRows(contents, *serdes, name=spec.name)
 
 
-def make_view(spec: stores.Store, parts: Sequence[ByteReader], serdes: _Serdes) -> Any:
+def make_view(spec: stores.StoreSpec, parts: Sequence[ByteReader], serdes: _Serdes) -> Any:
     """What a query sees of a store: reads only, over the tasks that hold a part of it."""
     readable = cast("Sequence[ByteStore]", parts)  # views never write
     return _KINDS[type(spec)].view(spec, readable, serdes)
 
 
-def _key_value(spec: stores.Store, contents: ByteStore, serdes: _Serdes) -> KeyValueStore[Any, Any]:
+def _key_value(spec: stores.StoreSpec, contents: ByteStore, serdes: _Serdes) -> KeyValueStore[Any, Any]:
     return KeyValueStore(contents, *serdes, name=spec.name)
 
 
-def _timestamped(spec: stores.Store, contents: ByteStore, serdes: _Serdes) -> TimestampedKeyValueStore[Any, Any]:
+def _timestamped(spec: stores.StoreSpec, contents: ByteStore, serdes: _Serdes) -> TimestampedKeyValueStore[Any, Any]:
     return TimestampedKeyValueStore(contents, *serdes, name=spec.name)
 
 
-def _window(spec: stores.Window, contents: ByteStore, serdes: _Serdes) -> WindowStore[Any, Any]:
+def _window(spec: stores.WindowSpec, contents: ByteStore, serdes: _Serdes) -> WindowStore[Any, Any]:
     return WindowStore(
         contents,
         _clock(spec, contents),
@@ -85,33 +85,35 @@ def _window(spec: stores.Window, contents: ByteStore, serdes: _Serdes) -> Window
 
 
 def _timestamped_window(
-    spec: stores.TimestampedWindow, contents: ByteStore, serdes: _Serdes
+    spec: stores.TimestampedWindowSpec, contents: ByteStore, serdes: _Serdes
 ) -> TimestampedWindowStore[Any, Any]:
-    clock = ToldClock(spec.retention_ms) if spec.told else _clock(spec, contents)
+    clock = CallerClock(spec.retention_ms) if spec.caller_expires else _clock(spec, contents)
     return TimestampedWindowStore(contents, clock, *serdes, window_size_ms=spec.window_size_ms, name=spec.name)
 
 
-def _session(spec: stores.Session, contents: ByteStore, serdes: _Serdes) -> SessionStore[Any, Any]:
+def _session(spec: stores.SessionSpec, contents: ByteStore, serdes: _Serdes) -> SessionStore[Any, Any]:
     return SessionStore(contents, _clock(spec, contents), *serdes, name=spec.name)
 
 
-def _clock(spec: stores.Window | stores.TimestampedWindow | stores.Session, contents: ByteStore) -> RetentionClock:
+def _clock(
+    spec: stores.WindowSpec | stores.TimestampedWindowSpec | stores.SessionSpec, contents: ByteStore
+) -> RetentionClock:
     return (KeyClock if spec.by_key else StoreClock)(contents, spec.retention_ms)
 
 
-def _suppress_buffer(spec: stores.SuppressBuffer, contents: ByteStore, serdes: _Serdes) -> SuppressBuffer[Any, Any]:
+def _suppress_buffer(spec: stores.SuppressBufferSpec, contents: ByteStore, serdes: _Serdes) -> SuppressBuffer[Any, Any]:
     return SuppressBuffer(contents, *serdes, each_key=spec.by_key, name=spec.name)
 
 
-def _records(spec: stores.RecordBuffer, contents: ByteStore, serdes: _Serdes) -> RecordBuffer[Any, Any]:
+def _records(spec: stores.RecordBufferSpec, contents: ByteStore, serdes: _Serdes) -> RecordBuffer[Any, Any]:
     return RecordBuffer(contents, *serdes, name=spec.name)
 
 
-def _unjoined(spec: stores.Unjoined, contents: ByteStore, serdes: _Serdes) -> UnjoinedStore[Any]:
-    return UnjoinedStore(contents, *serdes, each_key=spec.by_key, name=spec.name)
+def _unmatched(spec: stores.UnmatchedSpec, contents: ByteStore, serdes: _Serdes) -> UnmatchedStore[Any]:
+    return UnmatchedStore(contents, *serdes, each_key=spec.by_key, name=spec.name)
 
 
-def _versioned(spec: stores.Versioned, contents: ByteStore, serdes: _Serdes) -> VersionedStore[Any, Any]:
+def _versioned(spec: stores.VersionedSpec, contents: ByteStore, serdes: _Serdes) -> VersionedStore[Any, Any]:
     return VersionedStore(contents, spec.history_ms, *serdes, name=spec.name)
 
 
@@ -125,14 +127,14 @@ def _side_by_side(make: _Make, view: Callable[[Sequence[Any]], Any]) -> _Kind:
     return _Kind(make, lambda spec, parts, serdes: view([make(spec, part, serdes) for part in parts]))
 
 
-_KINDS: dict[type[stores.Store], _Kind] = {
-    stores.KeyValue: _as_one(_key_value, ReadOnlyKeyValueStore),
-    stores.TimestampedKeyValue: _as_one(_timestamped, ReadOnlyTimestampedStore),
-    stores.Window: _side_by_side(_window, ReadOnlyWindowStore),
-    stores.TimestampedWindow: _side_by_side(_timestamped_window, ReadOnlyWindowStore),
-    stores.Session: _side_by_side(_session, ReadOnlySessionStore),
-    stores.SuppressBuffer: _side_by_side(_suppress_buffer, ReadOnlySuppressBuffer),
-    stores.RecordBuffer: _side_by_side(_records, ReadOnlyRecordBuffer),
-    stores.Unjoined: _side_by_side(_unjoined, ReadOnlyUnjoinedStore),
-    stores.Versioned: _side_by_side(_versioned, ReadOnlyVersionedStore),
+_KINDS: dict[type[stores.StoreSpec], _Kind] = {
+    stores.KeyValueSpec: _as_one(_key_value, ReadOnlyKeyValueStore),
+    stores.TimestampedKeyValueSpec: _as_one(_timestamped, ReadOnlyTimestampedStore),
+    stores.WindowSpec: _side_by_side(_window, ReadOnlyWindowStore),
+    stores.TimestampedWindowSpec: _side_by_side(_timestamped_window, ReadOnlyWindowStore),
+    stores.SessionSpec: _side_by_side(_session, ReadOnlySessionStore),
+    stores.SuppressBufferSpec: _side_by_side(_suppress_buffer, ReadOnlySuppressBuffer),
+    stores.RecordBufferSpec: _side_by_side(_records, ReadOnlyRecordBuffer),
+    stores.UnmatchedSpec: _side_by_side(_unmatched, ReadOnlyUnmatchedStore),
+    stores.VersionedSpec: _side_by_side(_versioned, ReadOnlyVersionedStore),
 }

@@ -8,7 +8,7 @@ from typing import Any, Self, TypedDict, TypeVar, Unpack, overload
 from headrace._graph.graph import GraphBuilder
 from headrace._graph.names import checked_name
 from headrace._graph.nodes import Source, TableSource
-from headrace._graph.stores import Store, Versioned
+from headrace._graph.stores import StoreSpec, VersionedSpec
 from headrace._graph.tables.materialized import rows_store
 from headrace._graph.tables.old_values import materialized
 from headrace.dsl.global_table import GlobalKTable
@@ -31,7 +31,7 @@ class _SourceOptions(TypedDict, total=False):
 
 
 class _TableOptions(_SourceOptions, total=False):
-    store: str | Store | None
+    store: str | StoreSpec | None
 
 
 class StreamsBuilder:
@@ -122,7 +122,7 @@ class StreamsBuilder:
         key_serde: Serde[Any] | None = None,
         value_serde: Serde[Any] | None = None,
         timestamp_extractor: Extractor | None = None,
-        store: str | Store | None = None,
+        store: str | StoreSpec | None = None,
         name: str | None = None,
     ) -> KTable[Any, Any]:
         """A table of the newest record of every key of a topic; a record with the value `None` deletes the row.
@@ -156,7 +156,7 @@ class StreamsBuilder:
             "table",
             key_serde,
             value_serde,
-            Versioned,
+            VersionedSpec,
         )
         source_name = None if name is None else f"{checked_name(name, 'node')}-source"
         source = self._source((topic,), source_name, key_serde, value_serde, timestamp_extractor)
@@ -166,7 +166,7 @@ class StreamsBuilder:
         self._graph.add(node)
         if store is not None:
             materialized(self._graph, node)
-        return KTable(self._graph, node.name, key_serde, value_serde, versioned=isinstance(kept, Versioned))
+        return KTable(self._graph, node.name, key_serde, value_serde, versioned=isinstance(kept, VersionedSpec))
 
     @overload
     def global_table(self, topic: str, **options: Unpack[_TableOptions]) -> GlobalKTable[str, Any]: ...
@@ -193,7 +193,7 @@ class StreamsBuilder:
         key_serde: Serde[Any] | None = None,
         value_serde: Serde[Any] | None = None,
         timestamp_extractor: Extractor | None = None,
-        store: str | Store | None = None,
+        store: str | StoreSpec | None = None,
         name: str | None = None,
     ) -> GlobalKTable[Any, Any]:
         """A table of the newest record of every key of a topic, of which every task has all rows.
@@ -280,7 +280,7 @@ class StreamsBuilder:
             raise TopologyError(message)
         return source.name
 
-    def add_state_store(self, store: Store) -> Self:
+    def add_state_store(self, store: StoreSpec) -> Self:
         """Adds a store that processors then use by its name: `stream.process(factory, stores=["name"])`."""
         self._graph.add_store(store)
         return self

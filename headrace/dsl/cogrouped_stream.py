@@ -9,7 +9,7 @@ from headrace._graph.checks import checked_callable
 from headrace._graph.names import checked_name
 from headrace._graph.nodes import AggregateFold, StreamAggregate, TableMerge, WindowedAggregate
 from headrace._graph.repartition import pass_over_repartition
-from headrace._graph.stores import Store, TimestampedKeyValue
+from headrace._graph.stores import StoreSpec, TimestampedKeyValueSpec
 from headrace._graph.windows.late_records import add_windowed_aggregate
 from headrace._graph.windows.stores import checked_windows, window_store, windowed_key_serde
 from headrace.dsl.ktable import KTable
@@ -116,7 +116,7 @@ class CogroupedKStream(Generic[K, A]):
             [('1', 5), ('1*x', 5), ('1*x2', 5)]
         """
         checked_callable(initializer, "aggregate", "initializer()")
-        kept = TimestampedKeyValue(
+        kept = TimestampedKeyValueSpec(
             name=self._graph.names.store(store, _PREFIX), key_serde=self._key_serde, value_serde=value_serde
         )
 
@@ -154,7 +154,7 @@ class CogroupedKStream(Generic[K, A]):
             return SessionWindowedCogroupedKStream(self, windows, topic)
         return TimeWindowedCogroupedKStream(self, windows, topic)
 
-    def _table(self, kept: Store, name: str | None, key_serde: Serde[Any] | None, add: _Add) -> KTable[Any, Any]:
+    def _table(self, kept: StoreSpec, name: str | None, key_serde: Serde[Any] | None, add: _Add) -> KTable[Any, Any]:
         """Adds the store, an aggregation for each input, and the table they make together."""
         names = self._graph.names
         own = None if name is None else f"{checked_name(name, 'node')}-cogroup"

@@ -10,7 +10,7 @@ from headrace._graph.graph import GraphBuilder
 from headrace._graph.names import checked_name
 from headrace._graph.nodes import Node, StreamAggregate, StreamCount, StreamReduce
 from headrace._graph.repartition import add_repartition, pass_over_repartition
-from headrace._graph.stores import TimestampedKeyValue
+from headrace._graph.stores import TimestampedKeyValueSpec
 from headrace._graph.windows.stores import checked_windows
 from headrace.dsl.ktable import KTable
 from headrace.dsl.windowed_stream import Grouping, SessionWindowedKStream, TimeWindowedKStream
@@ -204,7 +204,9 @@ class KGroupedStream(Generic[K, V]):
         store_name = self._graph.names.store(store, prefix)
         node_name = self._graph.names.node(name, prefix)
         parent = self._input(store_name)
-        self._graph.add_store(TimestampedKeyValue(name=store_name, key_serde=self._key_serde, value_serde=value_serde))
+        self._graph.add_store(
+            TimestampedKeyValueSpec(name=store_name, key_serde=self._key_serde, value_serde=value_serde)
+        )
         self._graph.add(make({"name": node_name, "parents": (parent,), "stores": (store_name,)}))
         return KTable(self._graph, node_name, self._key_serde, value_serde)
 

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 from headrace._graph.checks import checked_callable
 from headrace._graph.graph import GraphBuilder
 from headrace._graph.nodes import Node, Sink, Source, TableAggregate, TableCount, TableReduce
-from headrace._graph.stores import TimestampedKeyValue
+from headrace._graph.stores import TimestampedKeyValueSpec
 from headrace.dsl.ktable import KTable
 from headrace.serdes import Change, Long, Serde
 
@@ -145,7 +145,9 @@ class KGroupedTable(Generic[K, V]):
         store_name = self._graph.names.store(store, prefix)
         source = self._repartition(store_name, name)
         node_name = self._graph.names.node(name, prefix)
-        self._graph.add_store(TimestampedKeyValue(name=store_name, key_serde=self._key_serde, value_serde=value_serde))
+        self._graph.add_store(
+            TimestampedKeyValueSpec(name=store_name, key_serde=self._key_serde, value_serde=value_serde)
+        )
         self._graph.add(make({"name": node_name, "parents": (source,), "stores": (store_name,)}))
         return KTable(self._graph, node_name, self._key_serde, value_serde)
 

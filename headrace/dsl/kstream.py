@@ -27,7 +27,7 @@ from headrace._graph.nodes import (
     TableSource,
 )
 from headrace._graph.repartition import add_repartition
-from headrace._graph.stores import Store, Versioned
+from headrace._graph.stores import StoreSpec, VersionedSpec
 from headrace._graph.tables.materialized import rows_store
 from headrace._graph.tables.old_values import materialized
 from headrace.dsl.joins.options import Join, JoinName, RepartitionOptions, StreamJoinOptions
@@ -269,7 +269,7 @@ class KStream(Generic[K, V]):
         return self._handle(source, keys, values, repartition_required=False)
 
     def process(
-        self, factory: ProcessorFactory, *, stores: Iterable[Store | str] = (), name: str | None = None
+        self, factory: ProcessorFactory, *, stores: Iterable[StoreSpec | str] = (), name: str | None = None
     ) -> KStream[Any, Any]:
         """Every record through a processor of your own. Marks the stream for repartitioning.
 
@@ -297,7 +297,7 @@ class KStream(Generic[K, V]):
         return self._new_key(node, None)
 
     def process_values(
-        self, factory: ProcessorFactory, *, stores: Iterable[Store | str] = (), name: str | None = None
+        self, factory: ProcessorFactory, *, stores: Iterable[StoreSpec | str] = (), name: str | None = None
     ) -> KStream[K, Any]:
         """Every record through a processor of your own that keeps the key; the partitioning stays.
 
@@ -338,7 +338,7 @@ class KStream(Generic[K, V]):
         *,
         key_serde: Serde[Any] | None = None,
         value_serde: Serde[Any] | None = None,
-        store: str | Store | None = None,
+        store: str | StoreSpec | None = None,
         name: str | None = None,
     ) -> KTable[K, V]:
         """The newest record of every key as a table; a record with the value `None` deletes the row.
@@ -360,7 +360,7 @@ class KStream(Generic[K, V]):
         prefix = "KSTREAM-TOTABLE-"
         node_name = self._graph.names.node(name, prefix)
         kept = rows_store(
-            self._graph.names.store(None, prefix) if store is None else store, "to_table", keys, values, Versioned
+            self._graph.names.store(None, prefix) if store is None else store, "to_table", keys, values, VersionedSpec
         )
         parent = self._node
         if self._repartition_required:
@@ -369,7 +369,7 @@ class KStream(Generic[K, V]):
         self._graph.add(node)
         if store is not None:
             materialized(self._graph, node)
-        return KTable(self._graph, node_name, keys, values, versioned=isinstance(kept, Versioned))
+        return KTable(self._graph, node_name, keys, values, versioned=isinstance(kept, VersionedSpec))
 
     @overload
     def join(
@@ -657,7 +657,7 @@ class KStream(Generic[K, V]):
         name: str | None,
         operation: str,
         factory: ProcessorFactory,
-        stores: Iterable[Store | str],
+        stores: Iterable[StoreSpec | str],
         *,
         fixed_key: bool = False,
     ) -> str:

@@ -9,7 +9,7 @@ from headrace._graph.checks import checked_callable
 from headrace._graph.graph import GraphBuilder
 from headrace._graph.names import checked_name
 from headrace._graph.nodes import Node, Suppress, TableFilter, TableGroupBy, TableMapValues, TableToStream
-from headrace._graph.stores import SuppressBuffer
+from headrace._graph.stores import SuppressBufferSpec
 from headrace._graph.tables.materialized import rows_store
 from headrace._graph.tables.old_values import send_old_values
 from headrace._graph.windows.closing import close_wait_ms
@@ -180,7 +180,7 @@ class KTable(Generic[K, V]):
         names, prefix = self._graph.names, "KTABLE-SUPPRESS-"
         # Unlike other operators, a named suppress uses up no index in Kafka Streams.
         node_name = names.generate(prefix) if name is None else checked_name(name, "node")
-        store = SuppressBuffer(
+        store = SuppressBufferSpec(
             name=names.store(None if name is None else f"{name}-store", prefix),
             key_serde=self._key_serde,
             value_serde=self._value_serde,

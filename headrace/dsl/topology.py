@@ -11,7 +11,7 @@ from headrace._graph.describing.mermaid import to_mermaid
 from headrace._graph.graph import Graph, GraphBuilder
 from headrace._graph.names import checked_name
 from headrace._graph.nodes import Node, Process, Sink, Source
-from headrace._graph.stores import Store
+from headrace._graph.stores import StoreSpec
 from headrace.errors import TopologyError
 from headrace.model.processor import ProcessorFactory
 from headrace.model.timestamps import Extractor
@@ -122,9 +122,9 @@ class Topology:
             )
         )
 
-    def add_state_store(self, store: Store, processors: str | Iterable[str] = ()) -> Self:
+    def add_state_store(self, store: StoreSpec, processors: str | Iterable[str] = ()) -> Self:
         """Adds a store, as made by `Stores`, and lets these processors use it; they then run in one task."""
-        if not isinstance(store, Store):
+        if not isinstance(store, StoreSpec):
             message = f"add_state_store() was given {store!r}; it takes what Stores.key_value(...) and the like return."
             raise TopologyError(message)
         users = _listed(processors)

@@ -29,16 +29,16 @@ class Stores:
     @staticmethod
     def key_value(
         name: str, *, key_serde: Serde[Any] | None = None, value_serde: Serde[Any] | None = None
-    ) -> stores.KeyValue:
+    ) -> stores.KeyValueSpec:
         """Values by key: `get put put_if_absent delete range prefix_scan all`."""
-        return stores.KeyValue(name=checked_name(name, "store"), key_serde=key_serde, value_serde=value_serde)
+        return stores.KeyValueSpec(name=checked_name(name, "store"), key_serde=key_serde, value_serde=value_serde)
 
     @staticmethod
     def timestamped_key_value(
         name: str, *, key_serde: Serde[Any] | None = None, value_serde: Serde[Any] | None = None
-    ) -> stores.TimestampedKeyValue:
+    ) -> stores.TimestampedKeyValueSpec:
         """Values with their timestamps by key: the same calls, `put(key, value, timestamp_ms)`, reads show the pair."""
-        return stores.TimestampedKeyValue(
+        return stores.TimestampedKeyValueSpec(
             name=checked_name(name, "store"), key_serde=key_serde, value_serde=value_serde
         )
 
@@ -51,7 +51,7 @@ class Stores:
         retain_duplicates: bool = False,
         key_serde: Serde[Any] | None = None,
         value_serde: Serde[Any] | None = None,
-    ) -> stores.Window:
+    ) -> stores.WindowSpec:
         """Values by key and window start: `put fetch fetch_range fetch_all all`.
 
         A window is kept while its start is later than the latest start put less the retention.
@@ -81,7 +81,7 @@ class Stores:
                 f"Give it a retention of {window_size} or longer."
             )
             raise TopologyError(message)
-        return stores.Window(
+        return stores.WindowSpec(
             name=named,
             retention_ms=retention_ms,
             window_size_ms=window_size_ms,
@@ -97,7 +97,7 @@ class Stores:
         retention: timedelta,
         key_serde: Serde[Any] | None = None,
         value_serde: Serde[Any] | None = None,
-    ) -> stores.Session:
+    ) -> stores.SessionSpec:
         """Values by key and session: `put remove fetch fetch_range fetch_session find_sessions all`.
 
         A session is kept while its end is later than the latest end put less the retention.
@@ -111,7 +111,7 @@ class Stores:
         """
         named = checked_name(name, "store")
         retention_ms = checked_duration(retention, f"Store {named!r}: retention")
-        return stores.Session(name=named, retention_ms=retention_ms, key_serde=key_serde, value_serde=value_serde)
+        return stores.SessionSpec(name=named, retention_ms=retention_ms, key_serde=key_serde, value_serde=value_serde)
 
     @staticmethod
     def versioned_key_value(
@@ -120,7 +120,7 @@ class Stores:
         history: timedelta,
         key_serde: Serde[Any] | None = None,
         value_serde: Serde[Any] | None = None,
-    ) -> stores.Versioned:
+    ) -> stores.VersionedSpec:
         """Values by key and time of validity: `put get get_as_of delete all`.
 
         A version older than the latest timestamp put less the history is neither accepted nor shown, but for the
@@ -135,4 +135,4 @@ class Stores:
         """
         named = checked_name(name, "store")
         history_ms = checked_duration(history, f"Store {named!r}: history")
-        return stores.Versioned(name=named, history_ms=history_ms, key_serde=key_serde, value_serde=value_serde)
+        return stores.VersionedSpec(name=named, history_ms=history_ms, key_serde=key_serde, value_serde=value_serde)

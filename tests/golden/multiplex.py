@@ -87,7 +87,7 @@ def _with_prefix(node, prefix):
     if isinstance(node, Process):
         changes["factory"] = partial(_PrefixedProcessor, node.factory, prefix)
     if isinstance(node, StreamJoin):
-        renamed = {name: getattr(node, name) for name in ("join", "merge", "window", "unjoined")}
+        renamed = {name: getattr(node, name) for name in ("join", "merge", "window", "unmatched")}
         changes |= {name: known and prefix + known for name, known in renamed.items()}
     return replace(node, **changes)
 

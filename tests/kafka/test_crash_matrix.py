@@ -9,7 +9,7 @@ import pytest
 
 import headrace as hr
 from headrace import serdes
-from tests.support.crashes import Crashing
+from tests.support.killed_application import KilledApplication
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]
 
@@ -106,7 +106,7 @@ class Matrix:
         self._rng = random.Random(seed)
         self._model, self._judge = Model(), Judge(broker)
         self._next_ms = 1_000
-        self.app = Crashing("takings", directory, broker, records // batches, self._rng, **where)
+        self.app = KilledApplication("takings", directory, broker, records // batches, self._rng, **where)
         topics.create("payments", partitions=PARTITIONS)
 
     def round(self, *victims):

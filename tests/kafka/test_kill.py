@@ -40,7 +40,7 @@ def kill_when_a_part_is_written(process, topics, directory, rng):
     before = None
     while process.poll() is None:
         found = notes(topics)
-        begun = state_logs.begun(directory / "state")
+        begun = state_logs.newest_begun(directory / "state")
         before = before or (found, begun)
         if begun > before[1] and found != before[0]:
             break
@@ -50,7 +50,7 @@ def kill_when_a_part_is_written(process, topics, directory, rng):
     time.sleep(rng.choice([0, 0, 0.05, 0.3]))
     kill(process.pid, *descendants(process.pid))
     process.communicate()
-    return state_logs.begun(directory / "state") > state_logs.committed(directory / "state")
+    return state_logs.newest_begun(directory / "state") > state_logs.newest_committed(directory / "state")
 
 
 @pytest.mark.slow

@@ -155,5 +155,5 @@ def test_application_that_waits_can_be_stopped(topics, broker, config, spark):
 
 def await_batch(settings, number):
     """Returns when a batch is committed."""
-    while state_logs.committed(settings.state_dir) < number:
+    while state_logs.newest_committed(settings.state_dir) < number:
         time.sleep(0.05)

@@ -8,8 +8,8 @@ from headrace import serdes
 from tests.kafka.test_streams import of_each_key
 from tests.spark.test_kill import lines, reference
 from tests.spark.test_stops_at_steps import LINES
-from tests.support.stepping import STEPS
-from tests.support.stopped import Stopped
+from tests.support.stop_points import STEPS
+from tests.support.stopped_application import StoppedApplication
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.slow]
 
@@ -30,7 +30,7 @@ def filled(topics):
 
 
 def finish(directory, broker, partitions):
-    last = Stopped(directory, None, 0, broker=broker, partitions=partitions)
+    last = StoppedApplication(directory, None, 0, broker=broker, partitions=partitions)
     assert last.end() == ["running", "done"], last.stderr.read_text()
 
 
@@ -39,7 +39,7 @@ def finish(directory, broker, partitions):
 def test_kill_at_a_step_loses_and_doubles_nothing(tmp_path, broker, filled, undisturbed, step, victim):
     reached = 0
     for batch in range(5):
-        run = Stopped(tmp_path, step, batch, broker=broker, partitions=1 + batch % 2)
+        run = StoppedApplication(tmp_path, step, batch, broker=broker, partitions=1 + batch % 2)
         pid = run.wait()
         if pid is None:
             run.end()
@@ -56,7 +56,7 @@ def test_kill_at_a_step_loses_and_doubles_nothing(tmp_path, broker, filled, undi
 def test_paused_start_writes_nothing_when_it_goes_on_after_another(
     tmp_path, broker, filled, undisturbed, step, partitions
 ):
-    paused = Stopped(tmp_path, step, int(step != "started"), broker=broker, partitions=partitions)
+    paused = StoppedApplication(tmp_path, step, int(step != "started"), broker=broker, partitions=partitions)
     pid = paused.wait()
     finish(tmp_path, broker, 3 - partitions)
     said = paused.resume(pid)
@@ -66,7 +66,9 @@ def test_paused_start_writes_nothing_when_it_goes_on_after_another(
 
 @pytest.mark.parametrize("number", range(20))
 def test_two_first_starts_at_once_write_everything_once(tmp_path, broker, filled, undisturbed, number):
-    both = [Stopped(tmp_path, None, 0, broker=broker, partitions=1 + (number + other) % 2) for other in range(2)]
+    both = [
+        StoppedApplication(tmp_path, None, 0, broker=broker, partitions=1 + (number + other) % 2) for other in range(2)
+    ]
     ends = [run.end() for run in both]
     assert ["running", "done"] in ends, [run.stderr.read_text() for run in both]
     assert of_each_key(filled) == undisturbed

@@ -92,7 +92,7 @@ def test_bounded_batches_and_restarts_write_what_embedded_topics_hold_of_an_uncu
     app = hr.Streams(word_letters(), config(max_records_per_batch=20), spark=spark)
     app.process_available()
     assert of_each_key(topics) == of_each_key(embedded.topics)
-    assert state_logs.committed(config().state_dir) >= 2
+    assert state_logs.newest_committed(config().state_dir) >= 2
 
     for target in (topics, embedded.topics):
         target.produce("lines", lines(2, 9, first_ms=5_000), **TEXT)

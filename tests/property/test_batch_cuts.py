@@ -1,4 +1,4 @@
-"""However the input is cut into batches, and wherever a batch is lost and repeated, the output topics are the same."""
+"""Output topics do not depend on how the input is cut into batches, nor on batches that are lost and repeated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A cogroup of any number of inputs gives what aggregating their merged and tagged records gives, however it is cut."""
+"""A cogroup of any number of inputs equals an aggregation of their merged and tagged records, however input is cut."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.dose import examples
 from tests.support.plan_runner import PlanRunner
 
 MS = timedelta(milliseconds=1)
-# Nothing is late: in a cogroup every input has its own time, in a merged stream all have one.
+# No record is late: in a cogroup every input has its own stream time, but a merged stream has only one.
 GRACE = 1_000 * MS
 WINDOWS = {
     "none": None,
@@ -41,7 +41,7 @@ CUTS = st.lists(st.tuples(st.integers(1, 9), st.sampled_from([None, None, "befor
 
 
 def folding(number):
-    """The aggregator of one input: they all fold differently, and each can delete."""
+    """The aggregator of one input: each input folds differently, and each can delete."""
     return lambda _, value, text: None if value == "del" else f"{text or ''}{number}{value}"
 
 
@@ -83,7 +83,7 @@ def _grouped(stream, re_keyed):
 
 
 def _written(builder, table):
-    """Every update, and what a table aggregation behind makes of old and new values."""
+    """Writes every update, and the results of a table aggregation of old and new values."""
     table.to_stream().to("out")
     groups = table.group_by(lambda key, text: (text[-1:], text))
     groups.aggregate(str, lambda _, v, a: f"{a}+{v}", lambda _, v, a: f"{a}-{v}").to_stream().to("groups")
@@ -123,7 +123,7 @@ def on_plan(topology, records, cuts, partitions=2):
 @ALL_WINDOWS
 @settings(max_examples=examples(60))
 @given(records=RECORDS, inputs=st.integers(1, 4), re_keyed=st.booleans())
-def test_cogroup_gives_what_the_merged_and_tagged_stream_gives(windows, records, inputs, re_keyed):
+def test_cogroup_equals_an_aggregation_of_the_merged_and_tagged_stream(windows, records, inputs, re_keyed):
     chosen = of_inputs(records, inputs)
     expected = on_driver(aggregated(inputs, windows, re_keyed), chosen)
     assert on_driver(cogrouped(inputs, windows, re_keyed), chosen) == expected
@@ -132,7 +132,7 @@ def test_cogroup_gives_what_the_merged_and_tagged_stream_gives(windows, records,
 @ALL_WINDOWS
 @settings(max_examples=examples(15))
 @given(records=RECORDS, inputs=st.integers(1, 4), re_keyed=st.booleans(), cuts=CUTS)
-def test_cuts_failures_and_restarts_leave_a_cogroup_as_it_is(windows, records, inputs, re_keyed, cuts):
+def test_cuts_failures_and_restarts_do_not_change_the_results_of_a_cogroup(windows, records, inputs, re_keyed, cuts):
     chosen = of_inputs(records, inputs)
     topology = cogrouped(inputs, windows, re_keyed)
     whole = on_plan(topology, chosen, [])

@@ -17,7 +17,7 @@ from headrace._core.columnar.joins import stream_stream as stream_join
 from headrace._core.metrics import Metrics
 from headrace._core.task.chunk import Chunk
 from headrace._core.task.order import Order
-from headrace._graph.stores import Window
+from headrace._graph.stores import WindowSpec
 from headrace._runtime.assemble import blueprints
 from headrace._runtime.spark.planning.plan import make_plan
 from headrace._runtime.spark.stages import frames
@@ -147,7 +147,7 @@ def sided(keys):
 
 
 def in_bytes(records, key_serde, value_serde):
-    """3 is a null written in JSON."""
+    """Serializes keys and values; a value of 3 becomes the null of JSON."""
     return [
         (key_serde.serialize(key), b" null" if value == 3 else value_serde.serialize(value), timestamp_ms, headers)
         for key, value, timestamp_ms, headers in records
@@ -155,7 +155,7 @@ def in_bytes(records, key_serde, value_serde):
 
 
 def run_join(topology, batches, key_serde, value_serde, *, columnar):
-    """Batches of chunks of either topic, each batch on what the one before has committed."""
+    """Runs batches of chunks of both topics, each batch on the state that the previous one has committed."""
     config = hr.StreamsConfig(application_id="t", topics_dir="unused")
     plan = make_plan(topology._graph, config, {"in": 1, "other": 1}, spark_partitions=1, instance="i", epoch=1)
     (blueprint,) = blueprints(topology._graph, config)
@@ -183,9 +183,9 @@ def run_join(topology, batches, key_serde, value_serde, *, columnar):
     outputs = [row for frame in written for row in frames.decode(frame.payload).to_pylist()]
     specs = topology._graph.stores
     contents = {
-        # What has expired may be there still, or not.
+        # Expired entries may be removed already or not.
         name: list(blueprint.defaults.view(topology._graph, name, [store]).all())
-        if isinstance(specs.get(name), Window)
+        if isinstance(specs.get(name), WindowSpec)
         else dict(store.range(None, None))
         for name, store in durable.items()
     }
@@ -230,7 +230,7 @@ def test_join_of_streams_in_columns_equals_the_join_by_records(kind, method, map
         ),
     ],
 )
-def test_failure_in_a_join_in_columns_is_told_as_by_records(method, bad, said):
+def test_failure_in_a_join_in_columns_raises_the_same_error_as_by_records(method, bad, said):
     def refusing(left, right):
         if right == "fail":
             raise ValueError("no")

@@ -1,4 +1,4 @@
-"""Records that fail are exactly those missing: all others are as without them, however batches are cut and repeated."""
+"""Only the records that fail are missing from the output, however batches are cut and repeated."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.raw_topics import append
 
 MS = timedelta(milliseconds=1)
 POISON, BAD = b"\xff", b"bad"
-UNREAD = b"never"  # stands in for a record that is not there, where its timestamp must be
+UNREAD = b"never"  # the value of a record that is left out, but whose timestamp must still advance time
 
 
 def checked(value):
@@ -37,7 +37,7 @@ def plain(builder):
 
 
 def counts(builder):
-    """Counted in columns, where nothing is filtered and no operator may fail."""
+    """A count that runs in columns: no operator filters, and none may fail."""
     read(builder).group_by_key().count(store="counts").to_stream().to("out")
 
 
@@ -47,7 +47,7 @@ def final_counts(builder):
 
 
 def joined_texts(builder):
-    """Order matters across partitions: all values in one text."""
+    """Concatenates all values, so that the order across partitions matters."""
     grouped = read(builder).group_by(lambda key, value: "all", key_serde=serdes.String())
     grouped.aggregate(str, appended, store="all").to_stream().to("out")
 
@@ -73,7 +73,7 @@ CUTS = st.lists(st.tuples(st.integers(1, 6), st.sampled_from([None, None, "befor
 
 
 def planned(build, commits, cuts, *, without=False):
-    """The output, and the partitions and offsets of what became dead letters."""
+    """Runs the plan; returns the output, and the partitions and offsets of the dead letters."""
     builder = hr.StreamsBuilder()
     builder.without = without
     build(builder)
@@ -118,7 +118,7 @@ DEAD_ON_ARRIVAL = (b"k", POISON, 4, 0)
 @given(records=RECORDS, cuts=CUTS, several=st.integers(1, 4))
 @example(records=[(b"k", b"a", 4, 0), (b"k", b"a", 5, 0), DEAD_ON_ARRIVAL, (b"k", b"b", 6, 0)], cuts=[], several=2)
 @pytest.mark.parametrize("build", FALLIBLE, ids=lambda build: build.__name__)
-def test_others_are_as_without_the_records_that_fail(build, records, cuts, several):
+def test_failing_records_do_not_change_the_results_of_others(build, records, cuts, several):
     def fails(record):
         return record[1] == POISON or record[2] < 0 or (FALLIBLE[build] and record[1] == BAD)
 
@@ -135,7 +135,7 @@ def test_others_are_as_without_the_records_that_fail(build, records, cuts, sever
     assert dead == places_of(records, fails)
 
 
-def test_record_of_a_global_table_that_fails_in_all_tasks_is_one_dead_letter(tmp_path):
+def test_record_of_a_global_table_that_fails_in_all_tasks_becomes_one_dead_letter(tmp_path):
     builder = hr.StreamsBuilder()
     names = builder.global_table("names", store="names")
     stream = builder.stream("in", value_serde=serdes.String())

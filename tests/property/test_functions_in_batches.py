@@ -1,4 +1,4 @@
-"""Functions of keys and values do in batches what they do record by record, and are called in the same order."""
+"""Functions of keys and values do the same in batches as record by record, and are called in the same order."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.dose import examples
 
 
 class Steps:
-    """Steps of a stream, by name; `calls` are those of their functions."""
+    """Steps of a stream, by name; `calls` records the calls of their functions."""
 
     def __init__(self, key_serde):
         self.calls = []
@@ -40,7 +40,7 @@ class Steps:
         return stream.map_values(lambda value: self._called("map_values", value) or {"v": value})
 
     def change_values(self, stream):
-        """Changes the very object that other steps have got."""
+        """Mutates the object that other steps also receive."""
 
         def changed(value):
             self._called("change_values", value)
@@ -66,7 +66,7 @@ class Steps:
         return stream.flat_map(lambda key, value: self._called("none", key, value) or [(key, value)] * (value == 3))
 
     def same_object(self, stream):
-        """Gives the same list again and again, longer each time."""
+        """Returns the same list each time, with one more element."""
 
         def growing(value):
             grown = []
@@ -97,7 +97,7 @@ STEPS = [name for name in vars(Steps) if not name.startswith("_")]
 
 
 def both(build, chunks, key_serde, **settings):
-    """The results and calls of both paths; without a form, the record path is taken either way."""
+    """The results and calls of both paths; without a batch form, both take the record path."""
     found = []
     for columnar in (False, True):
         steps = Steps(key_serde)
@@ -118,7 +118,7 @@ def few(monkeypatch):
     monkeypatch.setattr(functions, "_MAX_ROWS", 5)
 
 
-# "beside" writes to one topic, which only one way may lead to in a batch.
+# "beside" writes to one topic, to which only one path may lead in a batch form.
 chains = st.lists(st.sampled_from(STEPS), min_size=1, max_size=5).filter(lambda names: names.count("beside") < 2)
 
 
@@ -146,11 +146,11 @@ def test_functions_in_batches_equal_functions_record_by_record(kind, ends, monke
     check()
 
 
-CHANGING_KEYS = {"map", "select_key", "none"}  # these have an aggregation repartitioned, which is not for a single task
+CHANGING_KEYS = {"map", "select_key", "none"}  # an aggregation after these is repartitioned, and is not one task
 
 
 def listed(value, values):
-    """Changes the aggregate in place, and deletes it when it is long."""
+    """Mutates the aggregate, and deletes it when it is long."""
     values.append(repr(value))
     return values if len(values) < 4 else None
 
@@ -189,7 +189,7 @@ def test_functions_around_an_aggregation_equal_those_record_by_record(kind, aggr
     @settings(max_examples=examples(80))
     @given(keeping, behind, st.lists(st.tuples(records(keys)), min_size=1, max_size=3))
     def check(before, behind, chunks):
-        # A count hands on a whole batch at once: functions behind it are then called after all those before it.
+        # A count forwards a whole batch at once, so functions after it are called after all those before it.
         def built(stream, steps):
             build(stream, (steps, Steps(serde) if "count" in aggregation else steps), before, behind)
 
@@ -199,7 +199,7 @@ def test_functions_around_an_aggregation_equal_those_record_by_record(kind, aggr
     check()
 
 
-def test_from_the_chunk_with_an_undecodable_record_on_records_go_one_by_one():
+def test_records_are_processed_one_by_one_from_the_chunk_with_an_undecodable_record_on():
     def chunk(*values):
         return [("a", value, 10 * number, ()) for number, value in enumerate(values)]
 
@@ -277,7 +277,7 @@ def refuse(value):
         ),
     ],
 )
-def test_failure_of_a_function_in_a_batch_is_told_as_by_records(build, said):
+def test_failure_of_a_function_in_a_batch_raises_the_same_error_as_by_records(build, said):
     chunks = [([("a", 1, 5, ()), ("b", 2, 6, ()), ("c", 3, 7, ())],)]
     messages = set()
     for columnar in (False, True):
@@ -291,7 +291,7 @@ def test_failure_of_a_function_in_a_batch_is_told_as_by_records(build, said):
 
 
 @pytest.mark.parametrize("handler", ["processing_exception_handler", "production_exception_handler"])
-def test_where_a_handler_may_drop_records_functions_are_called_record_by_record(handler):
+def test_functions_are_called_record_by_record_if_a_handler_may_drop_records(handler):
     builder = hr.StreamsBuilder()
     builder.stream("in").map_values(refuse).to("out")
     chunks = [([("a", 1, 5, ()), ("b", 2, 6, ())],)]
@@ -301,7 +301,7 @@ def test_where_a_handler_may_drop_records_functions_are_called_record_by_record(
     assert [row["value"] for rows in outputs.values() for row in rows] == [b"1", b"2"]
 
 
-def test_what_two_ways_lead_to_gets_records_one_by_one():
+def test_operator_with_two_parents_gets_records_one_by_one():
     builder = hr.StreamsBuilder()
     stream = builder.stream("in")
     stream.map_values(lambda value: -value).merge(stream.map_values(lambda value: 10 * value)).to("out")
@@ -336,7 +336,7 @@ SIBLINGS = {
 
 
 @pytest.mark.parametrize("siblings", SIBLINGS)
-def test_siblings_get_the_value_that_a_function_before_them_has_changed(siblings):
+def test_siblings_see_the_value_that_an_earlier_function_has_changed(siblings):
     build, has_form = SIBLINGS[siblings]
     chunks = [([("a", [1], 5, ()), ("a", [2], 6, ()), ("b", [3], 7, ())],)]
     by_records, in_batches = both(lambda *given: build(*given), chunks, serdes.String(), has_form=has_form)
@@ -347,7 +347,7 @@ class Colour(StrEnum):
     RED = "red"
 
 
-def test_keys_that_are_stored_by_another_serde_come_out_of_a_count_as_they_went_in():
+def test_count_with_another_key_serde_forwards_the_original_keys():
     builder = hr.StreamsBuilder()
     stream = builder.stream("in", key_serde=serdes.Json(Colour)).map_values(lambda value: value)
     counted = stream.group_by_key(key_serde=serdes.String()).count(store="counts").to_stream()
@@ -357,7 +357,7 @@ def test_keys_that_are_stored_by_another_serde_come_out_of_a_count_as_they_went_
     assert [row["value"] for rows in outputs.values() for row in rows] == [b"RED1", b"RED2"]
 
 
-def test_many_results_of_one_record_leave_in_pieces(monkeypatch):
+def test_many_results_of_one_record_are_forwarded_in_pieces(monkeypatch):
     sizes = []
     send_batch = FrameCollector.send_batch
 
@@ -374,7 +374,7 @@ def test_many_results_of_one_record_leave_in_pieces(monkeypatch):
     assert sizes == [6, 6, 6, 2]
 
 
-def test_ways_that_part_and_meet_again_and_again_are_given_up_at_once():
+def test_topology_with_exponentially_many_paths_gets_no_batch_form_at_once():
     builder = hr.StreamsBuilder()
     stream = builder.stream("in")
     for _ in range(40):

@@ -1,4 +1,4 @@
-"""Where a run over a global table and a stream is cut, fails or starts anew: no output topic shows it."""
+"""Output topics of a stream with a global table do not depend on cuts, failures and restarts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CUTS = st.lists(st.tuples(st.integers(1, 9), st.sampled_from([None, None, "befor
 
 
 def topology():
-    """The table in two stages and in two sub-topologies; what follows a join shows the order of the records."""
+    """Reads the table in two stages and in two sub-topologies; the operators after a join show the order of records."""
     builder = hr.StreamsBuilder()
     table = builder.global_table("rows", store="rows")
     pairs = builder.stream("in").left_join(table, lambda value, row: [value, row], key_selector=lambda _, value: value)
@@ -92,7 +92,7 @@ def test_driver_and_plan_write_the_same_records_when_the_table_comes_first(rows,
 
 
 class Holding(hr.Processor):
-    """Keeps the table in a field, which travels with the task from batch to batch."""
+    """Keeps the table in a field, which is pickled with the task from batch to batch."""
 
     def init(self, context):
         super().init(context)
@@ -102,7 +102,7 @@ class Holding(hr.Processor):
         self.context.forward(record.with_value(self.rows.get(record.value)))
 
 
-def test_a_processor_that_holds_on_to_the_table_sees_it_grow(tmp_path):
+def test_a_processor_that_keeps_the_table_in_a_field_sees_new_rows(tmp_path):
     builder = hr.StreamsBuilder()
     builder.global_table("rows", store="rows")
     builder.stream("in").process(Holding, stores=["rows"]).to("out")

@@ -1,4 +1,4 @@
-"""Streams joined with tables made of themselves: on Spark's plan as in the driver, and however the input is cut."""
+"""Joins of a stream with a table derived from it equal those of the driver on Spark's plan, however input is cut."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def on_plan(topology, records, cuts, partitions):
 
 
 @pytest.mark.parametrize("join", TOPOLOGIES)
-def test_the_plan_writes_what_the_driver_writes_however_the_input_is_cut(join):
+def test_plan_and_driver_write_the_same_records_however_the_input_is_cut(join):
     builder = hr.StreamsBuilder()
     join(builder.stream("in")).to("out")
     topology = builder.build()

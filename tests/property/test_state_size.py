@@ -1,4 +1,4 @@
-"""The state directory stays in proportion to live state, over very many batches and with tasks that rest."""
+"""The size of the state directory is proportional to the live state, over many batches and with idle tasks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from headrace._state.log.state_log import LOG
 
 
 class Application:
-    """Keeps the latest value of each key, in tasks of which most rest; run batch by batch without Spark."""
+    """Stores the latest value of each key, in tasks most of which are idle; runs batch by batch without Spark."""
 
     def __init__(self, directory, partitions):
         self.directory = directory
@@ -52,12 +52,12 @@ class Application:
         return sum(use.live for use in self.view.state.objects.values())
 
 
-def test_tasks_that_rest_do_not_keep_the_objects_of_busy_ones(tmp_path):
+def test_idle_tasks_do_not_keep_objects_of_busy_tasks_alive(tmp_path):
     rng, app = random.Random(1), Application(tmp_path, partitions=12)
     for batch in range(400):
         busy = [hr.Record(f"busy{rng.randrange(40)}", rng.randbytes(20_000), batch + 1, partition=0) for _ in range(4)]
-        resting = [hr.Record(f"resting{batch % 11}", b"1", batch + 1, partition=1 + batch % 11)]
-        app.process(busy + resting)
+        idle = [hr.Record(f"idle{batch % 11}", b"1", batch + 1, partition=1 + batch % 11)]
+        app.process(busy + idle)
     assert sum(app.sizes().values()) <= 3 * app.live() + (8 << 20)
     assert set(app.sizes()) == {*app.view.state.objects, *app.view.state.dead}
 

@@ -1,4 +1,4 @@
-"""Joins of streams equal a slow description of the same rule, however the input is cut, lost or repeated."""
+"""Joins of streams equal a slow model of the same rules, however the input is cut, lost or repeated."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CUTS = st.lists(st.tuples(st.integers(1, 9), st.sampled_from([None, None, "befor
 
 @st.composite
 def join_windows(draw):
-    """Symmetric, one-sided and negative ones."""
+    """Windows that are symmetric, one-sided or negative."""
     before_ms = draw(st.integers(-5, 12))
     after_ms = draw(st.integers(max(-5, -before_ms), 12))
     return hr.JoinWindows(before_ms, after_ms, draw(st.integers(0, 8)))
@@ -46,7 +46,7 @@ def topology(kind, windows):
 
 
 def on_driver(kind, windows, records, *, tracking=False, restarts=()):
-    """Outputs by the number of the record that brought them out."""
+    """Outputs by the number of the input record that caused them."""
     config = hr.StreamsConfig(application_id="test", allow_stream_time_key_tracking=tracking)
     found = []
     with TopologyTestDriver(topology(kind, windows), config) as driver:
@@ -58,8 +58,8 @@ def on_driver(kind, windows, records, *, tracking=False, restarts=()):
     return found
 
 
-class Slow:
-    """Every record ever kept, in lists; each is looked at for every record. One clock, or one for each key."""
+class SlowJoin:
+    """A slow model of a join: scans lists of all stored records for every record. One clock, or one for each key."""
 
     def __init__(self, kind, windows, tracking):
         self.windows, self.tracking = windows, tracking
@@ -74,7 +74,7 @@ class Slow:
             self.time[clock] = max(self.time.get(clock, -1), at)
         if value is None or key is None:
             return [self.alone(topic, key, value, at)] if value is not None and self.outer[topic] else []
-        results = self.given_up(topic, clock) if at == self.time[clock] and any(self.outer.values()) else []
+        results = self.unmatched(topic, clock) if at == self.time[clock] and any(self.outer.values()) else []
         partners = self.partners(topic, key, at)
         other = self.other(topic)
         for other_at, other_value in partners:
@@ -100,7 +100,7 @@ class Slow:
         return self.windows.before_ms + self.windows.after_ms + self.windows.grace_ms
 
     def keep(self, topic, key, value, at, clock):
-        """The clock of a store only moves with its own side."""
+        """Stores a record; the clock of a store advances only with records of its own side."""
         reached = self.store_time[topic, clock] = max(self.store_time.get((topic, clock), -1), at)
         if at > reached - self.retention():
             self.kept[topic].append((at, key, value))
@@ -116,8 +116,8 @@ class Slow:
         ]
         return sorted(found, key=lambda entry: entry[0])
 
-    def given_up(self, topic, clock):
-        """The reference's own walk, word by word."""
+    def unmatched(self, topic, clock):
+        """The scan for unmatched records, exactly as Kafka Streams does it."""
         grace_ms, time = self.windows.grace_ms, self.time[clock]
         if clock in self.next and self.next[clock] + self.reach[topic][1] + grace_ms >= time:
             return []
@@ -127,7 +127,7 @@ class Slow:
         for entry in sorted(mine, key=lambda entry: (entry[0], entry[1], entry[2].encode())):
             at, is_left, key, value = entry
             side = "left" if is_left else "right"
-            # Entries of one key, side and time are one: a list.
+            # Records of the same key, side and time are one entry, a list.
             if len(still_open) == 2 and looked_at != entry[:3]:
                 self.next[clock] = at
                 break
@@ -142,11 +142,11 @@ class Slow:
 
 @KINDS
 @TRACKING
-def test_join_equals_a_look_at_every_record_ever_kept(kind, tracking):
+def test_join_equals_a_model_that_scans_all_stored_records(kind, tracking):
     @settings(max_examples=examples(150))
     @given(windows=join_windows(), records=RECORDS, restarts=st.sets(st.integers(0, 39), max_size=4))
     def check(windows, records, restarts):
-        slow = Slow(kind, windows, tracking)
+        slow = SlowJoin(kind, windows, tracking)
         expected = [slow.process(*record) for record in records]
         assert on_driver(kind, windows, records, tracking=tracking, restarts=restarts) == expected
 
@@ -155,7 +155,7 @@ def test_join_equals_a_look_at_every_record_ever_kept(kind, tracking):
 
 @settings(max_examples=examples(80))
 @given(records=RECORDS)
-def test_where_nothing_is_forgotten_an_inner_join_is_every_pair_within_the_windows(records):
+def test_if_nothing_expires_an_inner_join_is_every_pair_within_the_windows(records):
     windows = hr.JoinWindows(5, 7, 1_000)
     joined = [result for found in on_driver("inner", windows, records) for result in found]
     sides = {topic: [record[1:] for record in records if record[0] == topic and None not in record] for topic in TOPICS}
@@ -169,7 +169,7 @@ def test_where_nothing_is_forgotten_an_inner_join_is_every_pair_within_the_windo
 
 
 @KINDS
-def test_with_a_clock_for_each_key_every_key_gets_what_it_would_get_alone(kind):
+def test_with_a_clock_for_each_key_results_of_a_key_do_not_depend_on_other_keys(kind):
     @settings(max_examples=examples(60))
     @given(windows=join_windows(), records=RECORDS)
     def check(windows, records):

@@ -1,4 +1,4 @@
-"""An aggregate of a grouped table is always what the table's current rows give, whatever happened on the way."""
+"""An aggregate of a grouped table always equals a recomputation from the current rows, whatever updates led to them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ROWS = st.lists(
 
 
 def topology():
-    """Per group, the sorted values of its rows with the rows they come from: neither commutes with anything."""
+    """For each group, the sorted values of its rows with their keys: any lost, repeated or reordered update shows."""
     builder = hr.StreamsBuilder()
     rows = builder.table("in").group_by(
         lambda key, row: (row[0], None if row[1] is None else f"{row[1]} of {key}"), key_serde=serdes.String()
@@ -72,8 +72,8 @@ def test_a_set_and_a_count_equal_the_recomputation_after_every_update(updates, r
 
 @settings(max_examples=examples(30))
 @given(updates=ROWS, cuts=st.lists(st.tuples(st.integers(1, 9), st.booleans()), max_size=8))
-def test_cuts_and_restarts_on_several_partitions_lead_to_the_same_aggregates(updates, cuts):
-    """The last result of each group, from partitions that take turns as Spark has them."""
+def test_cuts_and_restarts_do_not_change_aggregates_on_several_partitions(updates, cuts):
+    """Compares the last result of each group, from partitions that take turns as on Spark."""
     with TemporaryDirectory() as name:
         directory = Path(name)
         topics = hr.LocalTopics(directory / "topics")
@@ -97,7 +97,7 @@ def test_cuts_and_restarts_on_several_partitions_lead_to_the_same_aggregates(upd
 
 
 def on_plan(topology, updates, cuts, partitions=3):
-    """All output topics and stores; `updates` go to partitions by their number."""
+    """Runs the plan; returns all output topics and stores. `updates` go to partitions by their number."""
     with TemporaryDirectory() as name:
         directory = Path(name)
         topics = hr.LocalTopics(directory / "topics")
@@ -130,7 +130,7 @@ HEADED = st.lists(
     cuts=st.lists(st.integers(1, 9), max_size=5),
     aggregation=st.sampled_from(["set", "count", "reduce"]),
 )
-def test_batches_of_table_changes_give_what_records_one_by_one_give(updates, cuts, aggregation):
+def test_batches_of_table_changes_equal_single_changes(updates, cuts, aggregation):
     builder = hr.StreamsBuilder()
     rows = builder.table("in").group_by(lambda key, row: None if row[0] == "h" and row[1] is None else tuple(row))
     grouped = {
@@ -145,7 +145,7 @@ def test_batches_of_table_changes_give_what_records_one_by_one_give(updates, cut
     assert on_plan(topology, updates, cuts) == by_records
 
 
-def test_a_failing_function_is_told_with_its_record_and_operator(tmp_path):
+def test_error_of_a_failing_function_names_its_record_and_operator(tmp_path):
     builder = hr.StreamsBuilder()
     rows = builder.table("in").group_by(lambda key, value: (value, 1 // (value != "bad")), name="by-value")
     rows.reduce(lambda a, b: a + b, lambda a, b: a - b, name="sum").to_stream().to("out")

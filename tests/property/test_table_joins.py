@@ -1,6 +1,6 @@
-"""A join of tables is always what the current rows of both sides give, whatever happened on the way.
+"""A join of tables always equals the join of the current rows of both sides, whatever updates led to them.
 
-Every value is written once, and results show both: a result of rows that were never there together is seen.
+Every value is written only once, and results contain both values: so a result of rows that never coexisted shows.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def by_key(kind):
 
 
 def related(left, right, kind):
-    """The rows of a join by foreign key."""
+    """The expected rows of a foreign-key join."""
     found = {key: [value, right.get(value[0])] for key, value in left.items()}
     return {key: both for key, both in found.items() if both[1] is not None or kind == "left_join"}
 
@@ -76,7 +76,7 @@ def with_some_of_itself(kind):
 
 
 def twice(kind):
-    """A join by foreign key, joined with its left table again: by key, and by foreign key."""
+    """A foreign-key join, joined with its left table again: by key, and by foreign key."""
 
     def build(builder):
         left, right = builder.table("left"), builder.table("right")
@@ -92,7 +92,7 @@ def twice(kind):
 
 
 def of_one_stream(kind, detours=0):
-    """Both tables from one stream, of which a record holds any number of changes of both; one may take detours."""
+    """Both tables from one stream; a record changes any number of rows of both. `detours` repartition one of them."""
 
     def build(builder):
         changes = builder.stream("left").flat_map(lambda key, listed: [(change[1], change) for change in listed or []])
@@ -128,7 +128,7 @@ JOINS = {
 
 
 def updates_of(name):
-    """Topic, key, value and timestamp of each; foreign keys are keys of the other table, or none."""
+    """Updates: topic, key, value, timestamp. Foreign keys are keys of the other table, or none."""
     keys = st.sampled_from("abcd")
     references = st.none() | keys
     side = st.sampled_from(["left", "right"])
@@ -143,7 +143,7 @@ def updates_of(name):
 
 
 def numbered(updates, listed):
-    """The same with another number in each value. Changes of one stream go by time: then partitions have one order."""
+    """The updates with a different number in each value; those of one stream by time, so that they have one order."""
     if not listed:
         return [
             (topic, key, None if row is None else [*row, number], timestamp_ms)
@@ -209,7 +209,7 @@ def test_after_every_update_the_result_is_the_join_of_the_current_rows(name):
 
 
 def on_plan(topology, updates, cuts, partitions):
-    """The records of the output topic by partition, from stages and partitions that take turns as Spark has them."""
+    """The records of the output topic by partition, from stages and partitions that take turns as on Spark."""
     with TemporaryDirectory() as name:
         directory = Path(name)
         topics = hr.LocalTopics(directory / "topics")

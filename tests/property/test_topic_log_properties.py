@@ -1,4 +1,4 @@
-"""The log equals a dict of lists, whatever is committed, torn, repeated, reopened or sliced; it never makes data up."""
+"""The topic log equals a dict of lists, whatever is committed, torn, repeated, reopened or sliced."""
 
 import os
 import tempfile
@@ -38,7 +38,7 @@ operations = st.lists(
 @contextmanager
 def directory():
     with ExitStack() as stack:
-        # Small bounds, so that few rows already make several blobs; no waiting for the disk.
+        # Small bounds, so that a few rows already fill several blobs; no syncs.
         for module in (_batches, _writer):
             stack.enter_context(mock.patch.object(module, "MAX_ROWS", 4))
         stack.enter_context(mock.patch.object(os, "fsync", return_value=None))
@@ -46,7 +46,7 @@ def directory():
 
 
 def write(log, runs, numbers, ordered):
-    """Writes runs of fresh numbers in two batches each; returns the runs and [(place, order, number)]."""
+    """Writes runs of new numbers in two batches each; returns the runs and [(topic-partition, order, number)]."""
     writer, written = log.writer(), []
     for place, orders in runs.items():
         mine = [next(numbers) for _ in orders]
@@ -85,7 +85,7 @@ def everything(log):
 
 @settings(max_examples=examples(60), deadline=None)
 @given(operations=operations, data=st.data())
-def test_the_log_equals_lists(operations, data):
+def test_the_log_equals_a_model_of_lists(operations, data):
     model = {place: [] for place in PLACES}
     numbers, batches = count(), count()
     with directory() as path:
@@ -135,7 +135,7 @@ def test_a_log_cut_anywhere_holds_a_prefix_of_the_commits(commits, data):
 
 @settings(max_examples=examples(60), deadline=None)
 @given(commits=st.lists(writers, min_size=1, max_size=4), bit=st.integers(0, 7), data=st.data())
-def test_a_flipped_bit_is_an_error_or_loses_the_last_commit_only(commits, bit, data):
+def test_a_flipped_bit_raises_an_error_or_loses_only_the_last_commit(commits, bit, data):
     model = {place: [] for place in PLACES}
     with directory() as path:
         log, numbers = TopicLog(path), count()
@@ -156,7 +156,7 @@ def test_a_flipped_bit_is_an_error_or_loses_the_last_commit_only(commits, bit, d
 
 @settings(max_examples=examples(40), deadline=None)
 @given(writers=writers.filter(any), bit=st.integers(0, 7), data=st.data())
-def test_a_flipped_bit_of_data_is_an_error(writers, bit, data):
+def test_a_flipped_bit_of_data_raises_an_error(writers, bit, data):
     model = {place: [] for place in PLACES}
     with directory() as path:
         log = TopicLog(path)

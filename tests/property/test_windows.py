@@ -1,4 +1,4 @@
-"""Windows give the same results however the input is cut, lost, repeated or, with a clock for each key, interleaved."""
+"""Results of windows do not depend on cuts and repeated batches nor, with a clock for each key, on interleaving."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CUTS = st.lists(st.tuples(st.integers(1, 9), st.sampled_from([None, None, "befor
 
 
 def topology(windows):
-    """Every update, final results by emit strategy and by suppress, and late records, of counts and of texts."""
+    """Counts and texts: every update, final results by emit strategy and by suppress, and late records."""
     builder = hr.StreamsBuilder()
     grouped = builder.stream("in", value_serde=serdes.String()).group_by_key()
     windowed = grouped.windowed_by(windows, late_to="late")
@@ -96,7 +96,7 @@ def by_key(windows, records):
 
 
 @pytest.mark.parametrize("kind", WINDOWS)
-def test_with_a_clock_for_each_key_every_key_gets_what_it_would_get_alone(kind):
+def test_with_a_clock_for_each_key_results_of_a_key_do_not_depend_on_other_keys(kind):
     @settings(max_examples=examples(40))
     @given(records=RECORDS)
     def check(records):

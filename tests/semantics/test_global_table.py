@@ -262,7 +262,7 @@ def test_a_processor_cannot_write_to_a_global_table(write):
     builder.global_table("table", store="rows")
     builder.stream("in").process(Writing, stores=["rows"])
     with TopologyTestDriver(builder.build()) as driver:
-        with pytest.raises(hr.StreamsError, match="Store 'rows' is that of a global table: processors only read it"):
+        with pytest.raises(hr.StreamsError, match="Store 'rows' belongs to a global table"):
             driver.input_topic("in").pipe("k", "v", 1)
         assert list(driver.store("rows").all()) == []
 
@@ -373,7 +373,7 @@ AS_A_GLOBAL_TABLE = "as a global table, and a topic can be read only once"
         (lambda b: [b.global_table(topic, store="s") for topic in "tu"], "already a store named 's'"),
         (
             lambda b: b.global_table("t", store=hr.Stores.versioned_key_value("s", history=timedelta(1))),
-            "global_table() was given store=Versioned(",
+            "global_table() was given store=VersionedSpec(",
         ),
         (
             lambda b: b.stream("s").join(b.global_table("t"), both, key_selector="x"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.spark.test_kill import contents, fill, lines, reference
-from tests.support.stepping import STEPS
-from tests.support.stopped import Stopped
+from tests.support.stop_points import STEPS
+from tests.support.stopped_application import StoppedApplication
 
 pytestmark = pytest.mark.spark
 
@@ -25,7 +25,7 @@ def cases(times):
 
 
 def finish(directory, partitions):
-    last = Stopped(directory, None, 0, partitions=partitions)
+    last = StoppedApplication(directory, None, 0, partitions=partitions)
     assert last.end() == ["running", "done"], last.stderr.read_text()
 
 
@@ -39,7 +39,7 @@ def test_kill_at_a_step_loses_and_doubles_nothing(tmp_path, undisturbed, step, v
     topics = fill(tmp_path, lines(1, LINES))
     reached = 0
     for batch in range(times if step != "committed" or victim == "worker" else 2):
-        run = Stopped(tmp_path, step, batch, partitions=1 + (partitions + batch) % 2)
+        run = StoppedApplication(tmp_path, step, batch, partitions=1 + (partitions + batch) % 2)
         pid = run.wait()
         if pid is None:
             run.end()
@@ -56,7 +56,7 @@ def test_kill_at_a_step_loses_and_doubles_nothing(tmp_path, undisturbed, step, v
 )
 def test_paused_start_writes_nothing_when_it_goes_on_after_another(tmp_path, undisturbed, step):
     topics = fill(tmp_path, lines(1, LINES))
-    paused = Stopped(tmp_path, step, int(step != "started"), partitions=2)
+    paused = StoppedApplication(tmp_path, step, int(step != "started"), partitions=2)
     pid = paused.wait()
     finish(tmp_path, 1)
     said = paused.resume(pid)
@@ -69,7 +69,7 @@ def test_two_first_starts_at_once_write_everything_once(tmp_path, undisturbed):
     for number in range(20):
         directory = tmp_path / str(number)
         topics = fill(directory, lines(1, LINES))
-        both = [Stopped(directory, None, 0, partitions=1 + (number + other) % 2) for other in range(2)]
+        both = [StoppedApplication(directory, None, 0, partitions=1 + (number + other) % 2) for other in range(2)]
         ends = [run.end() for run in both]
         assert ["running", "done"] in ends, [run.stderr.read_text() for run in both]
         assert contents(topics) == undisturbed, number

@@ -1,4 +1,4 @@
-"""A Kafka broker of our own: one JVM on this machine, in a temporary directory. `make kafka` starts one to try."""
+"""A Kafka broker for tests: one JVM on this machine, in a temporary directory. `make kafka` starts one to try."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ POM = Path(__file__).resolve().parents[1] / "broker" / "pom.xml"
 LIBRARIES = POM.parent / "target" / "lib"
 COMPLETE = POM.parent / "target" / "complete"
 
-# For a JVM that starts often and lives briefly.
+# Options for a JVM that starts often and runs briefly.
 _JAVA = ["java", "-Xms128m", "-Xmx384m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto"]
 _UP_WITHIN_S = 60
 
 
 class BrokerUnavailableError(Exception):
-    """There is no broker to be had here; says why."""
+    """No broker can be started on this machine; the message says why."""
 
 
 class Broker:
-    """A single node of Kafka on the loopback interface, with small internal topics; topics are not made by asking."""
+    """A single Kafka node on the loopback interface, with small internal topics and no automatic topic creation."""
 
     def __init__(self, directory: Path, port: int = 0, *, command: Sequence[str] = _JAVA) -> None:
         resolve()
@@ -48,7 +48,7 @@ class Broker:
 
     @property
     def secure_servers(self) -> str:
-        """Where one has to say who one is: alice, with the password `wonderland`."""
+        """The address of the listener with authentication: user alice, password `wonderland`."""
         return f"127.0.0.1:{self._secure_port}"
 
     def start(self) -> None:
@@ -64,7 +64,7 @@ class Broker:
             time.sleep(0.05)
 
     def kill(self) -> None:
-        """As `kill -9` does: started again it has what it had, at the same address."""
+        """Kills the broker with SIGKILL; `start` runs it again with the same data, at the same address."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
@@ -72,7 +72,7 @@ class Broker:
 
 
 def resolve() -> None:
-    """Brings the jars of the broker here, once.
+    """Downloads the jars of the broker, once.
 
     Raises:
         BrokerUnavailableError: without Java, Maven, or a repository that has them.
@@ -105,7 +105,7 @@ def free_port() -> int:
 
 
 def java(main: str, *arguments: str, timeout_s: float = 120) -> str:
-    """What a program among the jars writes to stdout."""
+    """Runs a program from the jars and returns its stdout."""
     return _run(main, *arguments, timeout_s=timeout_s)
 
 
@@ -146,8 +146,8 @@ def _configuration(directory: Path, port: int, secure_port: int, controller: int
         "listener.name.sasl_plaintext.plain.sasl.jaas.config": f'{login} required user_alice="wonderland";',
         "log.dirs": directory / "data",
         "auto.create.topics.enable": "false",
-        "log.retention.ms": -1,  # tests write timestamps of long ago
-        "broker.session.timeout.ms": 3000,  # so long one that was killed is not let in again
+        "log.retention.ms": -1,  # tests write old timestamps
+        "broker.session.timeout.ms": 3000,  # a killed broker can rejoin only after this time
         "broker.heartbeat.interval.ms": 500,
         # Kafka 4.3 that looks for them while it starts takes them for aborted without having marked their records so.
         "transaction.abort.timed.out.transaction.cleanup.interval.ms": 5000,

@@ -1,8 +1,8 @@
-"""Byte stores as a typed store meets them: in memory, and as a batch's changes over what was committed."""
+"""Byte stores under a typed store: in memory, and as a batch's changes on top of committed entries."""
 
 from __future__ import annotations
 
-from headrace._state.bytes.composite import ENTRY, time_at, unescaped
+from headrace._state.bytes.composite import ENTRY, time_at, unescape_key
 from headrace._state.bytes.memory import MemoryStore
 from headrace._state.bytes.overlay import OverlayStore
 
@@ -17,8 +17,8 @@ class InMemory:
         pass
 
 
-class Batches:
-    """Every commit ends a batch; the next one starts on what was committed."""
+class InBatches:
+    """Every commit ends a batch; the next batch starts on the committed entries."""
 
     def __init__(self, committed=None):
         self._committed = MemoryStore() if committed is None else committed
@@ -29,14 +29,14 @@ class Batches:
         self.contents = OverlayStore(self._committed)
 
 
-class Watched(MemoryStore):
-    """Counts what a call costs."""
+class CountingStore(MemoryStore):
+    """Counts scans and deletes, to check the cost of calls."""
 
     def __init__(self):
         super().__init__()
-        self.forget()
+        self.reset_counts()
 
-    def forget(self):
+    def reset_counts(self):
         self.ranges, self.deletes = 0, 0
 
     def range(self, start, end):
@@ -49,8 +49,8 @@ class Watched(MemoryStore):
 
 
 def timed_entries_in(contents, *, segmented, rest_size=0):
-    """Key and time of every entry that is physically there."""
+    """Key and time of every stored entry, expired ones included."""
     skipped = 9 if segmented else 1
-    places = [place for place, _ in contents.prefix(ENTRY)]
-    found = [(place[skipped : -8 - rest_size], time_at(place, -8 - rest_size)) for place in places]
-    return sorted((unescaped(part), time_ms) for part, time_ms in found)
+    entry_keys = [entry_key for entry_key, _ in contents.prefix(ENTRY)]
+    found = [(entry_key[skipped : -8 - rest_size], time_at(entry_key, -8 - rest_size)) for entry_key in entry_keys]
+    return sorted((unescape_key(part), time_ms) for part, time_ms in found)

@@ -1,4 +1,4 @@
-"""A wall clock in a test's hand."""
+"""A wall clock that a test controls."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 class FileClock:
-    """Reads milliseconds from a file, in whatever process it is asked."""
+    """Reads milliseconds from a file, so that all processes see the same time."""
 
     def __init__(self, path):
         self._path = Path(path)

@@ -1,4 +1,4 @@
-"""One task on its batch forms or on the record path, for tests that both are the same."""
+"""Runs one task on its batch forms or on the record path, to test that both give the same results."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def records(keys):
 
 
 def run(topology, chunks, key_serde, *, columnar, has_form=True, **settings):
-    """Outputs with their places in the order, contents of stores, and counters. A value of bytes is taken as it is."""
+    """Runs a task; returns its outputs with their order, contents of stores, counters. Bytes are not serialized."""
     config = hr.StreamsConfig(application_id="t", topics_dir="unused", **settings)
     graph = configured(topology._graph, config)
     plan = make_plan(graph, config, dict.fromkeys(graph.source_topics, 4), spark_partitions=1, instance="i", epoch=1)

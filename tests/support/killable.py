@@ -1,8 +1,8 @@
-"""An application in a process of its own, to be killed.
+"""An application to run in a separate process, so that a test can kill it.
 
 `python -m tests.support.killable NAME DIRECTORY MAX [BROKER [MASTER]]`; topics are in the directory, or on the broker.
-It processes what there is, and again for every line it is given. SPARK_PARTITIONS fixes their number, and STOP_AT has
-it stop at a step of a commit (`stepping.py`).
+It processes all available records, and again for every line on stdin. SPARK_PARTITIONS sets the number of Spark
+partitions, and STOP_AT makes it stop at a step of a commit (`stop_points.py`).
 """
 
 from __future__ import annotations

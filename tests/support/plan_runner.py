@@ -1,7 +1,7 @@
-"""Spark's part in plain Python: batches through ingest, stages and sink as a query runs them, on real state and topics.
+"""Runs batches without Spark: through ingest, stages and sink as a query does, on real state and topics.
 
-Everything but Spark itself is the product's own code, so thousands of cuts, failures and restarts cost seconds. Batches
-run by turns in one task and spread over several Spark partitions: results do not depend on it.
+Everything but Spark itself is the product's own code, and thousands of cuts, failures and restarts take seconds. Some
+batches run in one task, others on several Spark partitions: results must not depend on it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from headrace._state.log.entries import BatchPlan
 from headrace.topics.embedded.log import TopicLog
 
 
-class Lost(Exception):
+class DriverKilled(Exception):
     """The driver was killed."""
 
 
@@ -45,7 +45,7 @@ class PlanRunner:
         self.restart()
 
     def restart(self):
-        """Another machine, in the same run of the application: nothing local is left."""
+        """Continues on another machine, in the same run of the application, without any local state."""
         self.generation += 1
         self._start()
 
@@ -64,9 +64,9 @@ class PlanRunner:
         self.plan = start(configured(self.topology._graph, config), config, self.run, lambda *_: (1, True))
 
     def run_batch(self, limit, *, fail=None, tick=False):
-        """One micro-batch of at most `limit` records; False when there was none, unless the clock asks for one.
+        """Runs one micro-batch of at most `limit` records; returns False if there was none to run.
 
-        `fail`: "before" or "after" its commit the batch is lost, as when the driver is killed there.
+        With `tick`, a batch without records runs as well. `fail` kills the driver "before" or "after" the commit.
         """
         plan = self.plan = replace(self.plan, max_records=limit, clock=partial(int, self.clock_ms))
         view = current_view(plan)
@@ -79,33 +79,40 @@ class PlanRunner:
         spread = (0, self.spark_partitions, 0, 1, self.spark_partitions + 1)[batch.batch % 5]
         try:
             self._run_batch(replace(plan, spark_partitions=max(1, spread)), view, batch, spread, fail)
-        except Lost:
+        except DriverKilled:
             self._start()
         return True
 
     def _run_batch(self, plan, view, batch, spread, fail):
-        home = _Failing(backend_of(plan), fail)
+        backend = _FailingBackend(backend_of(plan), fail)
         if not spread:
-            return FusedRound(plan, home, None).run_batch(view, batch)
-        frames = self._ingested(plan, view, batch)
+            return FusedRound(plan, backend, None).run_batch(view, batch)
+        frames = self._ingest(plan, view, batch)
         for stage in plan.chain:
-            frames = self._through(plan, view, stage, frames)
-        parts = [committing.write_part(plan, home, part, SinkTask(task)) for task, part in self._dealt(frames, spread)]
-        return committing.commit(plan, home, view, batch, parts)
+            frames = self._run_stage(plan, view, stage, frames)
+        parts = [
+            committing.write_part(plan, backend, part, SinkTask(task))
+            for task, part in self._sink_parts(frames, spread)
+        ]
+        return committing.commit(plan, backend, view, batch, parts)
 
-    def _ingested(self, plan, view, batch):
-        home, tick = backend_of(plan), None if batch.clock_ms is None else Tick(batch.clock_ms, batch.run)
+    def _ingest(self, plan, view, batch):
+        backend, tick = backend_of(plan), None if batch.clock_ms is None else Tick(batch.clock_ms, batch.run)
         frames = [batch_frame(batch)]
         if plan.timed:
             frames += tick_frames(plan, tick)
-        starts = BatchPlanner(plan, home).starts(view)
+        starts = BatchPlanner(plan, backend).starts(view)
         for place, first, last in plan.ranges(starts, batch.ends):
-            frames += ingest(plan, *place, first, home.read(place, first, last, home.locate(place, first, last)), tick)
+            frames += ingest(
+                plan, *place, first, backend.read(place, first, last, backend.locate(place, first, last)), tick
+            )
         return frames
 
-    def _through(self, plan, view, stage, frames):
+    def _run_stage(self, plan, view, stage, frames):
         passing = [frame for frame in frames if frame.stage != stage.index]
-        arrived = reversed([frame for frame in frames if frame.stage == stage.index])  # a shuffle keeps no order
+        arrived = reversed(
+            [frame for frame in frames if frame.stage == stage.index]
+        )  # a shuffle does not preserve order
         routes = plan.routes[stage.index][0]
         by_partition = defaultdict(list)
         for frame in arrived:
@@ -116,11 +123,11 @@ class PlanRunner:
                 passing.append(runner.finish())
         return passing
 
-    def _dealt(self, frames, spread):
+    def _sink_parts(self, frames, spread):
         return [(task, frames[task::spread]) for task in range(spread)]
 
     def metrics(self):
-        """What all batches counted."""
+        """The counters of all batches."""
         return readable(state_log(self.plan).view().state.counts)
 
     def output(self, topic):
@@ -140,22 +147,22 @@ class PlanRunner:
         return {topic: self.output(topic) for topic in self.plan.sink_topics}
 
 
-class _Failing:
-    """Topics whose writer is killed where a test wants it."""
+class _FailingBackend:
+    """A topic backend that kills the driver before or after the commit."""
 
-    def __init__(self, home, fail):
-        self._home = home
+    def __init__(self, backend, fail):
+        self._backend = backend
         self._fail = fail
 
     def __getattr__(self, name):
-        return getattr(self._home, name)
+        return getattr(self._backend, name)
 
     def output(self, runs):
         if self._fail == "before":
-            raise Lost
-        return self._home.output(runs)
+            raise DriverKilled
+        return self._backend.output(runs)
 
     def publish(self, plan, state):
         if self._fail == "after":
-            raise Lost
-        self._home.publish(plan, state)
+            raise DriverKilled
+        self._backend.publish(plan, state)

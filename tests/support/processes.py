@@ -1,4 +1,4 @@
-"""Processes of an application: the Python driver, Spark's JVM beneath it, and the Python workers beneath that."""
+"""The processes of an application: the Python driver, its child, Spark's JVM, and the JVM's Python workers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def descendants(ancestor):
-    """Every process beneath one, from the top."""
+    """All child processes of a process, direct and indirect, parents first."""
     parents = {}
     for status in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
@@ -22,31 +22,31 @@ def descendants(ancestor):
 
 
 def workers(ancestor):
-    """The Python processes that run tasks, and those that plan and commit batches: all but what only starts them."""
+    """The Python processes that run tasks or plan and commit batches, without those that only start others."""
     return [pid for pid in descendants(ancestor) if _is_python_of_spark(_command(pid)) and not descendants(pid)]
 
 
 def _is_python_of_spark(command):
-    """Forked, or started by Spark; what only stands for a forked one is none."""
+    """Whether a command is a Python worker, forked or started by Spark; a launcher only stands for a forked one."""
     return b"spark.forkserver" in command or (b"pyspark." in command and b"launcher.py" not in command)
 
 
 def busiest(pids):
-    """The process that works most within a moment; none of none."""
-    before = {pid: _worked(pid) for pid in pids}
+    """The process with the most CPU time during a tenth of a second, as a list; empty if there are none."""
+    before = {pid: _cpu_ticks(pid) for pid in pids}
     time.sleep(0.1)
-    return sorted(pids, key=lambda pid: _worked(pid) - before[pid])[-1:]
+    return sorted(pids, key=lambda pid: _cpu_ticks(pid) - before[pid])[-1:]
 
 
 def kill(*victims):
-    """`kill -9`."""
+    """Kills processes with SIGKILL."""
     for victim in victims:
         with contextlib.suppress(ProcessLookupError):
             os.kill(victim, signal.SIGKILL)
 
 
-def _worked(pid):
-    """Ticks of CPU time, user's and system's."""
+def _cpu_ticks(pid):
+    """User and system CPU time in ticks."""
     try:
         return sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]))
     except OSError:

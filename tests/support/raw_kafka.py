@@ -1,4 +1,4 @@
-"""Records on Kafka as no client of ours writes them: a produce request by hand, also with timestamp 0."""
+"""Writes records that our Kafka client cannot write, such as those with timestamp 0, by a hand-made produce request."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def append(broker, topic, partition, records):
         connection.sendall(struct.pack(">i", len(header + body)) + header + body)
         answer = connection.makefile("rb")
         (size,) = struct.unpack(">i", answer.read(4))
-        told = answer.read(size)
-    (code,) = struct.unpack_from(">h", told, 4 + 4 + 2 + len(topic.encode()) + 4 + 4)
+        response = answer.read(size)
+    (code,) = struct.unpack_from(">h", response, 4 + 4 + 2 + len(topic.encode()) + 4 + 4)
     if code:
         message = f"the broker answers with error {code}"
         raise ValueError(message)

@@ -1,4 +1,4 @@
-"""Records in embedded topics as bytes, also such as `LocalTopics` refuses to write."""
+"""Writes raw bytes to embedded topics, including records that `LocalTopics` refuses."""
 
 from __future__ import annotations
 

@@ -10,10 +10,10 @@ from urllib.parse import unquote, urlsplit
 
 
 class LocalRegistry:
-    """Ids, subjects and versions in memory; on a port of its own while it is entered.
+    """A registry with ids, subjects and versions in memory, which listens on a free port within its `with` block.
 
-    `requests` lists what was asked, as "GET /schemas/ids/1". Subjects in `refused` take no schema that differs from the
-    one they have, as if none were compatible. With `credentials`, "user:password", it answers nobody else.
+    `requests` lists the requests, such as "GET /schemas/ids/1". Subjects in `refused` accept no new schema, as if none
+    were compatible. With `credentials`, "user:password", it refuses all other users.
     """
 
     def __init__(self, credentials=None):
@@ -39,7 +39,7 @@ class LocalRegistry:
 
     @property
     def subjects(self):
-        """The schemas of every subject, as they were registered, by version."""
+        """The registered schemas of every subject, by version."""
         return {name: [self._schemas[i - 1] for i in ids] for name, ids in self._subjects.items()}
 
     def answer(self, method, path, body):
@@ -94,7 +94,7 @@ class LocalRegistry:
 
 
 def _stored(body):
-    """Avro is what a schema is of unless it says otherwise, so Confluent's registry leaves that out."""
+    """The stored form of a schema: like Confluent's registry, it leaves out the schema type if that is Avro."""
     kept = {name: body[name] for name in ("schema", "schemaType", "references") if body.get(name)}
     if kept.get("schemaType") == "AVRO":
         del kept["schemaType"]

@@ -1,4 +1,4 @@
-"""The test driver, the plan and Spark behind one face: records in, whole output topics out."""
+"""The test driver, the plan runner and Spark behind one interface: records in, whole output topics out."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FAST_START = {
 
 
 class DriverRuntime:
-    """Everything in this process, record by record."""
+    """The test driver: runs in this process, record by record."""
 
     name = "driver"
 
@@ -75,7 +75,7 @@ class SparkRuntime:
 
 
 class PlanRuntime(SparkRuntime):
-    """What a Spark query runs, without Spark: seconds become milliseconds."""
+    """The code that a Spark query runs, without Spark, which makes it a thousand times faster."""
 
     name = "plan"
 

@@ -1,4 +1,4 @@
-"""A Spark cluster on this machine: a master and workers in processes of their own, each with its own directories."""
+"""A Spark cluster on this machine: a master and workers in separate processes, each with its own directories."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ class StandaloneCluster:
         self._await(lambda: log.read_text().count("Registering worker") == self._workers)
 
     def worker(self, number: int) -> Path:
-        """All that a worker writes: logs, the directories of its executors, temporary files."""
+        """The directory of a worker: logs, the directories of its executors, temporary files."""
         return self.directory / f"worker-{number}"
 
     def kill_executor(self, number: int) -> None:
-        """`kill -9` of the executor of a worker, and of all it has started."""
+        """Kills the executor of a worker and all its child processes."""
         for process in descendants(self._processes[f"worker-{number}"].pid):
             os.kill(process, signal.SIGKILL)
 
     def submit(self, application: Path, *arguments: str, **settings: str) -> subprocess.Popen[str]:
-        """Submits a file as a user does."""
+        """Runs `spark-submit` on a file."""
         options = [option for name, value in settings.items() for option in ("--conf", f"{name}={value}")]
         command = [str(SPARK_HOME / "bin" / "spark-submit"), "--master", self.master, *_QUICK, *options]
         return subprocess.Popen(
@@ -66,7 +66,7 @@ class StandaloneCluster:
         )
 
     def connect_server(self) -> str:
-        """Starts a server of Spark Connect that has its executors here; gives its address."""
+        """Starts a Spark Connect server with executors in this cluster; returns its address."""
         port = free_port()
         binding = ["--conf", "spark.connect.grpc.binding.address=127.0.0.1"]
         binding += ["--conf", f"spark.connect.grpc.binding.port={port}", "--conf", "spark.ui.enabled=false"]
@@ -76,7 +76,7 @@ class StandaloneCluster:
         return f"sc://127.0.0.1:{port}"
 
     def stop(self) -> None:
-        """Executors end with their workers."""
+        """Stops all processes; executors end with their workers."""
         for process in reversed(self._processes.values()):
             process.terminate()
         for process in self._processes.values():
@@ -103,7 +103,7 @@ class StandaloneCluster:
 
 
 def _environment(directory: Path) -> dict[str, str]:
-    """As on a machine of its own: only the installation of Python and Spark is the same."""
+    """Environment variables as on a separate machine that shares only the installation of Python and Spark."""
     return {
         **os.environ,
         "SPARK_HOME": str(SPARK_HOME),

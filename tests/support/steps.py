@@ -1,4 +1,4 @@
-"""A topology step by step: what each input record lets out."""
+"""Runs a topology step by step, and collects the output of each input record."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from headrace.testing import TopologyTestDriver
 
 
 def each_step(topology, steps, *, restarts=False, **settings):
-    """For each `(topic, key, value, timestamp_ms)` the records it writes to "out", as texts like `k=v@12`.
+    """For each input `(topic, key, value, timestamp_ms)`, the records written to "out", as texts like `k=v@12`.
 
-    With `restarts`, everything in memory is gone before each step.
+    With `restarts`, the driver restarts before each step.
     """
     written = []
     with TopologyTestDriver(topology, hr.StreamsConfig(application_id="test", **settings)) as driver:

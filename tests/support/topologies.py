@@ -1,4 +1,4 @@
-"""Topologies that several tiers run."""
+"""Topologies that tests of several folders run."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from datetime import timedelta
 
 import headrace as hr
 from headrace import serdes
-from tests.support import stepping
+from tests.support import stop_points
 
-stepping.install()  # this module is imported wherever a topology of it runs
+stop_points.install()  # this module is imported wherever a topology of it runs
 
 
 def words(line):
-    """A function of this module: whoever runs the topology imports the module."""
+    """A function of this module, so that every process that runs the topology must import the module."""
     return line.split()
 
 
@@ -41,7 +41,7 @@ def word_letters():
 
 
 def takings():
-    """What each shop has taken so far; and of the payments, by customer, the round ones as they came."""
+    """The running total of each shop, and the round payments by customer, in order of arrival."""
     builder = hr.StreamsBuilder()
     payments = builder.stream("payments", value_serde=serdes.String())
     payments.filter(lambda customer, payment: payment.endswith("00")).to("round-payments", value_serde=serdes.String())
@@ -52,7 +52,7 @@ def takings():
 
 
 class Boundaries(hr.Processor):
-    """Passes records on, under the name of its task; each time on the grid of a second and 300 ms is a record too."""
+    """Forwards records with the name of its task, and one for each multiple of 1 s and of 300 ms of stream time."""
 
     def init(self, context):
         super().init(context)
@@ -72,7 +72,7 @@ def boundaries():
 
 
 class Busy(hr.Processor):
-    """Counts in a field and in a store, and says so by schedules of all kinds, of which one comes and goes."""
+    """Counts in a field and in a store, and forwards both by schedules of all kinds, of which one comes and goes."""
 
     def init(self, context):
         super().init(context)
@@ -80,9 +80,9 @@ class Busy(hr.Processor):
         self.counts = context.state_store("counts")
         for name, kind, shift in (("relative", 0, None), ("grid", 0, 3), ("clock", 1, None), ("clock grid", 1, 4)):
             shifted = None if shift is None else timedelta(milliseconds=shift)
-            context.schedule(timedelta(milliseconds=10), list(hr.PunctuationType)[kind], self.teller(name), shifted)
+            context.schedule(timedelta(milliseconds=10), list(hr.PunctuationType)[kind], self.forwarder(name), shifted)
 
-    def teller(self, name):
+    def forwarder(self, name):
         return lambda timestamp_ms: self.context.forward(hr.Record(name, [self.seen, self.latest, timestamp_ms]))
 
     def process(self, record):
@@ -92,7 +92,7 @@ class Busy(hr.Processor):
         self.context.forward(record.with_value([record.value, self.seen, self.counts.get(record.key)]))
         if self.seen % 5 == 2 and self.extra is None:
             self.extra = self.context.schedule(
-                timedelta(milliseconds=7), hr.PunctuationType.STREAM_TIME, self.teller("extra"), timedelta(0)
+                timedelta(milliseconds=7), hr.PunctuationType.STREAM_TIME, self.forwarder("extra"), timedelta(0)
             )
         elif self.seen % 5 == 0 and self.extra is not None:
             self.extra.cancel()
@@ -100,29 +100,29 @@ class Busy(hr.Processor):
 
 
 def busy():
-    """Two sub-topologies with processors, the second fed by what the first writes and says."""
+    """Two sub-topologies with processors; the second reads the records that the first one forwards."""
     builder = hr.StreamsBuilder()
     long = serdes.Long()
     first = builder.stream("in").process(Busy, stores=[hr.Stores.key_value("counts", value_serde=long)])
     first.to("first")
     first.repartition("again", partitions=2).process_values(
-        lambda: Telling("told"), stores=[hr.Stores.key_value("told", value_serde=long)]
+        lambda: RecordCounter("totals"), stores=[hr.Stores.key_value("totals", value_serde=long)]
     ).to("second")
     return builder.build()
 
 
-class Telling(hr.FixedKeyProcessor):
-    """Counts records by key, and how many it has seen since it was made."""
+class RecordCounter(hr.FixedKeyProcessor):
+    """Counts records by key, and all records since the processor was created."""
 
     def __init__(self, store):
         self.store_name, self.seen = store, 0
 
     def process(self, record):
         self.seen += 1
-        told = self.context.state_store(self.store_name)
-        told.put(record.key, (told.get(record.key) or 0) + 1)
+        counts = self.context.state_store(self.store_name)
+        counts.put(record.key, (counts.get(record.key) or 0) + 1)
         at = self.context.current_stream_time_ms()
-        self.context.forward(record.with_value([record.value, self.seen, told.get(record.key), at]))
+        self.context.forward(record.with_value([record.value, self.seen, counts.get(record.key), at]))
 
 
 def sales_by_region():

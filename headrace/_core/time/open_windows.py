@@ -7,7 +7,15 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from headrace._state.bytes.api import ByteStore
-from headrace._state.bytes.composite import BY_KEY_AND_TIME, BY_TIME, USAGE, escaped, time_at, time_bytes, unescaped
+from headrace._state.bytes.composite import (
+    BY_KEY_AND_TIME,
+    BY_TIME,
+    USAGE,
+    escape_key,
+    time_at,
+    time_bytes,
+    unescape_key,
+)
 from headrace._state.stores.key_value import TIMESTAMP_SIZE, timestamp_of, with_timestamp
 from headrace.model.windows import Window, Windowed
 from headrace.serdes import Serde
@@ -59,7 +67,7 @@ class OpenWindows:
         """Removes and returns the results of windows that end no later; with `by_key` only those of the given key."""
         if last_end_ms < 0:
             return
-        prefix = BY_KEY_AND_TIME + escaped(self._key_bytes(key)) if self._by_key else BY_TIME
+        prefix = BY_KEY_AND_TIME + escape_key(self._key_bytes(key)) if self._by_key else BY_TIME
         for entry_key, raw in self._store.range(prefix, prefix + time_bytes(last_end_ms + 1)):
             windowed = self._windowed(entry_key)
             self._remove(entry_key, windowed)
@@ -88,13 +96,13 @@ class OpenWindows:
     def _entry_key(self, windowed: Windowed[Any]) -> bytes:
         key_bytes = self._key_bytes(windowed.key)
         if self._by_key:
-            return BY_KEY_AND_TIME + escaped(key_bytes) + _times(windowed.window)
+            return BY_KEY_AND_TIME + escape_key(key_bytes) + _times(windowed.window)
         return _by_time(windowed.window, key_bytes)
 
     def _windowed(self, entry_key: bytes) -> Windowed[Any]:
         if not self._by_key:
             return self._from_time_key(entry_key)
-        return self._read(unescaped(entry_key[1:-_TIMES]), entry_key[-_TIMES:])
+        return self._read(unescape_key(entry_key[1:-_TIMES]), entry_key[-_TIMES:])
 
     def _from_time_key(self, entry_key: bytes) -> Windowed[Any]:
         return self._read(entry_key[1 + _TIMES :], entry_key[1 : 1 + _TIMES])

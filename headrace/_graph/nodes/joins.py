@@ -21,7 +21,7 @@ class StreamJoin(Node):
 
     `join` is what people call it; `merge` the node where both sides come together, which names what they keep of time.
     `window` is the store of this side's own records. The windows are as seen from this side. Records that wait for a
-    partner are in `unjoined`, a store of both sides; `is_outer` tells whether those of this side do, `other_is_outer`
+    partner are in `unmatched`, a store of both sides; `is_outer` tells whether those of this side do, `other_is_outer`
     those of the other. After `idle_ms` of silence of a key on the wall clock they are given up.
     """
 
@@ -35,12 +35,12 @@ class StreamJoin(Node):
     before_ms: int
     after_ms: int
     grace_ms: int
-    unjoined: str | None = None
+    unmatched: str | None = None
     idle_ms: int | None = None
 
     @property
     def internal_stores(self) -> tuple[str, ...]:
-        times = (STREAM_TIMES,) if self.unjoined is not None else ()
+        times = (STREAM_TIMES,) if self.unmatched is not None else ()
         return (*times, *((idle_keys(self.merge),) if self.idle_ms is not None else ()))
 
     @property

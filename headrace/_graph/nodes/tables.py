@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace._graph.nodes.base import STREAM_TIMES, Node, idle_keys
-from headrace._graph.stores import Store
+from headrace._graph.stores import StoreSpec
 from headrace.model.emission import BufferConfig
 from headrace.serdes import Serde
 
@@ -23,7 +23,7 @@ class TableNode(Node):
 class TableSource(TableNode):
     """Records as the rows of a table. It has a store if one was named, or something downstream needs the rows."""
 
-    store_when_needed: Store
+    store_when_needed: StoreSpec
 
 
 @dataclass(frozen=True, kw_only=True)

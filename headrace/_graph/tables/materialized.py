@@ -5,24 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 from headrace._graph.names import checked_name
-from headrace._graph.stores import Store, TimestampedKeyValue
+from headrace._graph.stores import StoreSpec, TimestampedKeyValueSpec, VersionedSpec
 from headrace.errors import TopologyError
 from headrace.serdes import Serde
 
 
 def rows_store(
-    given: str | Store,
+    given: str | StoreSpec,
     operation: str,
     key_serde: Serde[Any] | None,
     value_serde: Serde[Any] | None,
-    *kinds: type[Store],
-) -> Store:
+    *kinds: type[StoreSpec],
+) -> StoreSpec:
     """The described store; serdes it does not name are the table's. `kinds` are allowed besides the usual one."""
     if isinstance(given, str):
-        return TimestampedKeyValue(name=checked_name(given, "store"), key_serde=key_serde, value_serde=value_serde)
-    allowed: tuple[type[Store], ...] = (TimestampedKeyValue, *kinds)
+        return TimestampedKeyValueSpec(name=checked_name(given, "store"), key_serde=key_serde, value_serde=value_serde)
+    allowed: tuple[type[StoreSpec], ...] = (TimestampedKeyValueSpec, *kinds)
     if not isinstance(given, allowed):
-        wanted = " or ".join(f"Stores.{_FACTORIES[kind.__name__]}(...)" for kind in allowed)
+        wanted = " or ".join(f"Stores.{_FACTORIES[kind]}(...)" for kind in allowed)
         message = (
             f"{operation}() was given store={given!r}; a table keeps its rows with their timestamps: give a name, or "
             f"{wanted}."
@@ -37,4 +37,7 @@ def rows_store(
     )
 
 
-_FACTORIES = {"TimestampedKeyValue": "timestamped_key_value", "Versioned": "versioned_key_value"}
+_FACTORIES: dict[type[StoreSpec], str] = {
+    TimestampedKeyValueSpec: "timestamped_key_value",
+    VersionedSpec: "versioned_key_value",
+}

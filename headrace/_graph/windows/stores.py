@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from headrace._graph.names import checked_name
-from headrace._graph.stores import Session, Store, TimestampedWindow, Window
+from headrace._graph.stores import SessionSpec, StoreSpec, TimestampedWindowSpec, WindowSpec
 from headrace.errors import TopologyError
 from headrace.model.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows, Windows
 from headrace.serdes import Serde, SessionWindowed, Windowed
@@ -15,11 +15,11 @@ _FOREVER_MS = 1 << 62
 
 
 def window_store(
-    given: str | Store, windows: Windows, key_serde: Serde[Any] | None, value_serde: Serde[Any] | None
-) -> Store:
+    given: str | StoreSpec, windows: Windows, key_serde: Serde[Any] | None, value_serde: Serde[Any] | None
+) -> StoreSpec:
     """The store of that name, or as described by `Stores.window` or `Stores.session`."""
     shortest_ms = _shortest_retention_ms(windows)
-    kind = Session if isinstance(windows, SessionWindows) else Window
+    kind = SessionSpec if isinstance(windows, SessionWindows) else WindowSpec
     if isinstance(given, str):
         name, retention_ms = checked_name(given, "store"), shortest_ms
     elif isinstance(given, kind):
@@ -32,13 +32,13 @@ def window_store(
             )
             raise TopologyError(message)
     else:
-        factory = "session" if kind is Session else "window"
+        factory = "session" if kind is SessionSpec else "window"
         message = f"A windowed aggregation was given store={given!r}; give a name, or Stores.{factory}(...)."
         raise TopologyError(message)
     serdes: dict[str, Any] = {"key_serde": key_serde, "value_serde": value_serde}
     if isinstance(windows, SessionWindows):
-        return Session(name=name, retention_ms=retention_ms, **serdes)
-    return TimestampedWindow(name=name, retention_ms=retention_ms, window_size_ms=_size_ms(windows), **serdes)
+        return SessionSpec(name=name, retention_ms=retention_ms, **serdes)
+    return TimestampedWindowSpec(name=name, retention_ms=retention_ms, window_size_ms=_size_ms(windows), **serdes)
 
 
 def windowed_key_serde(windows: Windows, key_serde: Serde[Any] | None) -> Serde[Any]:

@@ -24,7 +24,7 @@ from headrace._runtime.spark.state_directory.finish import FinishFile
 from headrace._runtime.spark.state_directory.interactive import StoreReader
 from headrace._runtime.spark.state_directory.presence import Presence
 from headrace._runtime.spark.topics.backend import backend_of
-from headrace._state.log.state_log import View
+from headrace._state.log.state_log import LogView
 from headrace.config import StreamsConfig
 from headrace.errors import NewPartitionsError, StreamsError
 from headrace.model.pending import Pending
@@ -163,7 +163,7 @@ class Application:
             self._presence.leave()
             raise
 
-    def _parallelism(self, tasks: int, before: View | None) -> tuple[int, bool]:
+    def _parallelism(self, tasks: int, before: LogView | None) -> tuple[int, bool]:
         cores = cores_of_launched(self._config) if self._owns_session and self._session is None else None
         if cores is None:
             cores = cores_of(self.spark)

@@ -19,14 +19,14 @@ from headrace._runtime.spark.topics.backend import TopicBackend, backend_of
 from headrace._state.log import objects
 from headrace._state.log.entries import Start
 from headrace._state.log.files import TEMPORARY
-from headrace._state.log.state_log import DISCARDED_LOG, LOG, StateLog, TakenOverError, View
+from headrace._state.log.state_log import DISCARDED_LOG, LOG, LogView, StateLog, TakenOverError
 from headrace.config import StreamsConfig
 from headrace.errors import StateError
 
 _ATTEMPTS = 100
 
 
-def committed_view(config: StreamsConfig, log: StateLog | None = None) -> View | None:
+def committed_view(config: StreamsConfig, log: StateLog | None = None) -> LogView | None:
     """What the state directory of an application holds; `None` before the first start.
 
     Raises:
@@ -69,7 +69,7 @@ def log_of(config: StreamsConfig) -> StateLog:
     return open_log(str(config.state_dir.absolute()), config.application_id, sync=config.sync_state)
 
 
-Parallelism = Callable[[int, View | None], tuple[int, bool]]
+Parallelism = Callable[[int, LogView | None], tuple[int, bool]]
 
 
 def start(graph: Graph, config: StreamsConfig, run: str, parallelism: Parallelism) -> Plan:
@@ -101,11 +101,11 @@ def start(graph: Graph, config: StreamsConfig, run: str, parallelism: Parallelis
     raise StateError(message)
 
 
-def _number(view: View | None) -> int:
+def _number(view: LogView | None) -> int:
     return 0 if view is None else view.number
 
 
-def _checked(graph: Graph, config: StreamsConfig, run: str, backend: TopicBackend, before: View | None) -> Plan:
+def _checked(graph: Graph, config: StreamsConfig, run: str, backend: TopicBackend, before: LogView | None) -> Plan:
     layout = saved_layout(None if before is None else before.start.layout)
     plan = make_plan(
         graph,
@@ -124,7 +124,7 @@ def _checked(graph: Graph, config: StreamsConfig, run: str, backend: TopicBacken
     return replace(plan, first_offsets=backend.first_offsets(plan.places, known))
 
 
-def _entry(plan: Plan, config: StreamsConfig, before: View | None) -> Start:
+def _entry(plan: Plan, config: StreamsConfig, before: LogView | None) -> Start:
     return Start(
         config.application_id,
         plan.instance,
@@ -135,7 +135,7 @@ def _entry(plan: Plan, config: StreamsConfig, before: View | None) -> Start:
     )
 
 
-def _prepared(plan: Plan, log: StateLog, view: View) -> Plan:
+def _prepared(plan: Plan, log: StateLog, view: LogView) -> Plan:
     plan = replace(plan, epoch=view.epoch)
     backend_of(plan).prepare(plan, view.state)
     log.sweep_temporary()

@@ -1,9 +1,9 @@
-"""The byte-level interface that every typed store stands on, and that memory, overlay and replica implement.
+"""The byte-level interface under every typed store, implemented by memory, overlay and replica.
 
-Keys order as unsigned byte strings. Iterators are live: each step yields the smallest key beyond the last one that is
-in the store at that moment, with its value of that moment. Writes during an iteration are therefore allowed and seen
-exactly when they lie ahead, whatever part of the store comes from an earlier batch. A snapshot never changes, so
-there the two agree.
+Keys order as unsigned byte strings. Iterators are live: each step yields the smallest key after the last one that is
+in the store at that moment, with its current value. So a store may be written during an iteration, which sees the
+writes that lie ahead of it, no matter which part of the store an earlier batch has written. A snapshot never changes,
+so its iterators are trivially live.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class ByteReader(Protocol):
     def get(self, key: bytes) -> bytes | None: ...
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        """`get` for every key, in the order given."""
+        """`get` for every key; the values are in the order of the keys."""
         ...
 
     def range(self, start: bytes | None, end: bytes | None) -> Iterator[tuple[bytes, bytes]]:
@@ -30,7 +30,7 @@ class ByteReader(Protocol):
         ...
 
     def approximate_len(self) -> int:
-        """How many entries there are; exact unless keys are longer than 510 bytes."""
+        """The number of entries; exact unless keys are longer than 510 bytes."""
         ...
 
 
@@ -46,7 +46,7 @@ class ByteStore(ByteReader, Protocol):
         ...
 
 
-def after(key: bytes) -> bytes:
+def next_key(key: bytes) -> bytes:
     """The smallest key greater than `key`: as an exclusive end it makes a range include `key`."""
     return key + b"\x00"
 

@@ -1,4 +1,4 @@
-"""Several stores with different keys, read as one: the tasks of one sub-topology."""
+"""The stores of all tasks of a sub-topology, read as one. No key is in two of them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Keys made of several parts, in bytes that order as the parts do.
 
-The first byte says what an entry is. A user's key has its NULs escaped and an end mark, so that no key runs into what
-follows it and a key orders before all that it is a prefix of; a time is 8 bytes, big-endian.
+The first byte says what kind of entry it is. In a user's key the NULs are escaped and an end mark follows, so that no
+key runs into the next part, and a key orders before all keys that it is a prefix of. A time is 8 bytes, big-endian.
 """
 
 from __future__ import annotations
@@ -31,33 +31,33 @@ _TIME = struct.Struct(">Q")
 _END = b"\x00\x00"
 
 
-def escaped(key: bytes) -> bytes:
-    r"""A key as a part of a longer one.
+def escape_key(key: bytes) -> bytes:
+    r"""Escapes a key, for use as a part of a longer one.
 
     Example:
-        >>> escaped(b"ab"), escaped(b"a\x00b")
+        >>> escape_key(b"ab"), escape_key(b"a\x00b")
         (b'ab\x00\x00', b'a\x00\xffb\x00\x00')
     """
     return key.replace(b"\x00", b"\x00\xff") + _END
 
 
-def unescaped(part: bytes) -> bytes:
-    """The key that `escaped` was given."""
+def unescape_key(part: bytes) -> bytes:
+    """Reverses `escape_key`."""
     return part[: -len(_END)].replace(b"\x00\xff", b"\x00")
 
 
-def leading_key(data: bytes) -> bytes:
-    r"""The key whose escaped form some bytes start with.
+def read_leading_key(data: bytes) -> bytes:
+    r"""Reads the escaped key at the start of some bytes.
 
     Example:
-        >>> leading_key(escaped(b"a\x00b") + b"more")
+        >>> read_leading_key(escape_key(b"a\x00b") + b"more")
         b'a\x00b'
     """
-    return unescaped(data[: data.index(_END) + len(_END)])
+    return unescape_key(data[: data.index(_END) + len(_END)])
 
 
-def beyond(part: bytes) -> bytes:
-    """The exclusive end of all that starts with an escaped key."""
+def end_of_key(part: bytes) -> bytes:
+    """The exclusive end of the range of all keys that start with an escaped key."""
     return part[:-1] + b"\x01"
 
 
@@ -74,15 +74,15 @@ def time_at(data: bytes, offset: int) -> int:
     return time_ms
 
 
-def descending(time_ms: int) -> bytes:
-    """A time in bytes that order the latest first; `ascending` reads them."""
+def descending_time_bytes(time_ms: int) -> bytes:
+    """Bytes of a time that order the latest first; `descending_time_at` reads them."""
     return time_bytes(MAX_TIME - time_ms)
 
 
-def ascending(data: bytes, offset: int) -> int:
+def descending_time_at(data: bytes, offset: int) -> int:
     return MAX_TIME - time_at(data, offset)
 
 
-def clamped(from_ms: int, to_ms: int) -> tuple[bytes, bytes]:
-    """The start (inclusive) and end (exclusive) of a span of times of which both ends are included."""
+def time_range(from_ms: int, to_ms: int) -> tuple[bytes, bytes]:
+    """Turns a span of times, both ends inclusive, into bytes of its start (inclusive) and end (exclusive)."""
     return time_bytes(max(from_ms, 0)), time_bytes(min(max(to_ms, -1), MAX_TIME) + 1)

@@ -1,4 +1,4 @@
-"""What surrounds every blob in durable state: a format version and a checksum, checked before it is believed."""
+"""The envelope of every blob in durable state: a format version and a checksum, verified before the blob is used."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ _HEADER = struct.Struct(">BI")
 
 
 def seal(payload: bytes | memoryview) -> bytes:
-    """The payload with its format version and checksum in front."""
+    """Prepends the format version and a checksum."""
     return b"".join((_HEADER.pack(FORMAT, zlib.crc32(payload)), payload))
 
 
 def unseal(blob: bytes, describe: str) -> memoryview:
-    """The payload of a blob.
+    """Verifies a blob and returns its payload.
 
     Raises:
-        StateError: if the blob is cut, altered, or of another format; the message starts with `describe`.
+        StateError: if the blob is cut short, altered, or of another format; the message starts with `describe`.
     """
     if len(blob) < _HEADER.size:
-        message = f"{describe}: the stored blob has {len(blob)} bytes, too few to be one. {_ADVICE}"
+        message = f"{describe}: the stored blob is cut short: it has {len(blob)} bytes. {_ADVICE}"
         raise StateError(message)
     form, checksum = _HEADER.unpack_from(blob)
     if form != FORMAT:

@@ -1,20 +1,20 @@
-"""A store in memory, for the test driver: a dict, and its keys in order from the first range on."""
+"""A store in memory, for the test driver: a dict, and a sorted set of its keys that the first range read builds."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from headrace._state.bytes.api import after, prefix_end
+from headrace._state.bytes.api import next_key, prefix_end
 from headrace._state.bytes.sortedkeys import SortedKeys
 
 
 class MemoryStore:
-    """A `ByteStore` that lives as long as its process."""
+    """A `ByteStore` in a dict."""
 
     def __init__(self) -> None:
         self._data: dict[bytes, bytes] = {}
         self._keys = SortedKeys()
-        self._unordered: list[bytes] = []
+        self._unsorted: list[bytes] = []
 
     def get(self, key: bytes) -> bytes | None:
         return self._data.get(key)
@@ -24,7 +24,7 @@ class MemoryStore:
 
     def put(self, key: bytes, value: bytes) -> None:
         if key not in self._data:
-            self._unordered.append(key)
+            self._unsorted.append(key)
         self._data[key] = value
 
     def delete(self, key: bytes) -> None:
@@ -40,12 +40,12 @@ class MemoryStore:
     def range(self, start: bytes | None, end: bytes | None) -> Iterator[tuple[bytes, bytes]]:
         low = start or b""
         while True:
-            if self._unordered:
+            if self._unsorted:
                 self._order()
             key = self._keys.at_or_after(low)
             if key is None or (end is not None and key >= end):
                 return
-            low = after(key)
+            low = next_key(key)
             value = self._data.get(key)
             if value is not None:
                 yield key, value
@@ -57,9 +57,9 @@ class MemoryStore:
         return len(self._data)
 
     def _order(self) -> None:
-        # Deleted keys stay in the order until they outnumber the live ones.
+        # Deleted keys stay among the sorted ones until they outnumber the live keys: a removal would cost a search.
         if self._keys.size > 2 * len(self._data):
             self._keys = SortedKeys(self._data)
         else:
-            self._keys.add(self._unordered)
-        self._unordered.clear()
+            self._keys.add(self._unsorted)
+        self._unsorted.clear()

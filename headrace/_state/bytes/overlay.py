@@ -1,16 +1,19 @@
-"""The changes of one batch on top of a snapshot that stays as it is."""
+"""The changes of one batch on top of a snapshot."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from headrace._state.bytes.api import ByteReader, after, prefix_end
+from headrace._state.bytes.api import ByteReader, next_key, prefix_end
 from headrace._state.bytes.sortedkeys import SortedKeys
 
 
 class OverlayStore:
-    """A `ByteStore` that reads through to `base` and keeps the last write per key in `changes`; `None` is a delete."""
+    """A `ByteStore` that reads through to `base` and collects the last write of each key in `changes`.
+
+    A value of `None` is a delete. `base` is never written: the changes become durable with the commit of the batch.
+    """
 
     def __init__(self, base: ByteReader) -> None:
         self.changes: dict[bytes, bytes | None] = {}
@@ -50,7 +53,7 @@ class OverlayStore:
             if seen != len(changes) or (changed is not None and changed < low):
                 seen, changed = len(changes), self._next_change(low, end)
             if entry is not None and (changed is None or entry[0] < changed):
-                low = after(entry[0])
+                low = next_key(entry[0])
                 yield entry
                 entry = next(stored, None)
                 continue
@@ -58,7 +61,7 @@ class OverlayStore:
                 return
             if entry is not None and entry[0] == changed:
                 entry = next(stored, None)
-            low = after(changed)
+            low = next_key(changed)
             value = changes[changed]
             if value is not None:
                 yield changed, value
@@ -72,13 +75,13 @@ class OverlayStore:
         now = sum(value is not None for value in self.changes.values())
         return self._base.approximate_len() - before + now
 
-    def forget(self) -> None:
-        """Drops all changes, once they are part of the base or not wanted."""
+    def discard_changes(self) -> None:
+        """Drops all changes, after they were copied to the base or because the batch failed."""
         self.changes.clear()
         self._keys = SortedKeys()
 
     def _next_change(self, low: bytes, end: bytes | None) -> bytes | None:
-        # `changes` only ever gains keys, and a dict keeps their order of arrival: those not yet ordered are its last.
+        # `changes` only ever gains keys, and a dict keeps insertion order: the keys not yet sorted are its last ones.
         fresh = len(self.changes) - self._keys.size
         if fresh:
             self._keys.add(list(islice(reversed(self.changes), fresh)))

@@ -1,4 +1,4 @@
-"""Entries taken from an iterator many at a time, so that Python's share of a scan is paid per page."""
+"""Reads an iterator of entries page by page, so that a scan costs Python time per page and not per entry."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PAGE_BYTES = 1 << 18
 
 
 def pages(entries: Iterator[Entry]) -> Iterator[list[Entry]]:
-    """All entries in lists: a few at first, as most scans are short, then more, as long as they are small."""
+    """Yields all entries in lists: short ones first, because most scans are short, then longer if entries are small."""
     wanted = _FIRST
     while page := list(islice(entries, wanted)):
         yield page

@@ -1,4 +1,4 @@
-"""Distinct byte strings in order, held in blocks so that an insert moves one block and not the whole list."""
+"""A sorted set of byte strings, in blocks, so that an insert moves the keys of one block and not of the whole set."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _BLOCK = 512
 
 
 class SortedKeys:
-    """A growing ordered set of keys."""
+    """A sorted set of keys that only grows."""
 
     __slots__ = ("_blocks", "_tops", "size")
 
@@ -18,8 +18,8 @@ class SortedKeys:
         self._fill(keys)
 
     def add(self, keys: Collection[bytes]) -> None:
-        """Adds keys; ones already present change nothing."""
-        # Beyond this ratio one sort of nearly sorted data is cheaper than placing keys one by one.
+        """Adds keys; those already present are ignored."""
+        # Above this ratio one sort of nearly sorted data is cheaper than inserting keys one by one.
         if len(keys) * 8 > self.size:
             self._fill([*chain.from_iterable(self._blocks), *keys])
         else:
@@ -43,10 +43,10 @@ class SortedKeys:
     def _insert(self, key: bytes) -> None:
         index = min(bisect_left(self._tops, key), len(self._tops) - 1)
         block = self._blocks[index]
-        place = bisect_left(block, key)
-        if place < len(block) and block[place] == key:
+        slot = bisect_left(block, key)
+        if slot < len(block) and block[slot] == key:
             return
-        block.insert(place, key)
+        block.insert(slot, key)
         self.size += 1
         self._tops[index] = block[-1]
         if len(block) > 2 * _BLOCK:

@@ -1,1 +1,1 @@
-"""The durable state of a task: a head, deltas, slices, and how they are compacted and restored."""
+"""The durable state of a task: a head, deltas and slices, their compaction and restore."""

@@ -1,9 +1,10 @@
-"""Keeps a restore proportional to live state: a sweep rewrites the base slice by slice, one bounded step a batch.
+"""Compaction, which keeps the cost of a restore proportional to the live state.
 
-A step writes the live entries from the cursor on, as of the version before the batch, as one slice. A sweep starts
-when the log outweighs the base. As a step moves at least as many bytes as the batch's own delta, the log grows by no
-more than the live state while a sweep lasts. When every region is newer than a delta, the delta is removed, a few
-each batch.
+A compaction pass rewrites the base slice by slice, one bounded step per batch, so that no batch pays for all of it. A
+step writes the live entries from the cursor on, as of the version before the batch, as one slice. A pass starts when
+the retained deltas are larger than the base. A step writes at least as many bytes as the batch's own delta has, so
+during a pass the deltas grow by no more than the size of the live state. A delta is removed when every region is at
+least as new, a few in each batch.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from headrace._state.bytes.pages import pages
 from headrace._state.changes.delta import Columns, Delta, encode_columns
 from headrace._state.changes.durable import DurableTask
 from headrace._state.changes.head import Head, Region, cover
-from headrace._state.changes.keyspace import END, START, key_bounds, place
+from headrace._state.changes.keyspace import END, START, full_key, key_bounds
 from headrace._state.replica.snapshot import Snapshot
 
 _MIB = 1 << 20
@@ -27,31 +28,32 @@ _MIB = 1 << 20
 
 @dataclass(frozen=True)
 class CompactionPolicy:
-    """When a sweep starts and how far it goes in one batch; all sizes before compression.
+    """When a compaction pass starts and how much it writes in one batch; all sizes before compression.
 
     Args:
-        min_log_bytes: no sweep for a log smaller than this, unless it has too many deltas.
-        max_deltas: how many deltas are too many; large state may have one more for every `min_step_bytes`.
-        min_step_bytes: what one step writes at least.
-        max_step_bytes: what one step writes at most, unless the batch's own delta is larger.
-        max_removals: how many deltas and slices out of use are removed in one batch.
+        min_delta_bytes: no pass starts while the retained deltas are smaller than this, unless they are too many.
+        max_deltas: the number of retained deltas from which on a pass starts; large state may have one more for every
+            `min_step_bytes`.
+        min_step_bytes: the least that one step writes.
+        max_step_bytes: the most that one step writes, unless the batch's own delta is larger.
+        max_removals: the number of unneeded deltas and slices that one batch removes.
     """
 
-    min_log_bytes: int = _MIB
+    min_delta_bytes: int = _MIB
     max_deltas: int = 64
     min_step_bytes: int = _MIB
     max_step_bytes: int = 8 * _MIB
     max_removals: int = 8
 
     def step_bytes(self, delta_size: int, base_size: int) -> int:
-        """How much one step writes."""
-        # The last term bounds the number of slices, which all appear in the head.
+        """The number of bytes that one step writes."""
+        # The last term bounds the number of slices: the head, which every batch writes, lists all of them.
         wanted = max(self.min_step_bytes, 2 * delta_size, base_size // 256)
         return min(wanted, max(self.max_step_bytes, delta_size))
 
 
 def advance(head: Head, durable: DurableTask, snapshot: Snapshot, delta_size: int, policy: CompactionPolicy) -> Head:
-    """One step of the sweep if one is running or due, and the removals that are open."""
+    """Runs one step of a compaction pass if one is running or due, and removes some unneeded deltas and slices."""
     base_size = sum(region.size for region in head.regions)
     if head.cursor is None and _is_due(head, snapshot, base_size, policy):
         head = msgspec.structs.replace(head, cursor=START)
@@ -62,13 +64,13 @@ def advance(head: Head, durable: DurableTask, snapshot: Snapshot, delta_size: in
 
 def _is_due(head: Head, snapshot: Snapshot, base_size: int, policy: CompactionPolicy) -> bool:
     needed = head.needed()
-    # Entries deleted since the base was written make it weigh less: it is the live part that a restore should cost.
+    # Estimates the live part of the base: entries that were deleted since it was written should not delay a pass.
     entries = sum(region.entries for region in head.regions)
     live = sum(snapshot.reader(store).approximate_len() for store in snapshot.stores)
     live_size = base_size * live // entries if entries > live else base_size
     if len(needed) > policy.max_deltas + live_size // policy.min_step_bytes:
         return True
-    return sum(entry.size for entry in needed) > max(live_size, policy.min_log_bytes)
+    return sum(entry.size for entry in needed) > max(live_size, policy.min_delta_bytes)
 
 
 def _step(head: Head, low: bytes, durable: DurableTask, snapshot: Snapshot, limit: int) -> Head:
@@ -91,7 +93,7 @@ def _step(head: Head, low: bytes, durable: DurableTask, snapshot: Snapshot, limi
 
 
 def read_from(snapshot: Snapshot, low: bytes, limit: int) -> tuple[Delta, bytes]:
-    """Live entries from a place on until they have `limit` bytes, and the place of the first one left out."""
+    """Live entries from a full key on, up to `limit` bytes in all, and the full key of the first entry left out."""
     found: Delta = {}
     size = 0
     for store in snapshot.stores:
@@ -108,14 +110,14 @@ def read_from(snapshot: Snapshot, low: bytes, limit: int) -> tuple[Delta, bytes]
             if fitting:
                 found[store] = columns
             if fitting < len(page):
-                return found, place(store, page[fitting][0])
+                return found, full_key(store, page[fitting][0])
             size = sizes[-1]
     return found, END
 
 
 def _remove(head: Head, durable: DurableTask, budget: int) -> Head:
     floor = head.floor
-    deltas = [entry for entry in head.log if entry.version <= floor][:budget]
+    deltas = [entry for entry in head.deltas if entry.version <= floor][:budget]
     for entry in deltas:
         durable.remove_delta(entry.version)
     slices = head.garbage[: budget - len(deltas)]
@@ -124,6 +126,6 @@ def _remove(head: Head, durable: DurableTask, budget: int) -> Head:
     return msgspec.structs.replace(
         head,
         tail=deltas[-1].position if deltas else head.tail,
-        log=head.log[len(deltas) :],
+        deltas=head.deltas[len(deltas) :],
         garbage=head.garbage[len(slices) :],
     )

@@ -1,6 +1,6 @@
-"""The blob of a delta or slice: for each store its keys in order and their values in two Arrow columns, compressed.
+"""The blob of a delta or slice: for each store, its sorted keys and their values in two Arrow columns, compressed.
 
-A null value is a delete. Keys are ordered when written, because a replica takes ordered keys fastest.
+A null value is a delete. Keys are sorted because LMDB writes sorted keys fastest.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Columns(NamedTuple):
         return Columns(self.keys[first:last], self.values[first:last])
 
 
-class Encoded(NamedTuple):
-    """A blob, and its size before compression: the unit in which logs and slices are weighed against each other."""
+class EncodedColumns(NamedTuple):
+    """A blob, and its size before compression, by which compaction compares deltas and slices."""
 
     blob: bytes
     size: int
@@ -45,8 +45,8 @@ _OPTIONS = pa.ipc.IpcWriteOptions(compression="zstd", use_threads=False)
 _STORES = b"stores"
 
 
-def in_order(changes: Changes) -> Delta:
-    """Changes with the keys of each store in order."""
+def sort_changes(changes: Changes) -> Delta:
+    """Sorts the keys of each store."""
     ordered: Delta = {}
     for store, entries in changes.items():
         keys = sorted(entries)
@@ -54,8 +54,8 @@ def in_order(changes: Changes) -> Delta:
     return ordered
 
 
-def encode_columns(delta: Mapping[str, Columns]) -> Encoded:
-    """All changes of one batch over the stores of a task, as one blob."""
+def encode_columns(delta: Mapping[str, Columns]) -> EncodedColumns:
+    """Encodes keys and values of all stores of a task as one blob."""
     size = 0
     sink = pa.BufferOutputStream()
     schema = _SCHEMA.with_metadata({_STORES: msgspec.msgpack.encode(list(delta))})
@@ -64,11 +64,11 @@ def encode_columns(delta: Mapping[str, Columns]) -> Encoded:
             arrays = [pa.array(column, pa.large_binary()) for column in columns]
             size += sum(array.nbytes for array in arrays)
             writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=schema))
-    return Encoded(seal(memoryview(sink.getvalue())), size)
+    return EncodedColumns(seal(memoryview(sink.getvalue())), size)
 
 
-def decode(blob: bytes, describe: str) -> Delta:
-    """The stores of a blob with their keys and values.
+def decode_columns(blob: bytes, describe: str) -> Delta:
+    """Decodes a blob into the keys and values of each store.
 
     Raises:
         StateError: if the blob is damaged or of another format; the message starts with `describe`.
@@ -79,7 +79,7 @@ def decode(blob: bytes, describe: str) -> Delta:
         stores = msgspec.msgpack.decode(reader.schema.metadata[_STORES], type=list[str])
         batches = [reader.read_next_batch() for _ in stores]
     except (pa.ArrowException, msgspec.MsgspecError, TypeError, KeyError, StopIteration) as error:
-        message = f"{describe}: the stored blob is whole but holds no changes of stores: {error}"
+        message = f"{describe}: the stored blob has the right checksum, but is not a delta or slice: {error}"
         raise StateError(message) from error
     return {
         store: Columns(_as_list(batch.column(0)), _as_list(batch.column(1)))

@@ -1,4 +1,4 @@
-"""Where a task's state is kept for good: a head, deltas by version and slices by number, opaque blobs all of them."""
+"""The interface of a task's durable state: a head, deltas by version and slices by number, all opaque blobs."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Protocol
 
 
 class DurableTask(Protocol):
-    """The durable state of one task. All calls of one batch take effect together as it commits, or not at all.
+    """The durable state of one task. All calls of one batch take effect together when it commits, or not at all.
 
-    Only blobs that were put and not removed since are asked for. A removed or replaced blob may be forgotten at once.
+    Callers only get blobs that were put and not removed. A removed or replaced blob may be deleted at once.
     """
 
     def get_head(self) -> bytes | None: ...
@@ -38,11 +38,11 @@ class MemoryDurable:
         self.commit()
 
     def commit(self) -> None:
-        """Makes what was put and removed since the last commit last."""
+        """Makes all changes since the last commit permanent."""
         self._committed = (self.head, dict(self.deltas), dict(self.slices))
 
     def rollback(self) -> None:
-        """Undoes what was put and removed since the last commit."""
+        """Discards uncommitted changes."""
         self.head, deltas, slices = self._committed
         self.deltas, self.slices = dict(deltas), dict(slices)
 

@@ -1,7 +1,7 @@
-"""The head of a task's durable state: where it stands, which deltas are kept, and which slices make up the base.
+"""The head of a task's durable state: its position, the retained deltas, and the slices that make up the base.
 
-The base is a partition of the whole key space into regions. A region holds the live entries of its interval as of its
-own version; a task starts with one empty region of version 0. So state is: every region, then every later delta.
+The base divides the whole key space into regions. A region holds the live entries of its interval as of its own
+version; a new task has one empty region of version 0. So the state is every region, then every later delta.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from headrace._state.replica.position import ORIGIN, Position
 from headrace.errors import StateError
 
 
-class LogEntry(NamedTuple):
-    """A delta that is kept: the position it leads to, and its size before compression."""
+class RetainedDelta(NamedTuple):
+    """A retained delta: the position that it leads to, and its size before compression."""
 
     version: int
     nonce: bytes
@@ -32,7 +32,8 @@ class LogEntry(NamedTuple):
 class Region(NamedTuple):
     """An interval of the key space, from the end of the region before it to `high` (exclusive).
 
-    `slice_id` names the blob with its entries, which may hold entries beyond the interval; 0 is no blob and no entries.
+    `slice_id` names the blob with its entries, which may also hold entries outside the interval: those that a later
+    region has overwritten. 0 means that there is no blob, and no entries.
     """
 
     high: bytes
@@ -43,11 +44,15 @@ class Region(NamedTuple):
 
 
 class Head(msgspec.Struct, frozen=True, array_like=True):
-    """What one read tells about a task. `tail` is the position before the first delta kept."""
+    """The table of contents of a task's durable state.
+
+    `tail` is the position before the first retained delta, `garbage` the slices to remove, `cursor` the full key at
+    which a running compaction pass continues.
+    """
 
     position: Position = ORIGIN
     tail: Position = ORIGIN
-    log: tuple[LogEntry, ...] = ()
+    deltas: tuple[RetainedDelta, ...] = ()
     regions: tuple[Region, ...] = (Region(END, 0),)
     garbage: tuple[int, ...] = ()
     cursor: bytes | None = None
@@ -55,25 +60,25 @@ class Head(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def floor(self) -> int:
-        """The version up to which the base holds everything; deltas up to it are not needed any more."""
+        """The version that every region has at least; deltas up to it are no longer needed."""
         return min(region.version for region in self.regions)
 
-    def needed(self) -> tuple[LogEntry, ...]:
-        """The deltas a restore has to read."""
+    def needed(self) -> tuple[RetainedDelta, ...]:
+        """The deltas that a restore must read."""
         floor = self.floor
-        return tuple(entry for entry in self.log if entry.version > floor)
+        return tuple(entry for entry in self.deltas if entry.version > floor)
 
-    def missing(self, position: Position) -> tuple[LogEntry, ...] | None:
-        """The deltas that lead from a position to the head; `None` if it is not on the chain that is kept."""
-        chain = [self.tail, *(entry.position for entry in self.log)]
-        return self.log[chain.index(position) :] if position in chain else None
+    def missing(self, position: Position) -> tuple[RetainedDelta, ...] | None:
+        """The deltas from a position to the head; `None` if the position is not on the retained chain."""
+        chain = [self.tail, *(entry.position for entry in self.deltas)]
+        return self.deltas[chain.index(position) :] if position in chain else None
 
     def encode(self) -> bytes:
         return seal(msgspec.msgpack.encode(self))
 
     @classmethod
     def decode(cls, blob: bytes, describe: str) -> Head:
-        """The head of a blob.
+        """Decodes a blob.
 
         Raises:
             StateError: if the blob is damaged or of another format; the message starts with `describe`.
@@ -82,12 +87,12 @@ class Head(msgspec.Struct, frozen=True, array_like=True):
         try:
             return msgspec.msgpack.decode(payload, type=cls)
         except msgspec.MsgspecError as error:
-            message = f"{describe}: the stored blob is whole but no head: {error}"
+            message = f"{describe}: the stored blob has the right checksum, but is not a head: {error}"
             raise StateError(message) from error
 
 
 def intervals(regions: Sequence[Region]) -> Iterator[tuple[bytes, Region]]:
-    """Each region with the place where it begins."""
+    """Each region with the full key at which it begins."""
     low = START
     for region in regions:
         yield low, region
@@ -95,6 +100,6 @@ def intervals(regions: Sequence[Region]) -> Iterator[tuple[bytes, Region]]:
 
 
 def cover(regions: Sequence[Region], low: bytes, new: Region) -> tuple[Region, ...]:
-    """The partition with `new` laid over it from `low` on: what it covers goes, what it straddles is trimmed."""
+    """The regions with `new` laid over them from `low` on: those it covers disappear, those it overlaps are cut."""
     before = [region._replace(high=min(region.high, low)) for start, region in intervals(regions) if start < low]
     return (*before, new, *(region for region in regions if region.high > new.high))

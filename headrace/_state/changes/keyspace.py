@@ -1,6 +1,6 @@
-"""All keys of all stores of a task in one order, so that a slice of state is one interval of byte strings.
+"""The keys of all stores of a task in one order, so that a slice of the state is one interval of byte strings.
 
-A place is the store's name, a NUL and the key: names hold no NUL, so places order by store, then key.
+A full key is the store's name, a NUL and the key: names have no NUL, so full keys order by store, then key.
 """
 
 from __future__ import annotations
@@ -8,16 +8,16 @@ from __future__ import annotations
 from headrace._state.changes.delta import Delta
 
 START = b""
-END = b"\xff"  # beyond every place: no UTF-8 name has this byte
+END = b"\xff"  # greater than every full key: no UTF-8 name has this byte
 
 
-def place(store: str, key: bytes) -> bytes:
+def full_key(store: str, key: bytes) -> bytes:
     return store.encode() + b"\x00" + key
 
 
 def key_bounds(store: str, low: bytes, high: bytes) -> tuple[bytes, bytes | None] | None:
-    """The keys of a store between two places, as start (inclusive) and end (exclusive); `None` if there can be none."""
-    first, beyond = place(store, b""), store.encode() + b"\x01"
+    """The keys of a store between two full keys, as start (inclusive) and end (exclusive); `None` if there are none."""
+    first, beyond = full_key(store, b""), store.encode() + b"\x01"
     if high <= first or low >= beyond:
         return None
     start = low[len(first) :] if low > first else b""
@@ -25,7 +25,7 @@ def key_bounds(store: str, low: bytes, high: bytes) -> tuple[bytes, bytes | None
 
 
 def clip(delta: Delta, low: bytes, high: bytes) -> Delta:
-    """The part of a delta that lies between two places."""
+    """The part of a delta between two full keys."""
     clipped: Delta = {}
     for store, columns in delta.items():
         bounds = key_bounds(store, low, high)

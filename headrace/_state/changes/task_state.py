@@ -1,7 +1,7 @@
-"""The state of one task over one batch: durable log and base, local replica, and the batch's own changes on top.
+"""The state of one task during one batch: durable state, the local replica of it, and the batch's changes on top.
 
-The replica only receives deltas that durable state has committed, so a batch that fails or runs again leaves nothing
-behind: its changes were in memory, and its delta bears a nonce that no head will name.
+The replica receives only deltas that are committed in durable state. So a batch that fails or is repeated leaves no
+trace: its changes were in memory, and no head will name the nonce of its delta.
 """
 
 from __future__ import annotations
@@ -14,31 +14,31 @@ import msgspec
 
 from headrace._state.bytes.overlay import OverlayStore
 from headrace._state.changes.compaction import CompactionPolicy, advance
-from headrace._state.changes.delta import Delta, decode, encode_columns, in_order
+from headrace._state.changes.delta import Delta, decode_columns, encode_columns, sort_changes
 from headrace._state.changes.durable import DurableTask
-from headrace._state.changes.head import Head, LogEntry
+from headrace._state.changes.head import Head, RetainedDelta
 from headrace._state.changes.restore import restore
-from headrace._state.replica.environment import Damage
+from headrace._state.replica.environment import ReplicaDamage
 from headrace._state.replica.position import Position
-from headrace._state.replica.replica import Rebuild, Replica
+from headrace._state.replica.replica import Replica, ReplicaBuilder
 from headrace._state.replica.snapshot import Snapshot
 from headrace.errors import StateError
 
 _ATTEMPTS = 5
 _RECENT_BYTES = 4 << 20
 
-# The last delta of each task that this process has run, if it is small: the next batch need not read and decode it.
-_recent: dict[Path, tuple[Position, Delta]] = {}
+# The last delta of each task that this process has run, if it is small, so that the next batch need not read it again.
+_recent_deltas: dict[Path, tuple[Position, Delta]] = {}
 
 
 class TaskState:
-    """Opens a task's state, gives its stores, and commits what changed. One object serves one batch.
+    """The state of one task: opens its stores and commits their changes. One object serves one batch.
 
     Args:
-        durable: where the state is kept.
-        replica: the local copy; it is brought to what `durable` holds, and closed with this object.
+        durable: the durable state.
+        replica: the local copy; it is brought up to date with `durable`, and closed with this object.
         describe: names application, stage and task in errors.
-        policy: when and how far to compact.
+        policy: when and how much to compact.
     """
 
     def __init__(
@@ -53,46 +53,46 @@ class TaskState:
         self._snapshot: Snapshot | None = None
 
     def open(self) -> None:
-        """Reads the head and brings the replica to it.
+        """Reads the head and brings the replica up to date with it.
 
         Raises:
             StateError: if durable state is damaged, or the local directory cannot be written.
         """
         blob = self._durable.get_head()
         self._head = Head() if blob is None else Head.decode(blob, f"{self._describe}, head")
-        self._snapshot = self._synchronized()
+        self._snapshot = self._synchronize()
 
     def store(self, name: str) -> OverlayStore:
-        """The store of that name with the changes of this batch; empty if it was never written."""
+        """The store of that name, with the changes of this batch; empty if it was never written."""
         if name not in self._stores:
             if not name or "\x00" in name:
-                message = f"{self._describe}: {name!r} is no name for a store; it must have characters, and no NUL."
+                message = f"{self._describe}: {name!r} is not a valid store name: it must not be empty or contain NUL."
                 raise StateError(message)
-            self._stores[name] = OverlayStore(self._opened().reader(name))
+            self._stores[name] = OverlayStore(self._open_snapshot().reader(name))
         return self._stores[name]
 
     @property
     def position(self) -> Position:
-        """Where the state stood when it was opened."""
+        """The position of the state when it was opened."""
         return self._head.position
 
     def commit(self) -> None:
-        """Writes what the batch changed, and a step of compaction; nothing at all if nothing changed."""
+        """Writes the changes of the batch and a step of compaction; writes nothing if nothing changed."""
         changes = {name: store.changes for name, store in self._stores.items() if store.changes}
         if not changes:
             return
         position = self._head.position.next()
-        delta = in_order(changes)
+        delta = sort_changes(changes)
         blob, size = encode_columns(delta)
         self._durable.put_delta(position.version, blob)
-        head = advance(self._head, self._durable, self._opened(), size, self._policy)
-        log = (*head.log, LogEntry(*position, size))
-        self._durable.put_head(msgspec.structs.replace(head, position=position, log=log).encode())
+        head = advance(self._head, self._durable, self._open_snapshot(), size, self._policy)
+        deltas = (*head.deltas, RetainedDelta(*position, size))
+        self._durable.put_head(msgspec.structs.replace(head, position=position, deltas=deltas).encode())
         if size <= _RECENT_BYTES:
-            _recent[self._replica.directory] = (position, delta)
+            _recent_deltas[self._replica.directory] = (position, delta)
 
     def close(self) -> None:
-        """Lets go of the replica; changes that were not committed are forgotten."""
+        """Closes the replica and discards uncommitted changes."""
         if self._snapshot is not None:
             self._snapshot.close()
             self._snapshot = None
@@ -110,19 +110,19 @@ class TaskState:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-        while error is not None and not isinstance(error, Damage):
+        while error is not None and not isinstance(error, ReplicaDamage):
             error = error.__cause__ or error.__context__
         if error is not None:
-            # The replica failed while it was read: without it the next attempt starts from durable state.
+            # The replica is damaged: without it the next attempt restores from durable state.
             self._replica.wipe()
 
-    def _opened(self) -> Snapshot:
+    def _open_snapshot(self) -> Snapshot:
         if self._snapshot is None:
             message = f"{self._describe}: the state is not open; call open() first, and use its stores before close()."
             raise StateError(message)
         return self._snapshot
 
-    def _synchronized(self) -> Snapshot:
+    def _synchronize(self) -> Snapshot:
         for _ in range(_ATTEMPTS):
             snapshot = self._replica.snapshot()
             if snapshot.position == self._head.position:
@@ -134,24 +134,25 @@ class TaskState:
             else:
                 self._catch_up(snapshot.position, missing)
         message = (
-            f"{self._describe}: the local copy in {self._replica.directory} was changed by another process each of "
-            f"{_ATTEMPTS} times it was brought to version {self._head.position.version}. Let one query use a local_dir."
+            f"{self._describe}: another process changed the local copy in {self._replica.directory} during each of "
+            f"{_ATTEMPTS} attempts to bring it to version {self._head.position.version}. Give each query its own "
+            "local_dir."
         )
         raise StateError(message)
 
-    def _restore(self, target: Rebuild) -> None:
+    def _restore(self, target: ReplicaBuilder) -> None:
         restore(self._durable, self._head, target, self._describe)
 
-    def _catch_up(self, position: Position, missing: tuple[LogEntry, ...]) -> None:
+    def _catch_up(self, position: Position, missing: tuple[RetainedDelta, ...]) -> None:
         for entry in missing:
-            if not self._replica.apply(self._delta(entry.position), position, entry.position):
+            if not self._replica.apply(self._load_delta(entry.position), position, entry.position):
                 return
             position = entry.position
 
-    def _delta(self, position: Position) -> Delta:
-        known, delta = _recent.pop(self._replica.directory, (None, None))
+    def _load_delta(self, position: Position) -> Delta:
+        known, delta = _recent_deltas.pop(self._replica.directory, (None, None))
         if delta is not None and known == position:
             return delta
-        return decode(
+        return decode_columns(
             self._durable.get_delta(position.version), f"{self._describe}, delta of version {position.version}"
         )

@@ -1,1 +1,1 @@
-"""How entries of stores lie in bytes, and how they expire."""
+"""How stores lay out their entries in bytes, and how entries expire."""

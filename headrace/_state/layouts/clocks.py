@@ -1,7 +1,7 @@
-"""The clocks by which stores forget: the highest time put into a store, or put under each of its keys.
+"""The clocks by which entries of a store expire: the highest time put into the store, or under each of its keys.
 
-An entry is there for as long as its time is greater than that of the clock less the retention. Clocks are kept in the
-store they belong to, so they are as durable as its entries.
+An entry expires when the clock has reached its time plus the retention. A clock is saved in the store it belongs to,
+so it is as durable as the entries.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ UNKNOWN = -1
 
 
 class RetentionClock(Protocol):
-    """What tells a store how far its time has come."""
+    """The current time of a store, or of each of its keys."""
 
     @property
     def retention_ms(self) -> int: ...
 
     def time(self, key: bytes) -> int:
-        """The highest time that counts for a key, `UNKNOWN` before the first."""
+        """The highest time observed for a key, `UNKNOWN` before the first."""
         ...
 
     def observe(self, key: bytes, time_ms: int) -> int:
-        """Moves on to a time that is put under a key, if it is the highest; returns the time until then."""
+        """Advances the clock to the time of a put, if it is higher; returns the time before."""
         ...
 
 
 class StoreClock:
-    """One time for all keys, as Kafka Streams has it.
+    """One time for all keys, as in Kafka Streams.
 
     Example:
         >>> from headrace._state.bytes.memory import MemoryStore
@@ -43,29 +43,29 @@ class StoreClock:
     def __init__(self, contents: ByteStore, retention_ms: int) -> None:
         self.retention_ms = retention_ms
         self._contents = contents
-        # Only who writes may hold on to the time: to a reader it can change at any moment.
-        self._held: int | None = None
+        # Cached only by a writer: for a reader, the stored time may change between two reads.
+        self._cached_time: int | None = None
 
     def time(self, key: bytes) -> int:  # noqa: ARG002
-        held = self._held
-        return self._stored() if held is None else held
+        cached = self._cached_time
+        return self._load() if cached is None else cached
 
     def observe(self, key: bytes, time_ms: int) -> int:  # noqa: ARG002
-        before = self._held
+        before = self._cached_time
         if before is None:
-            before = self._held = self._stored()
+            before = self._cached_time = self._load()
         if time_ms > before:
             self._contents.put(STORE_TIME, time_bytes(time_ms))
-            self._held = time_ms
+            self._cached_time = time_ms
         return before
 
-    def _stored(self) -> int:
+    def _load(self) -> int:
         raw = self._contents.get(STORE_TIME)
         return UNKNOWN if raw is None else time_at(raw, 0)
 
 
 class KeyClock:
-    """A time for every key: what comes in for one key makes no entry of another expire.
+    """A time for every key: a put under one key expires no entry of another.
 
     Example:
         >>> from headrace._state.bytes.memory import MemoryStore
@@ -89,10 +89,10 @@ class KeyClock:
         return before
 
 
-class ToldClock:
-    """A time for every key, kept by the store's owner: who puts nothing that is expired, and tells what to forget.
+class CallerClock:
+    """A time for every key that the caller tracks: it puts nothing that is expired, and removes what expires.
 
-    So the store keeps no times of its own, and forgets nothing by itself.
+    So the store saves no times, and expires nothing by itself.
     """
 
     def __init__(self, retention_ms: int) -> None:

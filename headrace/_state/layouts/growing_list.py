@@ -1,7 +1,8 @@
-"""A list of times and values that grows at one place of a store, in parts of bounded size.
+"""A list of times and values under one key of a store, stored in parts of bounded size.
 
-A part that has grown long is closed and the next one begun, so what an entry more costs does not depend on how many
-there are. Closed parts lie behind the open one by the latest time they hold: a read passes over those too early for it.
+A part that has grown long is closed and the next one begun, so the cost of an append does not depend on the length of
+the list. Closed parts follow the open one in the store, by the latest time in them: a read skips those that are too
+early.
 """
 
 from __future__ import annotations
@@ -15,22 +16,23 @@ import msgspec
 from headrace._state.bytes.api import ByteStore, prefix_end
 from headrace._state.bytes.composite import time_bytes
 
-Entry = tuple[int, bytes]
+TimedValue = tuple[int, bytes]
 
-_LONG = 1024  # bytes from which on a part is closed
-_HEAD = struct.Struct(">IBI")  # how many parts were closed before; of how many entries this one is, as MessagePack
-_LIST = 4  # from here on it is MessagePack
+_LONG = 1024  # a part of at least so many bytes is closed
+# The open part: the number of closed ones, then a MessagePack list of its entries, with the header of "array 32".
+_HEAD = struct.Struct(">IBI")
+_LIST = 4  # the offset of the MessagePack list
 _LIST_OF = 0xDD
 _NONE_CLOSED = bytes(_LIST)
 _NUMBER = struct.Struct(">I")
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(list[Entry]).decode
+_decode = msgspec.msgpack.Decoder(list[TimedValue]).decode
 _time = itemgetter(0)
 
 
-def append(contents: ByteStore, place: bytes, entries: Sequence[Entry]) -> None:
-    """Adds entries at the end of the list at a place, which begins with the first ones."""
-    present = contents.get(place)
+def append(contents: ByteStore, entry_key: bytes, entries: Sequence[TimedValue]) -> None:
+    """Appends entries to the list under a key; the first ones create it."""
+    present = contents.get(entry_key)
     closed, _, count = (0, 0, 0) if present is None else _HEAD.unpack_from(present)
     part = b"" if present is None else present[_HEAD.size :]
     encoded = list(map(_encode, entries))
@@ -41,23 +43,26 @@ def append(contents: ByteStore, place: bytes, entries: Sequence[Entry]) -> None:
         for entry in encoded:
             if len(part) >= _LONG:
                 closed += 1
-                _close(contents, place, closed, _HEAD.pack(0, _LIST_OF, count)[_LIST:] + part)
+                _close(contents, entry_key, closed, _HEAD.pack(0, _LIST_OF, count)[_LIST:] + part)
                 part, count = b"", 0
             part += entry
             count += 1
-    contents.put(place, _HEAD.pack(closed, _LIST_OF, count) + part)
+    contents.put(entry_key, _HEAD.pack(closed, _LIST_OF, count) + part)
 
 
-def entries_from(contents: ByteStore, place: bytes, raw: bytes, from_ms: int) -> list[Entry]:
-    """Entries of the list with these bytes at its place, in the order they were added; earlier ones may be missing."""
-    found: list[Entry] = []
+def entries_from(contents: ByteStore, entry_key: bytes, raw: bytes, from_ms: int) -> list[TimedValue]:
+    """The entries of a list, in the order they were added; entries before `from_ms` may be missing.
+
+    `raw` is the value under `entry_key`, which the caller has read.
+    """
+    found: list[TimedValue] = []
     if not raw.startswith(_NONE_CLOSED):
-        parts = contents.range(place + time_bytes(from_ms), prefix_end(place))
+        parts = contents.range(entry_key + time_bytes(from_ms), prefix_end(entry_key))
         for _, part in sorted((at[-_NUMBER.size :], part) for at, part in parts):
             found += _decode(part)
     found += _decode(raw[_LIST:])
     return found
 
 
-def _close(contents: ByteStore, place: bytes, number: int, part: bytes) -> None:
-    contents.put(place + time_bytes(max(map(_time, _decode(part)))) + _NUMBER.pack(number), part)
+def _close(contents: ByteStore, entry_key: bytes, number: int, part: bytes) -> None:
+    contents.put(entry_key + time_bytes(max(map(_time, _decode(part)))) + _NUMBER.pack(number), part)

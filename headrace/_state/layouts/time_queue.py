@@ -1,18 +1,18 @@
-"""Keys in the order of a time, from which the earliest leave."""
+"""A queue of keys in a store, ordered by time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from headrace._state.bytes.api import ByteStore, after, prefix_end
+from headrace._state.bytes.api import ByteStore, next_key, prefix_end
 from headrace._state.bytes.composite import TIME_SIZE, time_at, time_bytes
 
 
 class TimeQueue:
-    """Entries under a prefix of a store: a time, then the bytes of a key, both in the entry's own key.
+    """Entries under a prefix of a store, whose entry keys are a time, then the bytes of a key.
 
-    What left is never walked over again, even while a batch still has its deletions on top of what was committed: the
-    first entry is remembered, so only one who writes may use this.
+    The position of the first entry is cached: otherwise each look for it would pass over all entries that the batch
+    has removed, which stay in the snapshot below until the commit. So only a writer may use a queue.
 
     Example:
         >>> from headrace._state.bytes.memory import MemoryStore
@@ -31,54 +31,54 @@ class TimeQueue:
         self._contents = contents
         self._prefix = prefix
         self._end = end
-        # No entry is smaller than this one; if `_known`, it is the first, or the end if there is none.
-        self._floor = prefix
-        self._known = False
+        # No entry key is smaller. If `_bound_is_first`, it is the first entry key, or `_end` if the queue is empty.
+        self._lower_bound = prefix
+        self._bound_is_first = False
 
     def add(self, time_ms: int, key: bytes, raw: bytes = b"") -> None:
-        """Adds an entry, or replaces what there is at its place."""
-        place = self.place(time_ms, key)
-        self._contents.put(place, raw)
-        if place < self._floor:
-            self._floor, self._known = place, True
+        """Adds an entry, or replaces the one of the same time and key."""
+        entry_key = self.entry_key(time_ms, key)
+        self._contents.put(entry_key, raw)
+        if entry_key < self._lower_bound:
+            self._lower_bound, self._bound_is_first = entry_key, True
 
     def remove(self, time_ms: int, key: bytes) -> None:
-        place = self.place(time_ms, key)
-        self._contents.delete(place)
-        if place == self._floor:
-            self._floor, self._known = after(place), False
+        entry_key = self.entry_key(time_ms, key)
+        self._contents.delete(entry_key)
+        if entry_key == self._lower_bound:
+            self._lower_bound, self._bound_is_first = next_key(entry_key), False
 
-    def place(self, time_ms: int, key: bytes) -> bytes:
-        """Where an entry lies in the store."""
+    def entry_key(self, time_ms: int, key: bytes) -> bytes:
+        """The key of an entry in the store."""
         return self._prefix + time_bytes(time_ms) + key
 
     def first(self) -> tuple[int, bytes] | None:
         """The earliest time and its key, by key bytes among equal times."""
-        place = self._first_place()
-        return None if place is None else self._entry(place)
+        entry_key = self._first_entry_key()
+        return None if entry_key is None else self._entry(entry_key)
 
     def until(self, last_ms: int) -> Iterator[tuple[int, bytes]]:
-        """Entries no later than a time, in order. Each must be removed before the next is taken."""
+        """Yields entries no later than a time, in order. The caller must remove each one before it takes the next."""
         if last_ms < 0:
             return
-        first, end = self._first_place(), self._prefix + time_bytes(last_ms + 1)
+        first, end = self._first_entry_key(), self._prefix + time_bytes(last_ms + 1)
         if first is None or first >= end:
             return
-        # Not up to `end`: so that it is known, in the end, which is the first.
-        for place, _ in self._contents.range(first, self._end):
-            self._floor, self._known = place, True
-            if place >= end:
+        # The range ends at `_end`, not at `end`: its first entry that is too late is the new first of the queue.
+        for entry_key, _ in self._contents.range(first, self._end):
+            self._lower_bound, self._bound_is_first = entry_key, True
+            if entry_key >= end:
                 return
-            yield self._entry(place)
-        self._floor, self._known = self._end, True
+            yield self._entry(entry_key)
+        self._lower_bound, self._bound_is_first = self._end, True
 
     def first_from(self, time_ms: int, key: bytes = b"") -> tuple[int, bytes] | None:
         """The earliest entry that is not before a time and key."""
-        found = next(self._contents.range(self.place(time_ms, key), self._end), None)
+        found = next(self._contents.range(self.entry_key(time_ms, key), self._end), None)
         return None if found is None else self._entry(found[0])
 
     def latest_ms(self, no_later_than_ms: int) -> int | None:
-        """The time of the last entry, none of which is later than the given one. A search, not a walk over all."""
+        """The time of the last entry, by bisection; no entry may be later than the given time."""
         first = self.first()
         if first is None:
             return None
@@ -92,12 +92,12 @@ class TimeQueue:
                 low_ms = found[0]
         return low_ms
 
-    def _first_place(self) -> bytes | None:
-        if not self._known:
-            found = next(self._contents.range(self._floor, self._end), None)
-            self._floor, self._known = self._end if found is None else found[0], True
-        return None if self._floor == self._end else self._floor
+    def _first_entry_key(self) -> bytes | None:
+        if not self._bound_is_first:
+            found = next(self._contents.range(self._lower_bound, self._end), None)
+            self._lower_bound, self._bound_is_first = self._end if found is None else found[0], True
+        return None if self._lower_bound == self._end else self._lower_bound
 
-    def _entry(self, place: bytes) -> tuple[int, bytes]:
+    def _entry(self, entry_key: bytes) -> tuple[int, bytes]:
         start = len(self._prefix)
-        return time_at(place, start), place[start + TIME_SIZE :]
+        return time_at(entry_key, start), entry_key[start + TIME_SIZE :]

@@ -1,4 +1,4 @@
-"""Entries that have a key and a time and expire: what window and session stores stand on."""
+"""Entries with a key and a time, which expire: the layer under window and session stores."""
 
 from __future__ import annotations
 
@@ -7,20 +7,21 @@ from typing import Protocol
 
 from headrace._state.bytes.api import ByteStore
 from headrace._state.layouts.bykey import EntriesByKey
-from headrace._state.layouts.clocks import KeyClock, RetentionClock, ToldClock
+from headrace._state.layouts.clocks import CallerClock, KeyClock, RetentionClock
 from headrace._state.layouts.segmented import SegmentedEntries
 
 
-class Entries(Protocol):
+class ExpiringEntries(Protocol):
     """Values by key, time and a fixed number of further bytes; expired ones read as absent.
 
-    Iterators are lazy and live, as `api` defines. What they yield first ends in the time and the further bytes.
+    Iterators are lazy and live, as `api` defines, and yield pairs of an entry key, which ends in the time and the
+    further bytes, and a value.
     """
 
     def get(self, key: bytes, time_ms: int, rest: bytes = b"") -> bytes | None: ...
 
     def put(self, key: bytes, time_ms: int, rest: bytes, raw: bytes | None) -> None:
-        """Writes or, with `None`, deletes; ignored if it would be expired at once."""
+        """Writes a value, or with `None` deletes it; ignored if the entry would expire at once."""
         ...
 
     def of_key(self, key: bytes, from_ms: int, to_ms: int) -> Iterator[tuple[bytes, bytes]]:
@@ -30,24 +31,24 @@ class Entries(Protocol):
     def of_keys(
         self, first: bytes | None, last: bytes | None, from_ms: int, to_ms: int
     ) -> Iterator[tuple[bytes, bytes]]:
-        """Entries by key, then time, all ends inclusive, `None` open; what they yield first starts with the key."""
+        """Entries by key, then time, all ends inclusive, `None` open; here entry keys start with the escaped key."""
         ...
 
 
-class TimedEntries(Entries, Protocol):
-    """Entries of which one is there for each key, time and further bytes; many can be written at once."""
+class TimedEntries(ExpiringEntries, Protocol):
+    """Entries without duplicates: one for each key, time and further bytes. Many can be written at once."""
 
-    def places(self, keys: Sequence[bytes], times_ms: Sequence[int]) -> list[bytes]:
-        """Where entries without further bytes lie, for `put_many` and reads that know them to be alive."""
+    def entry_keys(self, keys: Sequence[bytes], times_ms: Sequence[int]) -> list[bytes]:
+        """The keys of entries without further bytes, for `put_many` and for reads of entries that are not expired."""
         ...
 
-    def put_many(self, times_ms: Sequence[int], places: Sequence[bytes], raws: Iterable[bytes]) -> None:
-        """`put` for many entries, none of which would be expired at once."""
+    def put_many(self, times_ms: Sequence[int], entry_keys: Sequence[bytes], raws: Iterable[bytes]) -> None:
+        """`put` for many entries, none of which would expire at once."""
         ...
 
 
 def timed_entries(contents: ByteStore, clock: RetentionClock, *, rest_size: int = 0) -> TimedEntries:
-    """The layout that fits the clock."""
-    if isinstance(clock, KeyClock | ToldClock):
+    """Chooses the layout that fits the clock."""
+    if isinstance(clock, KeyClock | CallerClock):
         return EntriesByKey(contents, clock, rest_size)
     return SegmentedEntries(contents, clock, rest_size)

@@ -1,4 +1,4 @@
-"""What all typed stores share: a name for messages, and serdes between keys and values and their bytes."""
+"""The base of all typed stores: a name for messages, and serdes for keys and values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _log = logging.getLogger(__name__)
 
 
 class TypedStore(Generic[K]):
-    """A store whose keys are turned into bytes by a serde."""
+    """A store whose keys and values are converted to and from bytes by serdes."""
 
     def __init__(self, key_serde: Serde[K], value_serde: Serde[Any], name: str) -> None:
         self.name = name
@@ -23,12 +23,12 @@ class TypedStore(Generic[K]):
         self.value_serde = value_serde
         self._key_to_bytes = key_serde.serialize
         self._value_to_bytes = value_serde.serialize
-        # A serde reads None from None only, and what is stored is bytes.
+        # A serde returns None only for None, and stored keys and values are never None.
         self._read_key = cast("Callable[[bytes], K]", key_serde.deserialize)
         self._read_value = cast("Callable[[bytes], Any]", value_serde.deserialize)
 
     def key_bytes(self, key: K) -> bytes:
-        """The key as it is stored."""
+        """The serialized key."""
         raw = self._key_to_bytes(key)
         if raw is None:
             message = f"Store {self.name!r}: the key is None; every key of a store must have a value."
@@ -36,7 +36,7 @@ class TypedStore(Generic[K]):
         return raw
 
     def _bounds(self, from_key: K | None, to_key: K | None) -> tuple[bytes | None, bytes | None] | None:
-        """The first and last key of a range in bytes; `None`, and a warning, if it runs backwards."""
+        """The serialized first and last key of a range; `None`, with a warning, if the first is greater."""
         first = None if from_key is None else self.key_bytes(from_key)
         last = None if to_key is None else self.key_bytes(to_key)
         if first is None or last is None or first <= last:

@@ -1,7 +1,7 @@
-"""The entries of the state log: starts of the application, plans of micro-batches, commits of them.
+"""The entries of the state log: starts of the application, plans and commits of micro-batches.
 
-An entry is a line with format and checksum, then JSON. What an entry says of topics and topology is the caller's
-business: here it is plain data.
+An entry is a line with format and checksum, then JSON. Data about topics and topology are opaque here: only the caller
+interprets them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Counts = dict[str, dict[str, int]]
 
 
 class Location(NamedTuple):
-    """Where a blob lies: the object that holds it, its first byte there, and its length."""
+    """The location of a blob: the object that holds it, its offset there, and its length."""
 
     object: str
     offset: int
@@ -36,17 +36,17 @@ class ObjectUse(NamedTuple):
 
 
 class DeadObject(NamedTuple):
-    """The size of an object that nothing needs any more, and since when."""
+    """The size of an object that is no longer needed, and since when."""
 
     size: int
     since_ms: int
 
 
 class BatchPlan(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a micro-batch reads: it is written down before anything of the batch can be seen from outside.
+    """The input of a micro-batch, written before any output of the batch becomes visible.
 
     `ends` are the next offsets after the batch, by topic-partition. `spread` is the number of Spark partitions that
-    run it; 0 if one task runs all of it. `step` counts the micro-batches of the Spark query.
+    run it; 0 if one Spark task runs all of it. `step` counts the micro-batches of the Spark query.
     """
 
     batch: int
@@ -58,11 +58,11 @@ class BatchPlan(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Commit(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a micro-batch changed.
+    """The changes of a micro-batch.
 
-    `freed` counts bytes of objects that are no longer needed, `swept` names objects that are deleted after this commit,
-    `sessions` are those that wrote the output of each sink task, `output` is what is still to be published. `spread` is
-    that of the plan; `record_us` how long one task needed for a record, if one ran the batch.
+    `freed` counts the bytes of each object that are no longer needed, `swept` names objects that are deleted after this
+    commit, `sessions` are the Kafka sessions that wrote the output of each sink task, `output` is still to be
+    published. `spread` is that of the plan; `record_us` is the time per record if one Spark task ran the batch.
     """
 
     batch: int
@@ -82,7 +82,7 @@ class Commit(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Start(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A start of the application: from here on only this one may write. `first_batch` is the first one it runs."""
+    """A start of the application: from this entry on, only this start may write. `first_batch` is the first it runs."""
 
     application_id: str
     instance: str
@@ -92,8 +92,11 @@ class Start(msgspec.Struct, frozen=True, omit_defaults=True):
     first_offsets: dict[str, int] = {}
 
 
-class State(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Everything that all entries so far add up to. `output` is that of the last batch, `plan` an unfinished one."""
+class ApplicationState(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The state of the application after all entries so far.
+
+    `output` is that of the last batch, `plan` that of a batch that is not committed yet.
+    """
 
     batch: int = -1
     offsets: dict[str, int] = {}
@@ -109,10 +112,10 @@ class State(msgspec.Struct, frozen=True, omit_defaults=True):
     record_us: float = 0.0
     plan: BatchPlan | None = None
 
-    def after(self, commit: Commit) -> State:
-        """The state that a commit leads to."""
+    def after(self, commit: Commit) -> ApplicationState:
+        """The state after a commit."""
         objects = {**self.objects, **commit.objects}
-        dead = {name: gone for name, gone in self.dead.items() if name not in commit.swept}
+        dead = {name: use for name, use in self.dead.items() if name not in commit.swept}
         for name, length in commit.freed.items():
             size, live = objects[name]
             if live > length:
@@ -120,7 +123,7 @@ class State(msgspec.Struct, frozen=True, omit_defaults=True):
             else:
                 del objects[name]
                 dead[name] = DeadObject(size, commit.time_ms)
-        return State(
+        return ApplicationState(
             commit.batch,
             {**self.offsets, **commit.offsets},
             commit.clock_ms,
@@ -137,16 +140,17 @@ class State(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Base(msgspec.Struct, frozen=True):
-    """A whole state, with the start that it belongs to: entries before it are not needed."""
+    """A complete state with its start: a reader of the log needs no earlier entries."""
 
     start: Start
-    state: State
+    state: ApplicationState
 
 
-class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One of a start, a plan and a commit, by the start number `epoch`. `base` is the state after it, now and then.
+class LogEntry(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One entry: a start, a plan or a commit, written by the start with the number `epoch`.
 
-    `before` is the checksum of the entry before it: one that does not continue the log is no part of it.
+    Some entries also have, in `base`, the complete state after them. `before` is the checksum of the previous entry: an
+    entry that does not match it was written by a superseded process, and readers ignore it.
     """
 
     epoch: int
@@ -159,23 +163,23 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 _encoder = msgspec.json.Encoder()
-_decoder = msgspec.json.Decoder(Entry)
+_decoder = msgspec.json.Decoder(LogEntry)
 
 
-def encode(entry: Entry) -> bytes:
+def encode(entry: LogEntry) -> bytes:
     payload = _encoder.encode(entry)
     return b"headrace-state %d %08x\n%b\n" % (FORMAT, zlib.crc32(payload), payload)
 
 
-def decode(data: bytes, describe: str) -> Entry:
-    """The entry of a file's content.
+def decode(data: bytes, describe: str) -> LogEntry:
+    """Decodes the content of an entry's file.
 
     Raises:
         StateError: if it is damaged or of another format; the message starts with `describe`.
     """
     header = _HEADER.match(data)
     if header is None:
-        raise _damaged(describe, "it does not begin as an entry does")
+        raise _damage_error(describe, "it does not start like an entry")
     if int(header[1]) != FORMAT:
         message = (
             f"{describe} has format {int(header[1])}; this version of Headrace reads format {FORMAT}. Run the version "
@@ -184,18 +188,18 @@ def decode(data: bytes, describe: str) -> Entry:
         raise StateError(message)
     payload = data[header.end() : -1]
     if not data.endswith(b"\n"):
-        raise _damaged(describe, "its end is missing")
+        raise _damage_error(describe, "its end is missing")
     if zlib.crc32(payload) != int(header[2], 16):
-        raise _damaged(describe, "its checksum is wrong")
+        raise _damage_error(describe, "its checksum is wrong")
     try:
         return _decoder.decode(payload)
     except msgspec.MsgspecError as error:
-        raise _damaged(describe, str(error)) from error
+        raise _damage_error(describe, str(error)) from error
 
 
-def _damaged(describe: str, why: str) -> StateError:
+def _damage_error(describe: str, why: str) -> StateError:
     return StateError(
-        f"{describe} is damaged: {why}. Restore the state directory from a copy, or start anew with `headrace reset`."
+        f"{describe} is damaged: {why}. Restore the state directory from a copy, or start over with `headrace reset`."
     )
 
 

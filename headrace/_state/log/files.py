@@ -1,7 +1,7 @@
-"""What the state log needs of a file system, and the one on disk.
+"""The file operations that the state log needs, and their implementation on disk.
 
-A name appears with its whole content or not at all, and only once: that is what the log rests on. With `sync`, content
-is on disk before its name is, and the name before the call returns, so that a power loss takes nothing back.
+The log relies on one property: a name appears once, with its whole content, or not at all. With `sync`, the content is
+on disk before its name, and the name before the call returns, so that a power loss undoes nothing.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
+from headrace._files import sync_directory
 from headrace.errors import StateError
 
 TEMPORARY = ".new-"
@@ -19,7 +20,7 @@ _ATTEMPTS = 20
 
 
 class NewFile(Protocol):
-    """A file that is being written, under a name that nobody else uses."""
+    """A file that is being written, under a unique name."""
 
     def write(self, data: bytes) -> None: ...
 
@@ -27,27 +28,27 @@ class NewFile(Protocol):
         """Completes the file and makes it durable."""
 
     def discard(self) -> None:
-        """Gives it up; a file that was closed before stays."""
+        """Deletes the file, unless it was closed before."""
 
 
 class Files(Protocol):
     """The files of a state directory. Paths are relative to it."""
 
     def create(self, path: str) -> NewFile:
-        """Begins a file that does not exist, in a directory that does.
+        """Starts to write a new file in an existing directory.
 
         Raises:
-            FileNotFoundError: if the directory is gone.
+            FileNotFoundError: if the directory does not exist.
         """
 
     def publish(self, path: str, data: bytes) -> bool:
-        """Creates a file with its whole content in one step; false, and nothing done, if the name is taken.
+        """Creates a file with its whole content in one step; returns false and does nothing if the name exists.
 
-        The file appears in the directory that was listed last under this path, which may have been moved since.
+        The file appears in the directory that was last listed under this path, even if it has been moved since.
         """
 
     def read(self, path: str, offset: int = 0, length: int | None = None) -> bytes:
-        """A file's content, or a part of it, which may be shorter than asked.
+        """A file's content, or a part of it, which may be shorter than `length`.
 
         Raises:
             FileNotFoundError: if there is no such file.
@@ -57,44 +58,44 @@ class Files(Protocol):
         """The names in a directory, unordered; none if it does not exist."""
 
     def delete(self, path: str) -> None:
-        """Deletes a file; one that is gone is no error."""
+        """Deletes a file, if it exists."""
 
     def make_directory(self, directory: str) -> None:
-        """Creates a directory, if it is missing, for good."""
+        """Creates a directory, if it is missing, and makes it durable."""
 
     def settle(self, directory: str) -> None:
-        """Makes the names in a directory durable, also those that a process created which then was killed."""
+        """Makes the names in a directory durable, including those of processes that were killed before they did so."""
 
 
 class DiskFiles:
     """Files below a directory of a local or shared file system that has hard links.
 
-    A directory stays open after it was listed, and files are published in that one: if it was moved away and replaced
-    meanwhile, what is published by one who has not noticed does not appear in the new one.
+    A directory stays open after it was listed, and files are published in the open one. So if a reset has moved it away
+    and created a new one, a process that has not noticed the reset does not publish into the new directory.
     """
 
     def __init__(self, root: str | Path, *, sync: bool = True) -> None:
         self.root = Path(root)
         self._sync = sync
-        self._held: dict[str, _Directory] = {}
+        self._open_directories: dict[str, _Directory] = {}
 
     def create(self, path: str) -> NewFile:
         target = self.root / path
-        with _explained("write", target):
+        with _explain_errors("write", target):
             return _DiskFile(target, self._sync)
 
     def publish(self, path: str, data: bytes) -> bool:
         parent, _, name = path.rpartition("/")
-        with _explained("write", self.root / path):
-            directory = self._held.get(parent) or _Directory(self.root / parent)
+        with _explain_errors("write", self.root / path):
+            directory = self._open_directories.get(parent) or _Directory(self.root / parent)
             for _ in range(_ATTEMPTS):
                 try:
                     return self._publish(directory, name, data)
                 except FileNotFoundError:
-                    # A start that sweeps may have taken the temporary file for one that was left.
+                    # Another start may have deleted the temporary file, taking it for that of a killed process.
                     if directory.is_deleted:
                         raise
-        message = f"Cannot write {str(self.root / path)!r}: it is deleted each time before it is complete."
+        message = f"Cannot write {str(self.root / path)!r}: another process deletes its temporary file each time."
         raise StateError(message)
 
     def _publish(self, directory: _Directory, name: str, data: bytes) -> bool:
@@ -111,26 +112,26 @@ class DiskFiles:
 
     def read(self, path: str, offset: int = 0, length: int | None = None) -> bytes:
         target = self.root / path
-        with _explained("read", target), target.open("rb") as file:
+        with _explain_errors("read", target), target.open("rb") as file:
             if offset:
                 file.seek(offset)
             return file.read() if length is None else file.read(length)
 
     def list(self, directory: str) -> list[str]:
-        self._held.pop(directory, None)
+        self._open_directories.pop(directory, None)
         try:
-            self._held[directory] = held = _Directory(self.root / directory)
+            self._open_directories[directory] = opened = _Directory(self.root / directory)
         except FileNotFoundError:
             return []
-        return held.names()
+        return opened.names()
 
     def delete(self, path: str) -> None:
-        with suppress(FileNotFoundError), _explained("delete", self.root / path):
+        with suppress(FileNotFoundError), _explain_errors("delete", self.root / path):
             (self.root / path).unlink()
 
     def make_directory(self, directory: str) -> None:
         target = self.root / directory
-        with _explained("create", target):
+        with _explain_errors("create", target):
             created = [target]
             while not created[-1].parent.is_dir():
                 created.append(created[-1].parent)
@@ -154,11 +155,11 @@ class _DiskFile:
         self._file: BinaryIO = path.open("xb")
 
     def write(self, data: bytes) -> None:
-        with _explained("write", self._path):
+        with _explain_errors("write", self._path):
             self._file.write(data)
 
     def close(self) -> None:
-        with _explained("write", self._path):
+        with _explain_errors("write", self._path):
             self._file.flush()
             if self._sync:
                 os.fsync(self._file.fileno())
@@ -175,7 +176,7 @@ class _DiskFile:
 
 
 class _Directory:
-    """An open directory: it stays the same one when it is renamed, or deleted and another is created in its place."""
+    """An open directory. It stays the same directory when it is renamed, or deleted and replaced by another one."""
 
     def __init__(self, path: Path) -> None:
         self._descriptor = -1
@@ -203,7 +204,7 @@ class _Directory:
             os.close(descriptor)
 
     def link(self, name: str, new: str) -> bool:
-        """Gives a file a second name; false if that name is taken."""
+        """Gives a file a second name; returns false if that name exists."""
         try:
             os.link(name, new, src_dir_fd=self._descriptor, dst_dir_fd=self._descriptor)
         except FileExistsError:
@@ -218,14 +219,9 @@ class _Directory:
         os.fsync(self._descriptor)
 
 
-def sync_directory(path: Path) -> None:
-    """Makes the names in a directory survive a power loss, as `fsync` does for a file's content."""
-    _Directory(path).sync()
-
-
 @contextmanager
-def _explained(doing: str, path: Path) -> Iterator[None]:
-    """Turns a failure of the file system into a `StateError` that names the file; a missing one is left to callers."""
+def _explain_errors(doing: str, path: Path) -> Iterator[None]:
+    """Turns an error of the file system into a `StateError` that names the file; callers handle missing files."""
     try:
         yield
     except (FileNotFoundError, FileExistsError):

@@ -1,4 +1,4 @@
-"""Objects: what one Spark partition wrote in one micro-batch, many blobs in one file that never changes."""
+"""Objects: immutable files, each with all blobs that one Spark partition wrote in one micro-batch."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Collection
 from types import TracebackType
 from typing import Self
 
-from headrace._state.log.entries import Location, ObjectUse, State
+from headrace._state.log.entries import ApplicationState, Location, ObjectUse
 from headrace._state.log.files import Files, NewFile
 from headrace.errors import StateError
 
@@ -17,7 +17,7 @@ _SPARSE_BYTES_AT_LEAST = 8 << 20
 
 
 class ObjectWriter:
-    """Collects the blobs of one object; the file is begun with the first, and complete after `finish`."""
+    """Writes the blobs of one object. The first blob creates the file, `finish` completes it."""
 
     def __init__(self, files: Files, epoch: int, batch: int, writer: str) -> None:
         self.name = f"{epoch}-{batch}-{writer}-{os.urandom(6).hex()}"
@@ -31,7 +31,7 @@ class ObjectWriter:
                 self._file = self._files.create(f"{OBJECTS}/{self.name}")
             except FileNotFoundError as error:
                 message = (
-                    f"The state directory is gone ({error.filename}): the application was reset, or it was deleted."
+                    f"The state directory is missing ({error.filename}): the application was reset, or it was deleted."
                 )
                 raise StateError(message) from error
         location = Location(self.name, self.size, len(blob))
@@ -40,7 +40,7 @@ class ObjectWriter:
         return location
 
     def finish(self) -> dict[str, ObjectUse]:
-        """Makes the object durable; nothing at all if it has no blob."""
+        """Makes the object durable and returns its size; does nothing if it has no blob."""
         if self._file is None:
             return {}
         self._file.close()
@@ -57,7 +57,7 @@ class ObjectWriter:
 
 
 def read_blob(files: Files, location: Location, describe: str) -> bytes:
-    """A blob of an object.
+    """Reads a blob of an object.
 
     Raises:
         StateError: if the object is missing or cut short; the message starts with `describe`.
@@ -76,25 +76,26 @@ def read_blob(files: Files, location: Location, describe: str) -> bytes:
 
 
 class MissingObjectError(StateError):
-    """An object is gone: it was deleted since the log was read, or the state directory is damaged."""
+    """An object is missing: it was deleted after the log was read, or the state directory is damaged."""
 
 
-def expired(state: State, now_ms: int, retention_ms: int) -> tuple[str, ...]:
-    """Dead objects that may be deleted: after the retention, or the oldest of more bytes than the live ones have."""
+def expired(state: ApplicationState, now_ms: int, retention_ms: int) -> tuple[str, ...]:
+    """Dead objects to delete: after the retention, or oldest first if dead objects are larger than live ones."""
     budget = max(_DEAD_BYTES_AT_LEAST, sum(use.size for use in state.objects.values()))
     found = []
     newest_first = sorted(state.dead.items(), key=lambda item: -item[1].since_ms)
-    for name, gone in newest_first:
-        budget -= gone.size
-        if budget < 0 or now_ms - gone.since_ms >= retention_ms or gone.since_ms > now_ms:
+    for name, dead in newest_first:
+        budget -= dead.size
+        if budget < 0 or now_ms - dead.since_ms >= retention_ms or dead.since_ms > now_ms:
             found.append(name)
     return tuple(found)
 
 
-def sparse(state: State) -> frozenset[str]:
-    """Objects that are mostly dead, if they make state take more than twice the room it needs.
+def sparse(state: ApplicationState) -> frozenset[str]:
+    """Objects that are mostly dead, if the state takes more than twice the space that it needs.
 
-    A task that is rarely touched keeps objects alive that hold little else. What is left in them is copied.
+    A task that rarely changes keeps its old objects alive, though all other blobs in them are dead. The caller copies
+    the live blobs, so that the objects can be deleted.
     """
     size = sum(use.size for use in state.objects.values())
     live = sum(use.live for use in state.objects.values())
@@ -109,11 +110,11 @@ def delete(files: Files, names: tuple[str, ...]) -> None:
 
 
 def sweep(files: Files, epoch: int, known: Collection[str]) -> None:
-    """Deletes objects of starts before `epoch` that the log does not name: left by failed and killed attempts."""
+    """Deletes the objects of starts before `epoch` that the log does not name: those of failed and killed attempts."""
     for name in files.list(OBJECTS):
         first = name.split("-", 1)[0]
         if name not in known and first.isdigit() and int(first) < epoch:
             files.delete(f"{OBJECTS}/{name}")
 
 
-_ADVICE = "The state directory is damaged: restore it from a copy, or start anew with `headrace reset`."
+_ADVICE = "The state directory is damaged: restore it from a copy, or start over with `headrace reset`."

@@ -1,4 +1,4 @@
-"""Reads of committed state beside a running application: all tasks as one commit left them."""
+"""Reads committed state while the application runs: all tasks as of the same commit."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 
-from headrace._state.changes.delta import decode
+from headrace._state.changes.delta import decode_columns
 from headrace._state.changes.head import Head
 from headrace._state.changes.restore import restore
 from headrace._state.log.entries import Location
 from headrace._state.log.files import Files
 from headrace._state.log.objects import MissingObjectError
-from headrace._state.log.state_log import StateLog, View
+from headrace._state.log.state_log import LogView, StateLog
 from headrace._state.log.task import LoggedTask
 from headrace._state.replica.replica import Replica
 from headrace._state.replica.snapshot import Snapshot
@@ -24,14 +24,14 @@ _ATTEMPTS = 20
 
 
 class _AheadError(Exception):
-    """The replica of a task has moved beyond the commit that was read."""
+    """The replica of a task is already past the commit that was read."""
 
 
 class CommittedTasks:
-    """Snapshots of tasks as one commit left them; they are let go with this object.
+    """Snapshots of tasks as of one commit; they are closed with this object.
 
-    Replicas on this machine are used as the tasks left them. One that lacks the last deltas is given them, as the task
-    itself would do next; where there is none, the state is restored into a directory of its own.
+    Uses the replicas on this machine. One that lacks the last deltas gets them, as its task would do in the next batch;
+    if there is none, the state is restored into a temporary directory.
     """
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class CommittedTasks:
 
     @classmethod
     def read(cls, log: StateLog, tasks: Iterable[str], replicas: Path, describe: str) -> CommittedTasks:
-        """The tasks of these names, as far as they have state.
+        """Reads the tasks of these names that have state.
 
         Raises:
             StateError: if state is damaged.
@@ -55,17 +55,17 @@ class CommittedTasks:
                 continue
             except MissingObjectError:
                 if log.view() == view:
-                    raise  # not superseded meanwhile: it is damage
+                    raise  # no new commit has replaced the object, so the state is damaged
                 continue
             return found
         message = (
             f"{describe}: each of {_ATTEMPTS} commits was superseded before its state was read. Set a longer "
-            "state_retention, so that files of superseded state are kept for readers."
+            "state_retention, so that readers have more time before files of superseded state are deleted."
         )
         raise StateError(message)
 
     def _open(
-        self, files: Files, view: View | None, names: list[str], replicas: Path, describe: str, *, alone: bool
+        self, files: Files, view: LogView | None, names: list[str], replicas: Path, describe: str, *, alone: bool
     ) -> None:
         for name in names:
             location = None if view is None else view.state.heads.get(name)
@@ -98,7 +98,7 @@ class CommittedTasks:
         with replica.snapshot() as before:
             position = before.position
         for entry in head.missing(position) or ():
-            delta = decode(durable.get_delta(entry.version), f"{describe}, delta of version {entry.version}")
+            delta = decode_columns(durable.get_delta(entry.version), f"{describe}, delta of version {entry.version}")
             if not replica.apply(delta, position, entry.position):
                 return
             position = entry.position

@@ -1,7 +1,7 @@
-"""The numbered log of a state directory: the only truth about what was started, planned and committed.
+"""The numbered log of a state directory: the single source of truth about starts, plans and commits.
 
-Each entry is created exclusively, by one who has read the entry before it. So of two who write at once one finds its
-number taken, and knows that another start has taken over; no lock is held that a stopped process could keep.
+A process creates an entry exclusively, after it has read the one before. So if two processes write at once, one finds
+its number taken and knows that another start has taken over. There is no lock that a stopped process could hold.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from headrace._state.log.entries import Base, BatchPlan, Commit, Entry, Start, State, decode, encode
+from headrace._state.log.entries import ApplicationState, Base, BatchPlan, Commit, LogEntry, Start, decode, encode
 from headrace._state.log.files import TEMPORARY, Files
 from headrace._state.log.objects import OBJECTS
 from headrace.errors import StateError
@@ -24,31 +24,34 @@ _KEEP_BEFORE_BASE = 64
 _ATTEMPTS = 20
 
 
-class View(NamedTuple):
-    """What the log says up to an entry; `digest` identifies that entry, `since_base` counts entries to be read."""
+class LogView(NamedTuple):
+    """The content of the log up to an entry: the start and the state.
+
+    `digest` is the checksum of that entry, `since_base` the number of entries since the last one with a whole state.
+    """
 
     number: int
     digest: int
     epoch: int
     start: Start
-    state: State
+    state: ApplicationState
     since_base: int = 0
 
     @property
     def unfinished(self) -> BatchPlan | None:
-        """A batch that was planned and not committed: it must run as it was planned, before any other."""
+        """The plan of a batch that is not committed: it must run as planned, before any other batch."""
         return self.state.plan
 
-    def after(self, number: int, entry: Entry, digest: int) -> View:
-        """The view that the next entry leads to."""
+    def after(self, number: int, entry: LogEntry, digest: int) -> LogView:
+        """The view after the next entry."""
         if entry.base is not None:
-            return View(number, digest, entry.epoch, entry.base.start, entry.base.state)
+            return LogView(number, digest, entry.epoch, entry.base.start, entry.base.state)
         state = self.state
         if entry.plan is not None:
             state = msgspec.structs.replace(state, plan=entry.plan)
         elif entry.commit is not None:
             state = state.after(entry.commit)
-        return View(number, digest, entry.epoch, self.start, state, self.since_base + 1)
+        return LogView(number, digest, entry.epoch, self.start, state, self.since_base + 1)
 
 
 class TakenOverError(StateError):
@@ -56,15 +59,15 @@ class TakenOverError(StateError):
 
 
 class StateLog:
-    """Reads and appends the log. One object may be kept and asked again: it reads only what is new."""
+    """Reads the log and appends to it. An object caches its last view and then reads only new entries."""
 
     def __init__(self, files: Files, describe: str) -> None:
         self.files = files
         self.describe = describe
-        self._view: View | None = None
+        self._view: LogView | None = None
 
-    def view(self) -> View | None:
-        """What the log says now; `None` before the first start.
+    def view(self) -> LogView | None:
+        """The current content of the log; `None` before the first start.
 
         Raises:
             StateError: if an entry is missing or damaged.
@@ -77,43 +80,43 @@ class StateLog:
             try:
                 view = self._read(newest)
             except FileNotFoundError as error:
-                missing = error  # trimmed since it was listed
+                missing = error  # another process has trimmed the log since it was listed
                 continue
             if self._view is None or self._view.digest != view.digest:
-                # Whoever wrote it may have been killed before it was on disk: nobody is to act on what may be lost.
+                # Its writer may have been killed before the sync: no process must act on an entry that may be lost.
                 self.files.settle(LOG)
             self._view = view
             return view
         message = (
             f"{self.describe}: {missing.filename!r} is missing from the state log. Restore the state directory from a "
-            "copy, or start anew with `headrace reset`."
+            "copy, or start over with `headrace reset`."
         )
         raise StateError(message) from missing
 
-    def start(self, before: View | None, start: Start) -> View:
-        """Appends a start; the state goes on as it was.
+    def start(self, before: LogView | None, start: Start) -> LogView:
+        """Appends a start; the state does not change.
 
         Raises:
-            TakenOverError: if another start came first; read the log again.
+            TakenOverError: if another start was first; read the log again.
         """
         for directory in (LOG, OBJECTS):
             self.files.make_directory(directory)
-        epoch, state = (1, State()) if before is None else (before.epoch + 1, before.state)
-        entry = Entry(epoch, _nonce(), _digest(before), start=start, base=Base(start, state))
+        epoch, state = (1, ApplicationState()) if before is None else (before.epoch + 1, before.state)
+        entry = LogEntry(epoch, _nonce(), _digest(before), start=start, base=Base(start, state))
         view = self._append(before, entry, start.instance)
         self._trim(view.number - _KEEP_BEFORE_BASE)
         return view
 
-    def plan(self, before: View, plan: BatchPlan) -> View:
+    def plan(self, before: LogView, plan: BatchPlan) -> LogView:
         """Appends the plan of the next batch."""
-        return self._append(before, Entry(before.epoch, _nonce(), before.digest, plan=plan), before.start.instance)
+        return self._append(before, LogEntry(before.epoch, _nonce(), before.digest, plan=plan), before.start.instance)
 
-    def commit(self, before: View, commit: Commit) -> View:
-        """Appends the commit of the next batch: from here on it counts."""
+    def commit(self, before: LogView, commit: Commit) -> LogView:
+        """Appends the commit of the next batch: from then on its changes are permanent."""
         base = None
         if before.since_base >= _BASE_EVERY:
             base = Base(before.start, before.state.after(commit))
-        entry = Entry(before.epoch, _nonce(), before.digest, commit=commit, base=base)
+        entry = LogEntry(before.epoch, _nonce(), before.digest, commit=commit, base=base)
         view = self._append(before, entry, before.start.instance)
         if base is not None:
             self._trim(view.number - _KEEP_BEFORE_BASE)
@@ -132,70 +135,71 @@ class StateLog:
         )
 
     def sweep_temporary(self) -> None:
-        """Deletes what processes that were killed while they wrote entries have left."""
+        """Deletes the temporary files of processes that were killed while they wrote an entry."""
         for name in self.files.list(LOG):
             if name.startswith(TEMPORARY):
                 self.files.delete(f"{LOG}/{name}")
 
-    def _append(self, before: View | None, entry: Entry, instance: str) -> View:
+    def _append(self, before: LogView | None, entry: LogEntry, instance: str) -> LogView:
         if before is not None and self._has_seen_others_since(before):
             raise self.superseded(entry.epoch, instance)
         number = 1 if before is None else before.number + 1
         data = encode(entry)
         try:
-            # An equal entry was created by this call, though the answer was lost.
+            # An equal entry, nonce included, was created by this very call, though the file system reported a failure.
             if not self.files.publish(_path(number), data) and self._content(number) != data:
                 raise self.superseded(entry.epoch, instance)
         except FileNotFoundError as error:
-            raise self.superseded(entry.epoch, instance) from error  # a reset has removed the log
+            raise self.superseded(entry.epoch, instance) from error  # a reset has deleted the log
         digest = zlib.crc32(data)
-        # A number may also be free because the log was trimmed beyond it while this process was stopped.
-        if not (self._is_first(digest) if before is None else self._is_there(before)):
+        # The number may be free only because other starts wrote and trimmed it while this process was stopped. Then the
+        # entry before it is missing as well, and this process deletes its own again.
+        if not (self._is_first(digest) if before is None else self._still_exists(before)):
             if self._content(number) == data:
                 self.files.delete(_path(number))
             raise self.superseded(entry.epoch, instance)
         if before is None:
             assert entry.base is not None
-            self._view = View(number, digest, entry.epoch, entry.base.start, entry.base.state)
+            self._view = LogView(number, digest, entry.epoch, entry.base.start, entry.base.state)
         else:
             self._view = before.after(number, entry, digest)
         return self._view
 
-    def _has_seen_others_since(self, before: View) -> bool:
+    def _has_seen_others_since(self, before: LogView) -> bool:
         seen = self._view
         if seen is None or seen.digest == before.digest:
             return False
         return seen.number >= before.number or seen.start.instance != before.start.instance
 
     def _is_first(self, digest: int) -> bool:
-        """Whether an entry with number 1 is the beginning of all that is there."""
+        """Whether the entry with number 1 is still the first of the whole log."""
         if all(number <= 1 for number in self._numbers()):
             return True
         second = self._content(2)
         return second is not None and decode(second, self._name(2)).before == digest
 
-    def _is_there(self, view: View) -> bool:
+    def _still_exists(self, view: LogView) -> bool:
         content = self._content(view.number)
         return content is not None and zlib.crc32(content) == view.digest
 
-    def _read(self, newest: int) -> View:
+    def _read(self, newest: int) -> LogView:
         cached = self._view
-        if cached is not None and cached.number <= newest and self._is_there(cached):
+        if cached is not None and cached.number <= newest and self._still_exists(cached):
             return self._fold(cached, range(cached.number + 1, newest + 1))
         for number in range(newest, 0, -1):
             entry, digest = self._entry(number)
             if entry.base is not None and self._continues(number, entry):
-                view = View(number, digest, entry.epoch, entry.base.start, entry.base.state)
+                view = LogView(number, digest, entry.epoch, entry.base.start, entry.base.state)
                 return self._fold(view, range(number + 1, newest + 1))
         message = f"{self.describe}: the state log has no entry with a whole state. {_ADVICE}"
         raise StateError(message)
 
-    def _continues(self, number: int, entry: Entry) -> bool:
-        """Whether the entry before, if it is still there, is the one that this entry was written after."""
+    def _continues(self, number: int, entry: LogEntry) -> bool:
+        """Whether the previous entry, if it still exists, is the one that this entry was written after."""
         previous = self._content(number - 1)
         return previous is None or zlib.crc32(previous) == entry.before
 
-    def _fold(self, view: View, numbers: range) -> View:
+    def _fold(self, view: LogView, numbers: range) -> LogView:
         for number in numbers:
             entry, digest = self._entry(number)
             if entry.before != view.digest:
@@ -203,7 +207,7 @@ class StateLog:
             view = view.after(number, entry, digest)
         return view
 
-    def _entry(self, number: int) -> tuple[Entry, int]:
+    def _entry(self, number: int) -> tuple[LogEntry, int]:
         data = self.files.read(_path(number))
         return decode(data, self._name(number)), zlib.crc32(data)
 
@@ -220,21 +224,21 @@ class StateLog:
         return [int(name) for name in self.files.list(LOG) if name.isdigit()]
 
     def _trim(self, below: int) -> None:
-        """Deletes entries before a number, lowest first: one that is there has all later ones."""
+        """Deletes entries below a number, lowest first, so that the remaining ones never have a gap."""
         for number in sorted(self._numbers()):
             if number >= below:
                 return
             self.files.delete(_path(number))
 
 
-_ADVICE = "Restore the state directory from a copy, or start anew with `headrace reset`."
+_ADVICE = "Restore the state directory from a copy, or start over with `headrace reset`."
 
 
 def _path(number: int) -> str:
     return f"{LOG}/{number:012d}"
 
 
-def _digest(view: View | None) -> int:
+def _digest(view: LogView | None) -> int:
     return 0 if view is None else view.digest
 
 

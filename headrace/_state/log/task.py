@@ -1,4 +1,4 @@
-"""The durable state of one task in objects: a head that says where its deltas and slices lie."""
+"""The durable state of one task, stored in objects: its head has the locations of its deltas and slices."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _COPIED_BYTES = 1 << 20
 
 
 class TaskIndex(msgspec.Struct, array_like=True):
-    """The head of a task, and where its blobs lie."""
+    """The head of a task, and the locations of its blobs."""
 
     head: bytes
     deltas: dict[int, Location] = {}
@@ -24,14 +24,14 @@ class TaskIndex(msgspec.Struct, array_like=True):
 
 
 class WrittenState(msgspec.Struct, omit_defaults=True):
-    """What one writer changed: where the heads of tasks lie now, its object, bytes freed in older objects."""
+    """The changes of one writer: new locations of heads, its object, bytes freed in older objects."""
 
     heads: dict[str, Location] = {}
     objects: dict[str, ObjectUse] = {}
     freed: dict[str, int] = {}
 
     def add(self, other: WrittenState) -> None:
-        """Takes in what another writer changed."""
+        """Adds the changes of another writer."""
         self.heads.update(other.heads)
         self.objects.update(other.objects)
         for name, length in other.freed.items():
@@ -39,7 +39,7 @@ class WrittenState(msgspec.Struct, omit_defaults=True):
 
 
 class LoggedTask:
-    """A `DurableTask` over the objects of a state directory; what it writes counts when a commit names its head."""
+    """A `DurableTask` in the objects of a state directory; its writes take effect when a commit names its head."""
 
     def __init__(
         self,
@@ -64,17 +64,17 @@ class LoggedTask:
         return self._index.head or None
 
     def put_head(self, blob: bytes) -> None:
-        """To be called last: it writes down where everything lies. Blobs in sparse objects are copied, some a batch."""
+        """Writes the head and the locations of all blobs; call it last. First copies some blobs from sparse objects."""
         assert self._writer is not None
-        self._leave_sparse_objects(self._writer)
+        self._copy_from_sparse_objects(self._writer)
         self._index.head = blob
         if self._head is not None:
             self._free(self._head)
         self._head = self._writer.append(seal(msgspec.msgpack.encode(self._index)))
         self.written.heads[self._task] = self._head
 
-    def lies_in(self, objects: Collection[str]) -> bool:
-        """Whether any of its blobs is in one of these objects."""
+    def has_blobs_in(self, objects: Collection[str]) -> bool:
+        """Whether one of these objects holds any blob of the task."""
         blobs = [*self._index.deltas.values(), *self._index.slices.values()]
         return any(location.object in objects for location in blobs) or (
             self._head is not None and self._head.object in objects
@@ -100,7 +100,7 @@ class LoggedTask:
     def remove_slice(self, slice_id: int) -> None:
         self._free(self._index.slices.pop(slice_id))
 
-    def _leave_sparse_objects(self, writer: ObjectWriter) -> None:
+    def _copy_from_sparse_objects(self, writer: ObjectWriter) -> None:
         limit = writer.size + _COPIED_BYTES
         for locations in (self._index.deltas, self._index.slices):
             for number, location in locations.items():
@@ -114,12 +114,12 @@ class LoggedTask:
         try:
             return msgspec.msgpack.decode(payload, type=TaskIndex)
         except msgspec.MsgspecError as error:
-            message = f"{describe}: the stored blob is whole but no head: {error}"
+            message = f"{describe}: the stored blob has the right checksum, but is not a head: {error}"
             raise StateError(message) from error
 
     def _get(self, locations: dict[int, Location], number: int, what: str) -> bytes:
         if number not in locations:
-            message = f"{self._describe}: there is no {what} {number}, though the head names it; the state is damaged."
+            message = f"{self._describe}: {what} {number} is missing, though the head names it; the state is damaged."
             raise StateError(message)
         location = locations[number]
         describe = f"{self._describe}, {what} {number} in {location.object!r}"

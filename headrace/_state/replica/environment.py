@@ -1,8 +1,9 @@
-"""LMDB environments as a cache uses them: quick to open, shared within a process, wiped when damaged.
+"""LMDB environments used as a cache: quick to open, shared within a process, wiped when damaged.
 
-Nothing is synced: a killed process leaves an environment whole, as its pages are with the kernel, and a machine that
-went down is recognised by its boot id, which is part of the path. LMDB refuses to open an environment twice in a
-process, so openings are counted here. A handle outlives the deletion of its files, which then vanish with it.
+Nothing is synced. A killed process leaves an environment whole, because the kernel has its pages; after a crash of the
+machine the boot id differs, which is part of the path, so the old files are not used. LMDB refuses to open an
+environment twice in a process, so this module counts its users. A handle stays valid when its files are deleted; the
+files disappear when it is closed.
 """
 
 from __future__ import annotations
@@ -19,15 +20,15 @@ import lmdb
 
 T = TypeVar("T")
 
-Damage = lmdb.Error
+ReplicaDamage = lmdb.Error
 
-# Address space, not memory or disk: the file grows with what is stored.
+# Address space, not memory or disk: the file grows with its content.
 MAP_SIZE = 64 << 30 if sys.maxsize > 1 << 32 else 512 << 20
 _MAX_STORES = 512
 _MAX_READERS = 4096
 _ATTEMPTS = 3
 
-_opened: dict[str, Environment] = {}
+_open_environments: dict[str, Environment] = {}
 
 
 class Environment:
@@ -56,14 +57,14 @@ class Environment:
                 with self.begin(write=True) as txn:
                     result = action(txn)
             except lmdb.MapFullError:
-                # Ends snapshots that others in this process hold; their batch fails and is repeated.
+                # Ends the snapshots of other users in this process; their batch fails and is repeated.
                 self._lmdb.set_mapsize(2 * self._lmdb.info()["map_size"])
             else:
-                self._cover()
+                self._extend_file()
                 return result
 
     def open_databases(self, stores: Iterable[str]) -> None:
-        """Opens, and creates where missing, the databases of some stores."""
+        """Opens the databases of some stores, and creates those that are missing."""
         missing = [store for store in stores if store not in self.databases]
         if missing:
             with self.begin(write=True) as txn:
@@ -71,26 +72,26 @@ class Environment:
             self.databases.update(found)
 
     def close(self) -> None:
-        # After a fork the handle is the parent's: LMDB must not be touched with it.
-        if self.usable:
+        # After a fork the handle belongs to the parent: LMDB forbids any use of it.
+        if self.is_usable:
             self._close()
 
     @property
-    def usable(self) -> bool:
+    def is_usable(self) -> bool:
         return self._process == os.getpid()
 
     def _open(self, map_size: int) -> None:
         self._lmdb = _open_lmdb(self.path, map_size)
         try:
-            # A descriptor of its own: the path may lead elsewhere before the file is measured.
+            # A separate descriptor: another process may replace the file at this path before its size is checked.
             self._data = os.open(self.path / "data.mdb", os.O_RDWR)
         except OSError:
             self._lmdb.close()
             raise
-        # Readers of processes that died would keep old pages from being used again.
+        # Frees the slots of readers whose process died: they would keep old pages from being reused.
         self._lmdb.reader_check()
         if self._missing_bytes():
-            # Reading a page that the file lacks would kill the process.
+            # Reading a page that is not in the file would kill the process (SIGBUS).
             self._close()
             message = f"{self.path} is cut short"
             raise lmdb.CorruptedError(message)
@@ -100,8 +101,9 @@ class Environment:
         os.close(self._data)
         self.databases.clear()
 
-    def _cover(self) -> None:
-        # LMDB leaves out trailing pages that a transaction took and freed; a whole file is told by its length.
+    def _extend_file(self) -> None:
+        # LMDB does not write trailing pages that a transaction allocated and freed. The file is extended over them, so
+        # that a file that is too short is always a damaged one.
         if self._missing_bytes():
             os.truncate(self._data, self._needed_bytes())
 
@@ -128,20 +130,20 @@ def _open_lmdb(path: Path, map_size: int) -> Any:
                 readahead=False,
             )
         except lmdb.MemoryError:
-            # The process may have less address space than asked for.
+            # The process may not have that much address space.
             if map_size <= 1 << 30:
                 raise
             map_size //= 4
 
 
 def acquire(path: Path, map_size: int = MAP_SIZE) -> Environment:
-    """The environment at `path`, created if it is missing and created anew if it is damaged; `release` it when done."""
-    shared = _opened.get(str(path))
-    if shared is not None and shared.usable:
+    """Opens the environment at `path`, or a new one if it is missing or damaged. Call `release` when done."""
+    shared = _open_environments.get(str(path))
+    if shared is not None and shared.is_usable:
         shared.users += 1
         return shared
     path.parent.mkdir(parents=True, exist_ok=True)
-    _opened[str(path)] = environment = _open_or_create(path, map_size)
+    _open_environments[str(path)] = environment = _open_or_create(path, map_size)
     return environment
 
 
@@ -149,30 +151,30 @@ def _open_or_create(path: Path, map_size: int) -> Environment:
     for _ in range(_ATTEMPTS):
         try:
             return Environment(path, map_size)
-        except (Damage, FileNotFoundError):
-            # Damaged, or just being replaced by another process.
+        except (ReplicaDamage, FileNotFoundError):
+            # It is damaged, or another process is just replacing it.
             discard(path)
     return Environment(path, map_size)
 
 
 def release(environment: Environment) -> None:
-    """Gives back one use; the last one closes the environment."""
+    """Ends one use of an environment; the last one closes it."""
     environment.users -= 1
     if environment.users == 0:
-        forget(environment)
+        unregister(environment)
         environment.close()
 
 
-def forget(environment: Environment) -> None:
-    """Lets the next `acquire` of its path open files anew, while present users keep this one."""
-    if _opened.get(str(environment.path)) is environment:
-        del _opened[str(environment.path)]
+def unregister(environment: Environment) -> None:
+    """Makes the next `acquire` of its path open the files again; current users keep this environment."""
+    if _open_environments.get(str(environment.path)) is environment:
+        del _open_environments[str(environment.path)]
 
 
 def replace(path: Path, fresh: Environment) -> None:
-    """Puts a filled environment where `path` is, and hands it out from now on; present users of the old one keep it.
+    """Moves a filled environment to `path`, for all later calls of `acquire`; current users of the old one keep it.
 
-    Should other processes do the same without pause, `fresh` stays usable and vanishes with its last user.
+    If other processes do the same in every attempt, `fresh` stays usable and disappears with its last user.
     """
     for _ in range(_ATTEMPTS):
         discard(path)
@@ -181,16 +183,16 @@ def replace(path: Path, fresh: Environment) -> None:
         except FileNotFoundError:
             return
         except OSError:
-            # Another process has put its own there meanwhile.
+            # Another process has moved its own there in the meantime.
             continue
         fresh.path = path
-        _opened[str(path)] = fresh
+        _open_environments[str(path)] = fresh
         return
     discard(fresh.path)
 
 
 def discard(path: Path) -> None:
-    """Removes an environment's files at once, also under processes that have them open."""
+    """Removes the files of an environment at once, even if processes have them open."""
     doomed = path.with_name(f"doomed-{os.urandom(8).hex()}")
     try:
         path.rename(doomed)
@@ -201,7 +203,7 @@ def discard(path: Path) -> None:
 
 @cache
 def boot_id() -> str:
-    """What identifies the running system since it was booted; empty where the system does not tell."""
+    """A random id that Linux chooses at each boot; empty on other systems."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:

@@ -1,4 +1,4 @@
-"""Where state stands: a version that counts changing batches, and the random nonce of the attempt that wrote it."""
+"""The position of a task's state: a version, which counts the batches that changed it, and the nonce of an attempt."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ _NONCE_BYTES = 8
 
 
 class Position(NamedTuple):
-    """Equal positions mean equal content: two attempts at one version differ in their nonce."""
+    """Equal positions mean equal content: two attempts at the same version have different nonces."""
 
     version: int
     nonce: bytes
 
     def next(self) -> Position:
-        """The position a new attempt at the next version ends at."""
+        """The position that a new attempt at the next version leads to."""
         return Position(self.version + 1, os.urandom(_NONCE_BYTES))
 
     def to_bytes(self) -> bytes:

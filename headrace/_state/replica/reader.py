@@ -66,12 +66,12 @@ class LmdbReader:
 
 
 def _with_long_keys(entries: list[Entry], start: bytes | None, end: bytes | None) -> Iterator[Entry]:
-    """The entries, with those that share the beginning of a long key in their place."""
+    """The entries within a range, with each shared LMDB entry expanded to its long keys."""
     for key, value in entries:
         if len(key) < SHARED:
             yield key, value
             continue
-        for rest, long_value in longkeys.listed(value):
+        for rest, long_value in longkeys.decode_shared(value):
             long_key = key + rest
             if (start is None or long_key >= start) and (end is None or long_key < end):
                 yield long_key, long_value

@@ -1,8 +1,8 @@
-"""The local copy of a task's stores: a cache in one LMDB environment that says itself at which position it stands.
+"""The local copy of a task's stores: a cache in one LMDB environment, which also records its position.
 
-It receives only what durable state has committed, moves from one position to the next in one transaction, and may be
-deleted, cut short or replaced by an older copy at any time. Several processes may have it open: a step from a
-position that another one has left is refused, and a rebuild happens aside and takes its place when it is complete.
+It receives only committed deltas and moves from one position to the next in one transaction, so it may be deleted, cut
+short or replaced by an older copy at any time. Several processes may have it open: a delta is refused if another
+process has moved the replica to another position, and a rebuild happens in a new directory, which then replaces it.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from headrace.errors import StateError
 
 
 def replicas_of(instance: str, local_dir: str | Path | None) -> Path:
-    """Where the tasks of an application have their replicas on a machine."""
+    """The directory of an application's replicas on this machine."""
     return Path(local_dir or tempfile.gettempdir()) / "headrace-replicas" / instance
 
 
-class Rebuild:
-    """The writing end of a replica that is being filled aside; each call is a transaction, so memory stays bounded."""
+class ReplicaBuilder:
+    """Fills a new replica. Each call is one transaction, so memory stays bounded."""
 
     def __init__(self, environment: Environment) -> None:
         self._environment = environment
 
     def append(self, delta: Mapping[str, Columns]) -> None:
-        """Writes entries of which every key lies beyond all that its store has so far."""
+        """Writes entries whose keys are all greater than those already in their store."""
         self._write(delta, append=True)
 
     def apply(self, delta: Mapping[str, Columns]) -> None:
@@ -48,7 +48,7 @@ class Rebuild:
 
 
 class Replica:
-    """The replica in `directory`, which belongs to one task of one stage of one application. Opened at first use."""
+    """The replica of one task of one stage of one application, in `directory`. Opened at first use."""
 
     def __init__(self, directory: Path, *, map_size: int = MAP_SIZE) -> None:
         self.directory = directory
@@ -57,23 +57,23 @@ class Replica:
         self._environment: Environment | None = None
 
     def exists(self) -> bool:
-        """Whether this machine has one, since it was booted."""
+        """Whether this machine has a replica that was written since the last boot."""
         return (self._live / "data.mdb").exists()
 
     def snapshot(self) -> Snapshot:
-        """What the replica holds now; a damaged one is wiped and reads as empty."""
+        """The current content of the replica; a damaged one is wiped and reads as empty."""
         try:
-            return Snapshot(self._opened())
+            return Snapshot(self._open_environment())
         except lmdb.ReadersFullError as error:
-            message = f"Too many snapshots of {self.directory} are open: let go of stores that are no longer read."
+            message = f"Too many snapshots of {self.directory} are open: close stores that are no longer read."
             raise StateError(message) from error
         except lmdb.Error:
             self.wipe()
-            return Snapshot(self._opened())
+            return Snapshot(self._open_environment())
 
     def apply(self, delta: Mapping[str, Columns], before: Position, after: Position) -> bool:
-        """Moves the replica from `before` to `after`; false, and nothing done, if it does not stand at `before`."""
-        environment = self._opened()
+        """Moves the replica from `before` to `after`; returns false and does nothing if it is not at `before`."""
+        environment = self._open_environment()
 
         def move(txn: Any) -> bool:
             if txn.get(POSITION_SLOT, ORIGIN.to_bytes()) != before.to_bytes():
@@ -87,8 +87,8 @@ class Replica:
             self.wipe()
             return False
 
-    def reset(self, position: Position, fill: Callable[[Rebuild], None]) -> None:
-        """Replaces everything by what `fill` writes, at `position`.
+    def reset(self, position: Position, fill: Callable[[ReplicaBuilder], None]) -> None:
+        """Replaces the whole content by what `fill` writes, at `position`.
 
         Raises:
             StateError: if the local directory cannot be written.
@@ -97,15 +97,15 @@ class Replica:
             self.directory.mkdir(parents=True, exist_ok=True)
             fresh = Environment(self.directory / f"rebuild-{os.getpid()}-{os.urandom(8).hex()}", self._map_size)
         except (OSError, lmdb.Error) as error:
-            raise self._unwritable(error) from error
+            raise self._write_error(error) from error
         try:
-            fill(Rebuild(fresh))
+            fill(ReplicaBuilder(fresh))
             fresh.write((), lambda txn: txn.put(POSITION_SLOT, position.to_bytes()))
         except BaseException as error:
             fresh.close()
             environments.discard(fresh.path)
             if isinstance(error, lmdb.Error):
-                raise self._unwritable(error) from error
+                raise self._write_error(error) from error
             raise
         self.close()
         environments.replace(self._live, fresh)
@@ -113,9 +113,9 @@ class Replica:
         self._sweep_leftovers()
 
     def wipe(self) -> None:
-        """Forgets everything; the next use starts empty."""
+        """Deletes the content; the next use starts empty."""
         if self._environment is not None:
-            environments.forget(self._environment)
+            environments.unregister(self._environment)
         self.close()
         environments.discard(self._live)
 
@@ -124,15 +124,15 @@ class Replica:
             environments.release(self._environment)
             self._environment = None
 
-    def _opened(self) -> Environment:
+    def _open_environment(self) -> Environment:
         if self._environment is None:
             try:
                 self._environment = environments.acquire(self._live, self._map_size)
             except (OSError, lmdb.Error) as error:
-                raise self._unwritable(error) from error
+                raise self._write_error(error) from error
         return self._environment
 
-    def _unwritable(self, error: Exception) -> StateError:
+    def _write_error(self, error: Exception) -> StateError:
         message = (
             f"The local copy of the state in {self.directory} cannot be written: {error}. "
             "Free or enlarge the disk, or set local_dir to a directory that can be written."
@@ -140,7 +140,7 @@ class Replica:
         return StateError(message)
 
     def _sweep_leftovers(self) -> None:
-        """Removes what killed processes, and the time before the last boot, have left."""
+        """Removes the directories of killed processes, and those from before the last boot."""
         with suppress(OSError):
             for entry in self.directory.iterdir():
                 if entry.is_dir() and entry != self._live and not _is_in_progress(entry.name):
@@ -148,7 +148,7 @@ class Replica:
 
 
 def _is_in_progress(name: str) -> bool:
-    """Whether a directory is the rebuild of a process that is alive."""
+    """Whether a directory is being rebuilt by a process that is still running."""
     kind, process, *_ = (*name.split("-"), "")
     if kind != "rebuild" or not process.isdigit():
         return False

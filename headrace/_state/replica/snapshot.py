@@ -1,4 +1,4 @@
-"""One unchanging view of a replica: a single LMDB read transaction, and a reader for each store."""
+"""An immutable snapshot of a replica: one LMDB read transaction, with a reader for each store."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ POSITION_SLOT = b"\x00position"
 
 
 def empty_slot(store: str) -> bytes:
-    """Where the value of a store's empty key is kept."""
+    """The key in the main database for the value of a store's empty key."""
     return b"\x00empty\x00" + store.encode()
 
 
 class Snapshot:
-    """What a replica held at one moment. Close it after use: while open it keeps old pages from being used again."""
+    """The content of a replica at one moment. Close it after use: while open it keeps old pages from being reused."""
 
     def __init__(self, environment: Environment) -> None:
         self._environment = environment
         self._begin()
         unopened = [store for store in self.stores if store not in environment.databases]
         if unopened:
-            # LMDB does not open a database in a transaction that is to go on reading.
+            # LMDB cannot open a database within this read transaction, so it is started again afterwards.
             self._txn.abort()
             environment.open_databases(unopened)
             self._begin()

@@ -12,7 +12,7 @@ V = TypeVar("V")
 
 
 class GlobalRows(TimestampedKeyValueStore[K, V], Generic[K, V]):
-    """A timestamped store that is only read: every task has a copy, and they must stay the same.
+    """A read-only timestamped store: every task has a copy, and all copies must stay equal.
 
     Example:
         >>> from headrace import serdes
@@ -20,7 +20,7 @@ class GlobalRows(TimestampedKeyValueStore[K, V], Generic[K, V]):
         >>> rows = GlobalRows(MemoryStore(), serdes.String(), serdes.Json(), name="pages")
         >>> rows.put("/", "Home", 5)
         Traceback (most recent call last):
-        headrace.errors.StateError: Store 'pages' is that of a global table: ...
+        headrace.errors.StateError: Store 'pages' belongs to a global table: ...
     """
 
     def write(self, key_bytes: bytes, value: V | None, timestamp_ms: int) -> None:  # noqa: ARG002
@@ -34,7 +34,7 @@ class GlobalRows(TimestampedKeyValueStore[K, V], Generic[K, V]):
 
     def _refuse(self) -> NoReturn:
         message = (
-            f"Store {self.name!r} is that of a global table: processors only read it. It changes by the records of its "
-            "topic; write there with to() or a sink."
+            f"Store {self.name!r} belongs to a global table: processors can only read it. Write to its topic instead, "
+            "with to() or a sink."
         )
         raise StateError(message)

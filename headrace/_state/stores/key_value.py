@@ -1,7 +1,7 @@
 """Typed key-value stores over a byte store.
 
-A value is turned into bytes when it is put and back when it is read, so no two readers ever share a mutable value.
-Ranges take keys, both ends inclusive, and order entries by their serialized keys; iterators are live, as `api` defines.
+A value is serialized when it is put and deserialized when it is read, so no two readers ever share a mutable value.
+Ranges include both end keys and order entries by their serialized keys; iterators are live, as `api` defines.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import struct
 from collections.abc import Iterable, Iterator
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from headrace._state.bytes.api import ByteStore, after
+from headrace._state.bytes.api import ByteStore, next_key
 from headrace._state.layouts.typed import TypedStore
 from headrace.serdes import Serde
 
@@ -25,25 +25,25 @@ TIMESTAMP_SIZE = _TIMESTAMP.size
 
 
 class _KeyValues(TypedStore[K], Generic[K, S]):
-    """What both kinds share; `S` is what a read shows of an entry."""
+    """The base of both kinds; `S` is what reads return for an entry."""
 
     def __init__(self, store: ByteStore, key_serde: Serde[K], value_serde: Serde[Any], *, name: str = "") -> None:
         super().__init__(key_serde, value_serde, name)
         self.contents = store
 
     def get(self, key: K) -> S | None:
-        """What is stored under a key, or `None`."""
+        """The value of a key, or `None`."""
         raw = self.contents.get(self.key_bytes(key))
-        return None if raw is None else self._shown(raw)
+        return None if raw is None else self._decode_entry(raw)
 
     def delete(self, key: K) -> S | None:
-        """Removes a key; returns what was stored under it, or `None`."""
+        """Removes a key; returns its value, or `None`."""
         key_bytes = self.key_bytes(key)
         raw = self.contents.get(key_bytes)
         if raw is None:
             return None
         self.contents.delete(key_bytes)
-        return self._shown(raw)
+        return self._decode_entry(raw)
 
     def range(self, from_key: K | None = None, to_key: K | None = None) -> Iterator[tuple[K, S]]:
         """Entries from one key to another, both inclusive, ordered by their serialized keys; `None` is an open end."""
@@ -51,10 +51,10 @@ class _KeyValues(TypedStore[K], Generic[K, S]):
         if bounds is None:
             return iter(())
         first, last = bounds
-        return self._entries(self.contents.range(first, None if last is None else after(last)))
+        return self._entries(self.contents.range(first, None if last is None else next_key(last)))
 
     def prefix_scan(self, prefix: Any, prefix_serde: Serde[Any] | None = None) -> Iterator[tuple[K, S]]:
-        """Entries whose serialized key starts with the serialized prefix; by default the key's own serde writes it."""
+        """Entries whose serialized key starts with the serialized prefix; by default the key serde serializes it."""
         raw = (prefix_serde or self.key_serde).serialize(prefix)
         return self._entries(self.contents.prefix(raw or b""))
 
@@ -63,14 +63,14 @@ class _KeyValues(TypedStore[K], Generic[K, S]):
         return self._entries(self.contents.range(None, None))
 
     def approximate_num_entries(self) -> int:
-        """How many entries there are; an estimate if keys are longer than 510 bytes."""
+        """The number of entries; an estimate if keys are longer than 510 bytes."""
         return self.contents.approximate_len()
 
-    def _shown(self, raw: bytes) -> S:
+    def _decode_entry(self, raw: bytes) -> S:
         raise NotImplementedError
 
     def _entries(self, entries: Iterator[tuple[bytes, bytes]]) -> Iterator[tuple[K, S]]:
-        return ((self._read_key(key), self._shown(raw)) for key, raw in entries)
+        return ((self._read_key(key), self._decode_entry(raw)) for key, raw in entries)
 
 
 class KeyValueStore(_KeyValues[K, V]):
@@ -97,7 +97,7 @@ class KeyValueStore(_KeyValues[K, V]):
             self.contents.put(key_bytes, raw)
 
     def put_if_absent(self, key: K, value: V | None) -> V | None:
-        """Stores a value unless there is one; returns the one there was, or `None`."""
+        """Stores a value unless the key has one; returns the existing value, or `None`."""
         present = self.get(key)
         if present is None:
             self.put(key, value)
@@ -108,13 +108,13 @@ class KeyValueStore(_KeyValues[K, V]):
         for key, value in entries:
             self.put(key, value)
 
-    def _shown(self, raw: bytes) -> V:
+    def _decode_entry(self, raw: bytes) -> V:
         value: V = self._read_value(raw)
         return value
 
 
 class TimestampedKeyValueStore(_KeyValues[K, Timestamped[V]], Generic[K, V]):
-    """Values by key, each with the timestamp in epoch milliseconds at which it was put; reads show the pair.
+    """Values by key, each with a timestamp in epoch milliseconds; reads return the pair.
 
     Example:
         >>> from headrace import serdes
@@ -132,7 +132,7 @@ class TimestampedKeyValueStore(_KeyValues[K, Timestamped[V]], Generic[K, V]):
         self.write(self.key_bytes(key), value, timestamp_ms)
 
     def read(self, key_bytes: bytes) -> Timestamped[V] | None:
-        """`get` for an operator that uses the bytes of the key again."""
+        """`get` for an operator that has already serialized the key."""
         raw = self.contents.get(key_bytes)
         if raw is None:
             return None
@@ -140,7 +140,7 @@ class TimestampedKeyValueStore(_KeyValues[K, Timestamped[V]], Generic[K, V]):
         return value, _TIMESTAMP.unpack_from(raw)[0]
 
     def write(self, key_bytes: bytes, value: V | None, timestamp_ms: int) -> None:
-        """`put` for an operator that has the bytes of the key."""
+        """`put` for an operator that has already serialized the key."""
         raw = self._value_to_bytes(value)
         if raw is None:
             self.contents.delete(key_bytes)
@@ -148,13 +148,13 @@ class TimestampedKeyValueStore(_KeyValues[K, Timestamped[V]], Generic[K, V]):
             self.contents.put(key_bytes, _TIMESTAMP.pack(timestamp_ms) + raw)
 
     def put_if_absent(self, key: K, value: V | None, timestamp_ms: int) -> Timestamped[V] | None:
-        """Stores a value unless there is one; returns the pair there was, or `None`."""
+        """Stores a value unless the key has one; returns the existing pair, or `None`."""
         present = self.get(key)
         if present is None:
             self.put(key, value, timestamp_ms)
         return present
 
-    def _shown(self, raw: bytes) -> Timestamped[V]:
+    def _decode_entry(self, raw: bytes) -> Timestamped[V]:
         value: V = self._read_value(raw[TIMESTAMP_SIZE:])
         return value, timestamp_of(raw)
 
@@ -165,6 +165,6 @@ def with_timestamp(raw: bytes, timestamp_ms: int) -> bytes:
 
 
 def timestamp_of(stored: bytes) -> int:
-    """The timestamp in the stored form; the value's own bytes follow from index 8 on."""
+    """The timestamp of a stored value; the value's own bytes start at index 8."""
     timestamp_ms: int = _TIMESTAMP.unpack_from(stored)[0]
     return timestamp_ms

@@ -1,4 +1,4 @@
-"""Session stores: values by key and session, kept for a retention after the session's end."""
+"""Session stores: values by key and session, which expire a retention after the session's end."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Generic, TypeVar
 
 from headrace._state.bytes.api import ByteStore
-from headrace._state.bytes.composite import MAX_TIME, TIME_SIZE, time_at, time_bytes, unescaped
+from headrace._state.bytes.composite import MAX_TIME, TIME_SIZE, time_at, time_bytes, unescape_key
 from headrace._state.layouts.clocks import RetentionClock
 from headrace._state.layouts.timed import timed_entries
 from headrace._state.layouts.typed import TypedStore
@@ -21,10 +21,10 @@ _START = -TIME_SIZE
 
 
 class SessionStore(TypedStore[K], Generic[K, V]):
-    """Values by key and session; the end of a session belongs to it.
+    """Values by key and session; the end of a session is inclusive.
 
-    An entry is there while its end is greater than the clock's time less the retention; the clock's time is the
-    highest end put. Sessions of a key order by end, then start.
+    A session expires when the clock has reached its end plus the retention; the clock has the highest end put. Sessions
+    of a key order by end, then start.
 
     Example:
         >>> from headrace import serdes
@@ -75,7 +75,8 @@ class SessionStore(TypedStore[K], Generic[K, V]):
             return iter(())
         entries = self._entries.of_keys(*bounds, 0, MAX_TIME)
         return (
-            (_session(self._read_key(unescaped(place[:_END])), place), self._read_value(raw)) for place, raw in entries
+            (_session(self._read_key(unescape_key(entry_key[:_END])), entry_key), self._read_value(raw))
+            for entry_key, raw in entries
         )
 
     def fetch_session(self, key: K, start_ms: int, end_ms: int) -> V | None:
@@ -86,9 +87,9 @@ class SessionStore(TypedStore[K], Generic[K, V]):
     def find_sessions(self, key: K, earliest_end_ms: int, latest_start_ms: int) -> Iterator[tuple[Windowed[K], V]]:
         """Sessions of a key that end no earlier than one time and start no later than another, by end, then start."""
         return (
-            (_session(key, place), self._read_value(raw))
-            for place, raw in self._entries.of_key(self.key_bytes(key), earliest_end_ms, MAX_TIME)
-            if time_at(place, _START) <= latest_start_ms
+            (_session(key, entry_key), self._read_value(raw))
+            for entry_key, raw in self._entries.of_key(self.key_bytes(key), earliest_end_ms, MAX_TIME)
+            if time_at(entry_key, _START) <= latest_start_ms
         )
 
     def all(self) -> Iterator[tuple[Windowed[K], V]]:
@@ -96,5 +97,5 @@ class SessionStore(TypedStore[K], Generic[K, V]):
         return self.fetch_range()
 
 
-def _session(key: Any, place: bytes) -> Windowed[Any]:
-    return Windowed(key, Window(time_at(place, _START), time_at(place, _END)))
+def _session(key: Any, entry_key: bytes) -> Windowed[Any]:
+    return Windowed(key, Window(time_at(entry_key, _START), time_at(entry_key, _END)))

@@ -1,7 +1,7 @@
-"""The rows a suppressed table holds back: one per key, in the order in which they may leave.
+"""The rows that a suppressed table buffers: one per key, in the order in which they may be emitted.
 
-A row keeps the buffer time of its first update, so it cannot be held back forever by new ones. All there is to know is
-in the store: the rows by key, their order, how many there are and how many bytes they count.
+A row keeps the buffer time of its first update, so that new updates cannot delay it forever. The store holds the rows
+by key, an index by buffer time, the number of rows and their size in bytes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from headrace._state.bytes.composite import (
     MAX_TIME,
     TIME_SIZE,
     USAGE,
-    escaped,
+    escape_key,
     time_at,
     time_bytes,
 )
@@ -36,8 +36,8 @@ _USAGE = struct.Struct(">QQ")
 _FIXED_SIZE = 8 + 8 + 8 + 4  # buffer time, timestamp, offset, partition
 
 
-class Buffered(NamedTuple, Generic[K, V]):
-    """A row that waits: its last update, and the value downstream knows of it."""
+class BufferedRow(NamedTuple, Generic[K, V]):
+    """A buffered row: its last update, and `prior`, the value that was last emitted downstream."""
 
     key: K
     value: V | None
@@ -48,14 +48,14 @@ class Buffered(NamedTuple, Generic[K, V]):
 
 
 class Usage(NamedTuple):
-    """How many rows wait, and the bytes they count."""
+    """The number of buffered rows, and their size in bytes."""
 
     records: int
     bytes: int
 
 
-class HeldRow(msgspec.Struct, array_like=True, gc=False):
-    """A row as it is stored; `size` is what it counts."""
+class StoredRow(msgspec.Struct, array_like=True, gc=False):
+    """A buffered row in its stored form; `size` is the number of bytes that it counts as."""
 
     buffer_time_ms: int
     size: int
@@ -66,11 +66,14 @@ class HeldRow(msgspec.Struct, array_like=True, gc=False):
 
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(HeldRow).decode
+_decode = msgspec.msgpack.Decoder(StoredRow).decode
 
 
 class SuppressBuffer(TypedStore[K], Generic[K, V]):
-    """Rows ordered by buffer time, then key bytes; with `each_key`, those of a key (of all its windows) leave alone.
+    """Rows ordered by buffer time, then key bytes.
+
+    With `each_key` every key has its own time: the rows of a key, in all its windows, are emitted independently of
+    other keys. A second index, by key and buffer time, finds them without a scan over the rows of all keys.
 
     Example:
         >>> from headrace import serdes
@@ -102,79 +105,80 @@ class SuppressBuffer(TypedStore[K], Generic[K, V]):
         self._window_size = key_serde.suffix_size if isinstance(key_serde, Windowed | SessionWindowed) else 0
 
     def put(self, record: Record[K, Change[V]], buffer_time_ms: int, *, topic: str) -> None:
-        """Holds a change back; one of a row that waits takes its place in the order."""
+        """Buffers a change; it replaces an earlier one of the same row, but keeps its buffer time."""
         assert record.timestamp_ms is not None
         key_bytes = self.key_bytes(record.key)
         old, new = self._value_to_bytes(record.value.old), self._value_to_bytes(record.value.new)
-        present = self._stored(key_bytes)
+        present = self._load(key_bytes)
         prior = old if present is None else present.prior
         size = row_size(key_bytes, prior, old, new, topic, record.headers)
         time_ms = buffer_time_ms if present is None else present.buffer_time_ms
-        row = HeldRow(time_ms, size, record.timestamp_ms, prior, new, record.headers)
+        row = StoredRow(time_ms, size, record.timestamp_ms, prior, new, record.headers)
         self.contents.put(ENTRY + key_bytes, _encode(row))
         if present is None:
-            for order in self._orders_of(key_bytes):
+            for order in self._orders_with(key_bytes):
                 order.add(time_ms, key_bytes)
             self._count(1, size)
         else:
             self._count(0, size - present.size)
 
-    def get(self, key: K) -> Buffered[K, V] | None:
-        """The row of a key, if it waits."""
-        row = self._stored(self.key_bytes(key))
-        return None if row is None else self._shown(key, row)
+    def get(self, key: K) -> BufferedRow[K, V] | None:
+        """The row of a key, if it is buffered."""
+        row = self._load(self.key_bytes(key))
+        return None if row is None else self._decode_row(key, row)
 
-    def evict_due(self, key: K, last_ms: int) -> Iterator[Buffered[K, V]]:
-        """Rows whose buffer time is no later, in order; if each key has its own time, only those of this key.
+    def evict_due(self, key: K, last_ms: int) -> Iterator[BufferedRow[K, V]]:
+        """Removes and yields the rows whose buffer time is no later than `last_ms`, in order.
 
-        A row leaves when the next one is asked for: while it is handled, others still see it wait.
+        With `each_key`, only those of this key. A row is removed after the caller has processed it: meanwhile, lookups
+        of the suppressed table must still find the row's prior value.
         """
         order = self._order if self._orders is None else self._order_of(self.key_bytes(key))
         for _, key_bytes in order.until(last_ms):
-            yield from self._leaving(key_bytes)
+            yield from self._evict(key_bytes)
 
-    def evict_key(self, inner: bytes) -> Iterator[Buffered[K, V]]:
-        """All rows of a key that has its own time, in order; `inner` are its bytes, without a window."""
+    def evict_key(self, inner: bytes) -> Iterator[BufferedRow[K, V]]:
+        """Removes and yields all rows of a key, in order; needs `each_key`. `inner` is the key without its window."""
         for _, key_bytes in self._order_within(inner).until(MAX_TIME):
-            yield from self._leaving(key_bytes)
+            yield from self._evict(key_bytes)
 
-    def evict_while(self, wanted: Callable[[], bool]) -> Iterator[Buffered[K, V]]:
-        """The rows of all keys, in order, for as long as it is wanted; they leave as with `evict_due`."""
+    def evict_while(self, wanted: Callable[[], bool]) -> Iterator[BufferedRow[K, V]]:
+        """Removes and yields rows of all keys, in order, while `wanted` returns true; each one as in `evict_due`."""
         while wanted():
             first = self._order.first()
             if first is None:
                 return
-            yield from self._leaving(first[1])
+            yield from self._evict(first[1])
 
-    def rows_of(self, keys: Sequence[bytes]) -> list[HeldRow | None]:
-        """The rows that wait under keys in bytes, in their order."""
+    def rows_of(self, keys: Sequence[bytes]) -> list[StoredRow | None]:
+        """The buffered rows of serialized keys, in their order."""
         found = self.contents.get_many([ENTRY + key_bytes for key_bytes in keys])
         return [None if raw is None else _decode(raw) for raw in found]
 
     def due(self, last_ms: int, inner: bytes | None = None) -> list[bytes]:
-        """Keys in bytes of rows whose buffer time is no later, in order; all, or those of one inner key."""
+        """Serialized keys of rows whose buffer time is no later than `last_ms`, in order; all, or of one inner key."""
         if last_ms < 0:
             return []
-        prefix = BY_TIME if inner is None else BY_KEY_AND_TIME + escaped(inner)
+        prefix = BY_TIME if inner is None else BY_KEY_AND_TIME + escape_key(inner)
         end = prefix + time_bytes(last_ms + 1)
-        return [place[len(prefix) + TIME_SIZE :] for place, _ in self.contents.range(prefix, end)]
+        return [entry_key[len(prefix) + TIME_SIZE :] for entry_key, _ in self.contents.range(prefix, end)]
 
-    def hold_many(self, rows: Iterable[tuple[bytes, HeldRow, HeldRow | None]]) -> None:
-        """Puts rows under keys in bytes, each in the place of the one that waits there, if any does."""
+    def put_many(self, rows: Iterable[tuple[bytes, StoredRow, StoredRow | None]]) -> None:
+        """Puts rows: serialized key, new row, and the buffered row that it replaces, if any."""
         records = size = 0
         for key_bytes, row, present in rows:
             self.contents.put(ENTRY + key_bytes, _encode(row))
             size += row.size
             if present is None:
                 records += 1
-                for order in self._orders_of(key_bytes):
+                for order in self._orders_with(key_bytes):
                     order.add(row.buffer_time_ms, key_bytes)
             else:
                 size -= present.size
         self._count(records, size)
 
-    def release_many(self, rows: Iterable[tuple[bytes, HeldRow]]) -> None:
-        """Takes rows out."""
+    def remove_many(self, rows: Iterable[tuple[bytes, StoredRow]]) -> None:
+        """Removes rows, given with their serialized keys."""
         records = size = 0
         for key_bytes, row in rows:
             self._remove(key_bytes, row)
@@ -183,36 +187,36 @@ class SuppressBuffer(TypedStore[K], Generic[K, V]):
         self._count(-records, -size)
 
     def usage(self) -> Usage:
-        """How many rows wait, and the bytes they count; without looking at them."""
+        """The number of buffered rows and their size; does not read them."""
         raw = self.contents.get(USAGE)
         return Usage(0, 0) if raw is None else Usage(*_USAGE.unpack(raw))
 
     def oldest(self) -> tuple[K, int] | None:
-        """Key and buffer time of the first row in order; without looking at the others."""
+        """Key and buffer time of the first row; does not read the others."""
         found = next(self.contents.prefix(BY_TIME), None)
         return None if found is None else (self._read_key(found[0][1 + TIME_SIZE :]), time_at(found[0], 1))
 
-    def all(self) -> Iterator[Buffered[K, V]]:
+    def all(self) -> Iterator[BufferedRow[K, V]]:
         """All rows, in order."""
-        for place, _ in self.contents.prefix(BY_TIME):
-            key_bytes = place[1 + TIME_SIZE :]
-            row = self._stored(key_bytes)
+        for entry_key, _ in self.contents.prefix(BY_TIME):
+            key_bytes = entry_key[1 + TIME_SIZE :]
+            row = self._load(key_bytes)
             if row is not None:
-                yield self._shown(self._read_key(key_bytes), row)
+                yield self._decode_row(self._read_key(key_bytes), row)
 
-    def _leaving(self, key_bytes: bytes) -> Iterator[Buffered[K, V]]:
-        row = self._stored(key_bytes)
+    def _evict(self, key_bytes: bytes) -> Iterator[BufferedRow[K, V]]:
+        row = self._load(key_bytes)
         assert row is not None
-        yield self._shown(self._read_key(key_bytes), row)
+        yield self._decode_row(self._read_key(key_bytes), row)
         self._remove(key_bytes, row)
         self._count(-1, -row.size)
 
-    def _remove(self, key_bytes: bytes, row: HeldRow) -> None:
+    def _remove(self, key_bytes: bytes, row: StoredRow) -> None:
         self.contents.delete(ENTRY + key_bytes)
-        for order in self._orders_of(key_bytes):
+        for order in self._orders_with(key_bytes):
             order.remove(row.buffer_time_ms, key_bytes)
 
-    def _orders_of(self, key_bytes: bytes) -> tuple[TimeQueue, ...]:
+    def _orders_with(self, key_bytes: bytes) -> tuple[TimeQueue, ...]:
         return (self._order,) if self._orders is None else (self._order, self._order_of(key_bytes))
 
     def _order_of(self, key_bytes: bytes) -> TimeQueue:
@@ -221,7 +225,7 @@ class SuppressBuffer(TypedStore[K], Generic[K, V]):
     def _order_within(self, inner: bytes) -> TimeQueue:
         assert self._orders is not None
         if inner not in self._orders:
-            self._orders[inner] = TimeQueue(self.contents, BY_KEY_AND_TIME + escaped(inner))
+            self._orders[inner] = TimeQueue(self.contents, BY_KEY_AND_TIME + escape_key(inner))
         return self._orders[inner]
 
     def _count(self, records: int, size: int) -> None:
@@ -229,24 +233,24 @@ class SuppressBuffer(TypedStore[K], Generic[K, V]):
             usage = self.usage()
             self.contents.put(USAGE, _USAGE.pack(usage.records + records, usage.bytes + size))
 
-    def _stored(self, key_bytes: bytes) -> HeldRow | None:
+    def _load(self, key_bytes: bytes) -> StoredRow | None:
         raw = self.contents.get(ENTRY + key_bytes)
         return None if raw is None else _decode(raw)
 
-    def _shown(self, key: K, row: HeldRow) -> Buffered[K, V]:
+    def _decode_row(self, key: K, row: StoredRow) -> BufferedRow[K, V]:
         read = self.value_serde.deserialize
-        return Buffered(key, read(row.new), row.timestamp_ms, row.buffer_time_ms, read(row.prior), row.headers)
+        return BufferedRow(key, read(row.new), row.timestamp_ms, row.buffer_time_ms, read(row.prior), row.headers)
 
 
 def row_size(
     key: bytes, prior: bytes | None, old: bytes | None, new: bytes | None, topic: str, headers: Headers
 ) -> int:
-    """What a row counts in Kafka Streams: the replaced value only if it is another than the one downstream knows."""
+    """The size of a row as Kafka Streams counts it: the replaced value counts only if it differs from the prior one."""
     values = len(prior or b"") + (0 if old == prior else len(old or b"")) + len(new or b"")
-    told = sum(_units(name) + len(value or b"") for name, value in headers)
-    return _FIXED_SIZE + len(key) + values + _units(topic) + told
+    header_size = sum(_units(name) + len(value or b"") for name, value in headers)
+    return _FIXED_SIZE + len(key) + values + _units(topic) + header_size
 
 
 def _units(text: str) -> int:
-    """How long Java says a text is."""
+    """The length of a text in Java, which counts UTF-16 units."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le")) // 2

@@ -1,8 +1,8 @@
-"""The versioned store: values by key, of each the versions that were valid within a history.
+"""The versioned store: values by key, with all versions that were valid within the history retention.
 
-The latest version of a key has an entry of its own, so most reads and writes need no search. Versions it superseded
-lie together, the newest first: the one valid at a time is the first at or after it. An index by the time from which
-nothing can ask for them any more says which of them to remove; it removes a version after all older ones of its key.
+The latest version of a key has an entry of its own, so most reads and writes need no search. Superseded versions of a
+key lie together, newest first: the version valid at a time is the first one that is not newer. An index by the time at
+which a version was superseded finds the versions to expire; it expires a version after all older ones of its key.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from headrace._state.bytes.composite import (
     HISTORY,
     LATEST,
     TIME_SIZE,
-    ascending,
-    beyond,
-    descending,
-    escaped,
+    descending_time_at,
+    descending_time_bytes,
+    end_of_key,
+    escape_key,
     time_at,
     time_bytes,
-    unescaped,
+    unescape_key,
 )
 from headrace._state.layouts.clocks import StoreClock
+from headrace._state.layouts.gradual_removal import GradualRemoval
 from headrace._state.layouts.segmented import segment_ms
-from headrace._state.layouts.sweep import Sweep
 from headrace._state.layouts.typed import TypedStore
 from headrace.serdes import Serde
 
@@ -37,7 +37,7 @@ V_co = TypeVar("V_co", covariant=True)
 NEWEST = -1
 NOT_PUT = -(1 << 63)
 
-# What follows the timestamp of a version, and before the bytes of its value if it has one.
+# What follows the timestamp of a version: this mark and the bytes of its value, or nothing.
 _VALUE = b"\x01"
 _DELETION = b""
 
@@ -56,8 +56,8 @@ class VersionedStore(TypedStore[K], Generic[K, V]):
     """Values by key and time of validity.
 
     A version is valid from its timestamp until that of the next one of its key. The store's time is the highest
-    timestamp put; what is older than that less the history is neither accepted nor shown, but for a latest version,
-    which stays whatever its age. A put of `None` is a version too: a deletion.
+    timestamp put; versions older than that time minus the history are neither accepted nor returned, except the latest
+    of a key, which never expires. A put of `None` is a version too: a deletion.
 
     Example:
         >>> from headrace import serdes
@@ -80,15 +80,15 @@ class VersionedStore(TypedStore[K], Generic[K, V]):
         self._contents = contents
         self._history_ms = history_ms
         self._clock = StoreClock(contents, history_ms)
-        self._sweep = Sweep(contents, EXPIRY)
+        self._removal = GradualRemoval(contents, EXPIRY)
         self._next_expiry_ms = 0
 
     def put(self, key: K, value: V | None, timestamp_ms: int) -> int:
-        """Stores a version, in place of one with the same timestamp; `None` is a deletion from that time on.
+        """Stores a version, and replaces one with the same timestamp; `None` is a deletion from that time on.
 
         Returns:
-            Until when the version is valid: the timestamp of the next newer one of the key, `NEWEST` if there is
-            none; `NOT_PUT` if it is older than the history and was not stored.
+            The time until which the version is valid: the timestamp of the next newer one of the key, `NEWEST` if
+            there is none; `NOT_PUT` if it is older than the history and was not stored.
         """
         key_bytes, raw = self.key_bytes(key), self.value_serde.serialize(value)
         before = self._clock.observe(key_bytes, timestamp_ms)
@@ -96,7 +96,7 @@ class VersionedStore(TypedStore[K], Generic[K, V]):
             return NOT_PUT
         if timestamp_ms > before and timestamp_ms >= self._next_expiry_ms:
             self._extend_sweep(timestamp_ms)
-        if self._sweep.pending:
+        if self._removal.pending:
             self._expire()
         version = _DELETION if raw is None else _VALUE + raw
         latest = self._contents.get(LATEST + key_bytes)
@@ -108,7 +108,7 @@ class VersionedStore(TypedStore[K], Generic[K, V]):
     def get(self, key: K) -> VersionedRecord[V] | None:
         """The latest version, or `None` if there is none or it is a deletion."""
         latest = self._contents.get(LATEST + self.key_bytes(key))
-        return None if latest is None else self._shown(latest, TIME_SIZE, time_at(latest, 0))
+        return None if latest is None else self._decode_version(latest, TIME_SIZE, time_at(latest, 0))
 
     def get_as_of(self, key: K, as_of_ms: int) -> VersionedRecord[V] | None:
         """The version valid at a time, or `None` if there was none, it was a deletion, or the time is too long ago."""
@@ -117,27 +117,27 @@ class VersionedStore(TypedStore[K], Generic[K, V]):
         if latest is None:
             return None
         if time_at(latest, 0) <= as_of_ms:
-            return self._shown(latest, TIME_SIZE, time_at(latest, 0))
+            return self._decode_version(latest, TIME_SIZE, time_at(latest, 0))
         if as_of_ms < max(self._clock.time(key_bytes) - self._history_ms, 0):
             return None
-        prefix = HISTORY + escaped(key_bytes)
-        for place, version in self._contents.range(prefix + descending(as_of_ms), beyond(prefix)):
-            return self._shown(version, 0, ascending(place, -TIME_SIZE))
+        prefix = HISTORY + escape_key(key_bytes)
+        for entry_key, version in self._contents.range(prefix + descending_time_bytes(as_of_ms), end_of_key(prefix)):
+            return self._decode_version(version, 0, descending_time_at(entry_key, -TIME_SIZE))
         return None
 
     def delete(self, key: K, timestamp_ms: int) -> VersionedRecord[V] | None:
-        """Puts a deletion; returns the version that was valid at that time, or `None`, also if it was not put."""
+        """Puts a deletion; returns the version that was valid at that time, or `None` if none was or it was not put."""
         valid = self.get_as_of(key, timestamp_ms)
         return None if self.put(key, None, timestamp_ms) == NOT_PUT else valid
 
     def all(self) -> Iterator[tuple[K, VersionedRecord[V]]]:
-        """The latest version of every key, in the order of the serialized keys, but for deletions."""
-        for place, latest in self._contents.prefix(LATEST):
-            record = self._shown(latest, TIME_SIZE, time_at(latest, 0))
+        """The latest version of every key, in the order of the serialized keys, without deletions."""
+        for entry_key, latest in self._contents.prefix(LATEST):
+            record = self._decode_version(latest, TIME_SIZE, time_at(latest, 0))
             if record is not None:
-                yield self._read_key(place[len(LATEST) :]), record
+                yield self._read_key(entry_key[len(LATEST) :]), record
 
-    def _shown(self, stored: bytes, offset: int, timestamp_ms: int) -> VersionedRecord[V] | None:
+    def _decode_version(self, stored: bytes, offset: int, timestamp_ms: int) -> VersionedRecord[V] | None:
         if len(stored) == offset:
             return None
         return VersionedRecord(self._read_value(stored[offset + len(_VALUE) :]), timestamp_ms)
@@ -145,34 +145,34 @@ class VersionedStore(TypedStore[K], Generic[K, V]):
     def _put_latest(self, key: bytes, version: bytes, timestamp_ms: int, before: bytes | None) -> None:
         self._contents.put(LATEST + key, time_bytes(timestamp_ms) + version)
         if before is not None and time_at(before, 0) < timestamp_ms:
-            self._add_superseded(escaped(key), before[TIME_SIZE:], time_at(before, 0), timestamp_ms)
+            self._add_superseded(escape_key(key), before[TIME_SIZE:], time_at(before, 0), timestamp_ms)
         if version == _DELETION:
-            self._contents.put(_expiry(timestamp_ms, escaped(key), timestamp_ms), _LATEST_DELETION)
+            self._contents.put(_expiry(timestamp_ms, escape_key(key), timestamp_ms), _LATEST_DELETION)
 
     def _put_superseded(self, key: bytes, version: bytes, timestamp_ms: int, latest_ms: int) -> int:
-        prefix = HISTORY + escaped(key)
+        prefix = HISTORY + escape_key(key)
         valid_to_ms = latest_ms
-        for place, _ in self._contents.range(prefix, prefix + descending(timestamp_ms)):
-            valid_to_ms = ascending(place, -TIME_SIZE)
-        self._add_superseded(escaped(key), version, timestamp_ms, valid_to_ms)
+        for entry_key, _ in self._contents.range(prefix, prefix + descending_time_bytes(timestamp_ms)):
+            valid_to_ms = descending_time_at(entry_key, -TIME_SIZE)
+        self._add_superseded(escape_key(key), version, timestamp_ms, valid_to_ms)
         return valid_to_ms
 
     def _add_superseded(self, key_part: bytes, version: bytes, timestamp_ms: int, valid_to_ms: int) -> None:
-        self._contents.put(HISTORY + key_part + descending(timestamp_ms), version)
+        self._contents.put(HISTORY + key_part + descending_time_bytes(timestamp_ms), version)
         self._contents.put(_expiry(valid_to_ms, key_part, timestamp_ms), _SUPERSEDED)
 
     def _extend_sweep(self, time_ms: int) -> None:
         oldest_ms = max(time_ms - self._history_ms, 0)
-        self._sweep.extend(EXPIRY + time_bytes(oldest_ms + 1))
+        self._removal.extend(EXPIRY + time_bytes(oldest_ms + 1))
         self._next_expiry_ms = time_ms + segment_ms(self._history_ms)
 
     def _expire(self) -> None:
-        for place, kind in self._sweep.step():
-            key_part, timestamp = place[len(EXPIRY) + TIME_SIZE : -TIME_SIZE], place[-TIME_SIZE:]
+        for entry_key, kind in self._removal.step():
+            key_part, timestamp = entry_key[len(EXPIRY) + TIME_SIZE : -TIME_SIZE], entry_key[-TIME_SIZE:]
             if kind == _SUPERSEDED:
-                self._contents.delete(HISTORY + key_part + descending(time_at(timestamp, 0)))
+                self._contents.delete(HISTORY + key_part + descending_time_bytes(time_at(timestamp, 0)))
                 continue
-            latest = LATEST + unescaped(key_part)
+            latest = LATEST + unescape_key(key_part)
             if self._contents.get(latest) == timestamp + _DELETION:
                 self._contents.delete(latest)
 

@@ -1,4 +1,4 @@
-"""Window stores: values by key and start of a window, kept for a retention."""
+"""Window stores: values by key and start of a window, which expire after a retention."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Generic, TypeVar, cast, overload
 
 from headrace._state.bytes.api import ByteStore
-from headrace._state.bytes.composite import MAX_TIME, TIME_SIZE, time_at, unescaped
+from headrace._state.bytes.composite import MAX_TIME, TIME_SIZE, time_at, unescape_key
 from headrace._state.layouts.bykey import EntriesByKey
-from headrace._state.layouts.clocks import RetentionClock, ToldClock
-from headrace._state.layouts.listed import listed_entries
-from headrace._state.layouts.timed import Entries, TimedEntries, timed_entries
+from headrace._state.layouts.clocks import CallerClock, RetentionClock
+from headrace._state.layouts.entry_lists import entry_lists
+from headrace._state.layouts.timed import ExpiringEntries, TimedEntries, timed_entries
 from headrace._state.layouts.typed import TypedStore
 from headrace._state.stores.key_value import TIMESTAMP_SIZE, Timestamped, timestamp_of, with_timestamp
 from headrace.model.windows import Window, Windowed
@@ -22,7 +22,7 @@ S = TypeVar("S")
 
 
 class _Windows(TypedStore[K], Generic[K, S]):
-    """What both kinds share; `S` is what a read shows of an entry."""
+    """The base of both kinds; `S` is what reads return for an entry."""
 
     def __init__(
         self,
@@ -39,8 +39,8 @@ class _Windows(TypedStore[K], Generic[K, S]):
         self.contents = contents
         self.clock = clock
         self.window_size_ms = window_size_ms
-        self.listed = listed_entries(contents, clock, window_size_ms) if retain_duplicates else None
-        self._entries: Entries = self.listed or timed_entries(contents, clock)
+        self.duplicates = entry_lists(contents, clock, window_size_ms) if retain_duplicates else None
+        self._entries: ExpiringEntries = self.duplicates or timed_entries(contents, clock)
 
     @overload
     def fetch(self, key: K, start_ms: int, /) -> S | None: ...
@@ -51,13 +51,13 @@ class _Windows(TypedStore[K], Generic[K, S]):
     def fetch(self, key: K, from_ms: int, to_ms: int | None = None) -> S | Iterator[tuple[int, S]] | None:
         """The value of the window that starts at a time; or all that start from one time to another, both inclusive.
 
-        With duplicates, the value of one window is the last of those put.
+        With duplicates, the value of one window is the last one put.
         """
         key_bytes = self.key_bytes(key)
         if to_ms is not None:
             return self._by_start(self._entries.of_key(key_bytes, from_ms, to_ms))
         raw = self._entries.get(key_bytes, from_ms)
-        return None if raw is None else self._shown(raw)
+        return None if raw is None else self._decode_entry(raw)
 
     @overload
     def fetch_range(self, key: K, /, from_ms: int, to_ms: int) -> Iterator[tuple[int, S]]: ...
@@ -70,7 +70,7 @@ class _Windows(TypedStore[K], Generic[K, S]):
     def fetch_range(self, *given: Any, from_ms: int | None = None, to_ms: int | None = None) -> Iterator[tuple[Any, S]]:
         """Windows of one key, or of all keys of a range, that start from one time to another; all ends inclusive.
 
-        Those of one key are shown with their start, those of several with their windowed key, ordered by serialized
+        Windows of one key come with their start, windows of several keys with their windowed key, ordered by serialized
         key, then start. A key of `None` is an open end.
         """
         match [*given, *(time_ms for time_ms in (from_ms, to_ms) if time_ms is not None)]:
@@ -89,11 +89,11 @@ class _Windows(TypedStore[K], Generic[K, S]):
         """All windows, by serialized key, then start."""
         return self._of_keys(None, None, 0, MAX_TIME)
 
-    def _shown(self, raw: bytes) -> S:
+    def _decode_entry(self, raw: bytes) -> S:
         raise NotImplementedError
 
     def _by_start(self, entries: Iterator[tuple[bytes, bytes]]) -> Iterator[tuple[int, S]]:
-        return ((time_at(place, -TIME_SIZE), self._shown(raw)) for place, raw in entries)
+        return ((time_at(entry_key, -TIME_SIZE), self._decode_entry(raw)) for entry_key, raw in entries)
 
     def _of_keys(
         self, from_key: K | None, to_key: K | None, from_ms: int, to_ms: int
@@ -102,19 +102,19 @@ class _Windows(TypedStore[K], Generic[K, S]):
         if bounds is None:
             return iter(())
         entries = self._entries.of_keys(*bounds, from_ms, to_ms)
-        return ((self._windowed(place), self._shown(raw)) for place, raw in entries)
+        return ((self._windowed(entry_key), self._decode_entry(raw)) for entry_key, raw in entries)
 
-    def _windowed(self, place: bytes) -> Windowed[K]:
-        start_ms = time_at(place, -TIME_SIZE)
-        key = self._read_key(unescaped(place[:-TIME_SIZE]))
+    def _windowed(self, entry_key: bytes) -> Windowed[K]:
+        start_ms = time_at(entry_key, -TIME_SIZE)
+        key = self._read_key(unescape_key(entry_key[:-TIME_SIZE]))
         return Windowed(key, Window(start_ms, start_ms + self.window_size_ms))
 
 
 class WindowStore(_Windows[K, V]):
     """Values by key and window start.
 
-    An entry is there while its start is greater than the clock's time less the retention; the clock's time is the
-    highest start put. What has expired reads as absent, and a put that would be expired at once is ignored.
+    A window expires when the clock has reached its start plus the retention; the clock has the highest start put. An
+    expired window reads as absent, and a put of a window that would expire at once is ignored.
 
     Example:
         >>> from headrace import serdes
@@ -137,18 +137,18 @@ class WindowStore(_Windows[K, V]):
         self._entries.put(self.key_bytes(key), start_ms, b"", self._value_to_bytes(value))
 
     def fetch_duplicates(self, key: bytes, from_ms: int, to_ms: int) -> list[tuple[int, V]]:
-        """`fetch` of a store that retains duplicates, for an operator that has the bytes of the key."""
-        entries, read = self.listed, self._read_value
+        """`fetch` of a store that retains duplicates, for an operator that has already serialized the key."""
+        entries, read = self.duplicates, self._read_value
         assert entries is not None
         return [(start_ms, read(raw)) for start_ms, raw in entries.within(key, from_ms, to_ms)]
 
-    def _shown(self, raw: bytes) -> V:
+    def _decode_entry(self, raw: bytes) -> V:
         value: V = self._read_value(raw)
         return value
 
 
 class TimestampedWindowStore(_Windows[K, Timestamped[V]], Generic[K, V]):
-    """Values by key and window start, each with the timestamp in epoch milliseconds it was put with.
+    """Values by key and window start, each with a timestamp in epoch milliseconds.
 
     Example:
         >>> from headrace import serdes
@@ -164,21 +164,21 @@ class TimestampedWindowStore(_Windows[K, Timestamped[V]], Generic[K, V]):
 
     @property
     def entries(self) -> TimedEntries:
-        """The entries in bytes, for operators that work on many at once."""
+        """The serialized entries, for operators that process many at once."""
         return cast("TimedEntries", self._entries)
 
     @property
-    def told(self) -> bool:
-        """Whether it forgets what its owner says, by `forget`."""
-        return isinstance(self.clock, ToldClock)
+    def caller_expires(self) -> bool:
+        """Whether the caller, not the store, decides what expires, and calls `expire`."""
+        return isinstance(self.clock, CallerClock)
 
-    def forget(self, spans: Iterable[tuple[bytes, int, int]], step_ms: int) -> None:
-        """Removes windows: of each key in bytes, those that start in a span of times, both ends inclusive.
+    def expire(self, spans: Iterable[tuple[bytes, int, int]], step_ms: int) -> None:
+        """Removes the windows of serialized keys that start within a span of times, both ends inclusive.
 
-        All windows start at multiples of `step_ms`.
+        All windows must start at multiples of `step_ms`.
         """
         assert isinstance(self._entries, EntriesByKey)
-        self._entries.forget(spans, step_ms)
+        self._entries.remove_spans(spans, step_ms)
 
     def put(self, key: K, value: V | None, start_ms: int, timestamp_ms: int) -> None:
         """Stores the value of a window with its timestamp; a value of `None` removes the window."""
@@ -186,6 +186,6 @@ class TimestampedWindowStore(_Windows[K, Timestamped[V]], Generic[K, V]):
         stored = None if raw is None else with_timestamp(raw, timestamp_ms)
         self._entries.put(self.key_bytes(key), start_ms, b"", stored)
 
-    def _shown(self, raw: bytes) -> Timestamped[V]:
+    def _decode_entry(self, raw: bytes) -> Timestamped[V]:
         value: V = self._read_value(raw[TIMESTAMP_SIZE:])
         return value, timestamp_of(raw)

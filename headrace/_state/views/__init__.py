@@ -1,1 +1,1 @@
-"""Stores as they are read from outside."""
+"""Read-only stores for interactive queries."""

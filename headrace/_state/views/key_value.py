@@ -1,4 +1,4 @@
-"""What a query sees of a store: reads only, and plain values whether or not the store keeps timestamps."""
+"""Read-only key-value stores for queries: they return plain values whether or not the store has timestamps."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ V_co = TypeVar("V_co", covariant=True)
 
 
 class ValueAndTimestamp(NamedTuple, Generic[V_co]):
-    """A value and the time, in epoch milliseconds, at which it was stored."""
+    """A value and its timestamp in epoch milliseconds."""
 
     value: V_co
     timestamp_ms: int
 
 
 class ReadOnlyKeyValueStore(Generic[K, V]):
-    """Reads of a key-value store.
+    """A key-value store for reading.
 
     Example:
         >>> from headrace import serdes
@@ -52,12 +52,12 @@ class ReadOnlyKeyValueStore(Generic[K, V]):
         return self._store.all()
 
     def approximate_num_entries(self) -> int:
-        """How many entries there are, about."""
+        """The approximate number of entries."""
         return self._store.approximate_num_entries()
 
 
 class ReadOnlyTimestampedStore(Generic[K, V]):
-    """The same of a timestamped store: plain values, and the timestamp on request.
+    """A timestamped key-value store for reading: plain values, and the timestamp on request.
 
     Example:
         >>> from headrace import serdes
@@ -84,20 +84,20 @@ class ReadOnlyTimestampedStore(Generic[K, V]):
 
     def range(self, from_key: K | None = None, to_key: K | None = None) -> Iterator[tuple[K, V]]:
         """Entries from one key to another, both inclusive; `None` is an open end."""
-        return _plain(self._store.range(from_key, to_key))
+        return _without_timestamps(self._store.range(from_key, to_key))
 
     def prefix_scan(self, prefix: Any, prefix_serde: Serde[Any] | None = None) -> Iterator[tuple[K, V]]:
         """Entries whose serialized key starts with the serialized prefix."""
-        return _plain(self._store.prefix_scan(prefix, prefix_serde))
+        return _without_timestamps(self._store.prefix_scan(prefix, prefix_serde))
 
     def all(self) -> Iterator[tuple[K, V]]:
         """All entries, in the order of the serialized keys."""
-        return _plain(self._store.all())
+        return _without_timestamps(self._store.all())
 
     def approximate_num_entries(self) -> int:
-        """How many entries there are, about."""
+        """The approximate number of entries."""
         return self._store.approximate_num_entries()
 
 
-def _plain(entries: Iterator[tuple[K, tuple[V, int]]]) -> Iterator[tuple[K, V]]:
+def _without_timestamps(entries: Iterator[tuple[K, tuple[V, int]]]) -> Iterator[tuple[K, V]]:
     return ((key, pair[0]) for key, pair in entries)

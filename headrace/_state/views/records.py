@@ -1,4 +1,4 @@
-"""What a query sees of records that wait: reads only, over the parts that all tasks hold."""
+"""Read-only record buffers for queries, over the buffers of all tasks."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ V = TypeVar("V")
 
 
 class ReadOnlyRecordBuffer(Generic[K, V]):
-    """Reads of the records that wait."""
+    """A record buffer for reading."""
 
     def __init__(self, parts: Sequence[RecordBuffer[K, V]]) -> None:
         self._parts = tuple(parts)
 
     def all(self) -> Iterator[Record[K, V]]:
-        """All records that wait, by timestamp, then serialized key."""
+        """All buffered records, by timestamp, then serialized key."""
         return merge(*(part.all() for part in self._parts), key=self._order)
 
     def num_records(self) -> int:
-        """How many records wait; it costs the same however many they are."""
+        """The number of buffered records, in constant time."""
         return sum(part.count() for part in self._parts)
 
     def _order(self, record: Record[K, V]) -> tuple[int, bytes]:

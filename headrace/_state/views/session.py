@@ -1,4 +1,4 @@
-"""What a query sees of a session store: reads only, over the parts that all tasks hold."""
+"""Read-only session stores for queries, over the stores of all tasks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _Sessions = Iterator[tuple[Windowed[K], V]]
 
 
 class ReadOnlySessionStore(Generic[K, V]):
-    """Reads of a session store; at most one part holds sessions of a key, and each has a clock of its own.
+    """A session store for reading. At most one part has sessions of a key; each part has its own clock.
 
     Example:
         >>> from headrace import serdes

@@ -1,4 +1,4 @@
-"""What a query sees of the buffer of a suppressed table: reads only, over the parts that all tasks hold."""
+"""Read-only suppress buffers for queries, over the buffers of all tasks."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Iterator, Sequence
 from heapq import merge
 from typing import Generic, NamedTuple, TypeVar
 
-from headrace._state.stores.suppress_buffer import Buffered, SuppressBuffer
+from headrace._state.stores.suppress_buffer import BufferedRow, SuppressBuffer
 
 K = TypeVar("K")
 V = TypeVar("V")
 
 
 class WaitingRow(NamedTuple, Generic[K, V]):
-    """A row that is held back: its last update, and the time by which it waits, both in epoch milliseconds.
+    """A buffered row: its last update with its timestamp, and its buffer time, both in epoch milliseconds.
 
-    The buffer time is the end of the row's window, or the timestamp of the first update that is held back.
+    The buffer time is the end of the row's window, or the timestamp of the first buffered update.
     """
 
     key: K
@@ -25,7 +25,7 @@ class WaitingRow(NamedTuple, Generic[K, V]):
 
 
 class ReadOnlySuppressBuffer(Generic[K, V]):
-    """Reads of the rows that wait; at most one part holds a key.
+    """A suppress buffer for reading. At most one part has a key.
 
     Example:
         >>> from headrace import Change, Record, serdes
@@ -41,25 +41,25 @@ class ReadOnlySuppressBuffer(Generic[K, V]):
         self._parts = tuple(parts)
 
     def get(self, key: K) -> WaitingRow[K, V] | None:
-        """The row of a key, if it waits."""
+        """The row of a key, if it is buffered."""
         found = (part.get(key) for part in self._parts)
-        return next((_waiting(row) for row in found if row is not None), None)
+        return next((_to_waiting_row(row) for row in found if row is not None), None)
 
     def all(self) -> Iterator[WaitingRow[K, V]]:
-        """All rows that wait, by buffer time, then serialized key."""
+        """All buffered rows, by buffer time, then serialized key."""
         rows = merge(*(part.all() for part in self._parts), key=lambda row: self._order(row.key, row.buffer_time_ms))
-        return map(_waiting, rows)
+        return map(_to_waiting_row, rows)
 
     def num_rows(self) -> int:
-        """How many rows wait; it costs the same however many they are."""
+        """The number of buffered rows, in constant time."""
         return sum(part.usage().records for part in self._parts)
 
     def num_bytes(self) -> int:
-        """The bytes they count, as `BufferConfig.max_bytes` counts them."""
+        """The size of the buffered rows, as `BufferConfig.max_bytes` counts it."""
         return sum(part.usage().bytes for part in self._parts)
 
     def oldest(self) -> tuple[K, int] | None:
-        """Key and buffer time of the row that waits longest; it costs the same however many there are."""
+        """Key and buffer time of the oldest row, in constant time."""
         found = [first for part in self._parts if (first := part.oldest()) is not None]
         return min(found, key=lambda first: self._order(*first), default=None)
 
@@ -67,5 +67,5 @@ class ReadOnlySuppressBuffer(Generic[K, V]):
         return buffer_time_ms, self._parts[0].key_bytes(key)
 
 
-def _waiting(row: Buffered[K, V]) -> WaitingRow[K, V]:
+def _to_waiting_row(row: BufferedRow[K, V]) -> WaitingRow[K, V]:
     return WaitingRow(row.key, row.value, row.timestamp_ms, row.buffer_time_ms)

@@ -1,4 +1,4 @@
-"""What a query sees of a versioned store: reads only, plain values, over the parts that all tasks hold."""
+"""Read-only versioned stores for queries, with plain values, over the stores of all tasks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ V = TypeVar("V")
 
 
 class ReadOnlyVersionedStore(Generic[K, V]):
-    """Reads of a versioned store; at most one part holds versions of a key, and each has a clock of its own.
+    """A versioned store for reading. At most one part has versions of a key; each part has its own clock.
 
     Example:
         >>> from headrace import serdes

@@ -1,4 +1,4 @@
-"""What a query sees of a window store: reads only, plain values, over the parts that all tasks hold."""
+"""Read-only window stores for queries, with plain values, over the stores of all tasks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _Part = WindowStore[K, V] | TimestampedWindowStore[K, V]
 
 
 class ReadOnlyWindowStore(Generic[K, V]):
-    """Reads of a window store; at most one part holds windows of a key, and each has a clock of its own.
+    """A window store for reading. At most one part has windows of a key; each part has its own clock.
 
     Example:
         >>> from headrace import serdes
@@ -44,7 +44,9 @@ class ReadOnlyWindowStore(Generic[K, V]):
     def fetch(self, key: K, from_ms: int, to_ms: int | None = None) -> V | Iterator[tuple[int, V]] | None:
         """The value of the window that starts at a time; or all that start from one time to another, both inclusive."""
         if to_ms is not None:
-            return merge(*(_plain(part, part.fetch(key, from_ms, to_ms)) for part in self._parts), key=itemgetter(0))
+            return merge(
+                *(_without_timestamps(part, part.fetch(key, from_ms, to_ms)) for part in self._parts), key=itemgetter(0)
+            )
         for part in self._parts:
             found = part.fetch(key, from_ms)
             if found is not None:
@@ -63,16 +65,18 @@ class ReadOnlyWindowStore(Generic[K, V]):
     def fetch_range(self, *keys_and_times: Any, **times: int) -> Iterator[tuple[Any, V]]:
         """Windows of one key, or of all keys of a range, that start from one time to another; all ends inclusive."""
         single = len(keys_and_times) + len(times) == 3
-        found = [_plain(part, part.fetch_range(*keys_and_times, **times)) for part in self._parts]
+        found = [_without_timestamps(part, part.fetch_range(*keys_and_times, **times)) for part in self._parts]
         return merge(*found, key=itemgetter(0) if single else self._order)
 
     def fetch_all(self, from_ms: int, to_ms: int) -> Iterator[tuple[Windowed[K], V]]:
         """Windows of all keys that start from one time to another, by serialized key, then start."""
-        return merge(*(_plain(part, part.fetch_all(from_ms, to_ms)) for part in self._parts), key=self._order)
+        return merge(
+            *(_without_timestamps(part, part.fetch_all(from_ms, to_ms)) for part in self._parts), key=self._order
+        )
 
     def all(self) -> Iterator[tuple[Windowed[K], V]]:
         """All windows, by serialized key, then start."""
-        return merge(*(_plain(part, part.all()) for part in self._parts), key=self._order)
+        return merge(*(_without_timestamps(part, part.all()) for part in self._parts), key=self._order)
 
     def _order(self, entry: tuple[Windowed[K], V]) -> tuple[bytes | None, int]:
         windowed = entry[0]
@@ -83,6 +87,6 @@ def _value_of(part: _Part[Any, Any]) -> Callable[[Any], Any]:
     return itemgetter(0) if isinstance(part, TimestampedWindowStore) else lambda value: value
 
 
-def _plain(part: _Part[Any, Any], entries: Iterator[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
+def _without_timestamps(part: _Part[Any, Any], entries: Iterator[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
     value_of = _value_of(part)
     return ((shown, value_of(stored)) for shown, stored in entries)

@@ -9,7 +9,7 @@ from headrace._state.bytes.composite import MAX_TIME
 from headrace._state.views.key_value import ReadOnlyKeyValueStore, ReadOnlyTimestampedStore
 from headrace._state.views.session import ReadOnlySessionStore
 from headrace._state.views.suppress import ReadOnlySuppressBuffer
-from headrace._state.views.unjoined import ReadOnlyUnjoinedStore
+from headrace._state.views.unmatched import ReadOnlyUnmatchedStore
 from headrace._state.views.versioned import ReadOnlyVersionedStore
 from headrace._state.views.window import ReadOnlyWindowStore
 from headrace.cli.output.values import shown, shown_time
@@ -20,7 +20,7 @@ _WithTimestamp = ReadOnlyTimestampedStore[Any, Any] | ReadOnlyVersionedStore[Any
 _ByKey = ReadOnlyKeyValueStore[Any, Any] | _WithTimestamp
 
 _WINDOWED = ("key", "window start (UTC)", "window end (UTC)", "value")
-_UNJOINED = ("key", "value", "timestamp (UTC)", "side")
+_UNMATCHED = ("key", "value", "timestamp (UTC)", "side")
 _WAITING = ("key", "value", "timestamp (UTC)", "buffer time (UTC)")
 
 PENDING = ("task", "waiting", "oldest", "leaves with a record at (UTC)", "of key", "stream time (UTC)")
@@ -45,9 +45,9 @@ def listing(view: Any, key: Any | None) -> Listing:
         case ReadOnlySuppressBuffer():
             rows = [row for row in view.all() if key is None or shown(_without_window(row.key)) == shown(key)]
             return Listing(_WAITING, rows, _waiting)
-        case ReadOnlyUnjoinedStore():
+        case ReadOnlyUnmatchedStore():
             records = [record for record in view.all() if key is None or shown(record.key) == shown(key)]
-            return Listing(_UNJOINED, records, _unjoined)
+            return Listing(_UNMATCHED, records, _unmatched)
         case ReadOnlyTimestampedStore() | ReadOnlyVersionedStore():
             return Listing(("key", "value", "timestamp (UTC)"), _by_key(view, key), _timestamped(view))
     return Listing(("key", "value"), _by_key(view, key), lambda key, value: (shown(key), shown(value)))
@@ -69,7 +69,7 @@ def _waiting(key: Any, value: Any, timestamp_ms: int, buffer_time_ms: int) -> tu
     return _named(key), shown(value), shown_time(timestamp_ms), shown_time(buffer_time_ms)
 
 
-def _unjoined(key: Any, value: Any, timestamp_ms: int, is_left: bool) -> tuple[str, ...]:
+def _unmatched(key: Any, value: Any, timestamp_ms: int, is_left: bool) -> tuple[str, ...]:
     return _named(key), shown(value), shown_time(timestamp_ms), "left" if is_left else "right"
 
 

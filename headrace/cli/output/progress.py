@@ -11,7 +11,7 @@ from headrace._graph.nodes import Source
 from headrace._runtime.spark.planning.plan import offset_key
 from headrace._runtime.spark.state_directory.log import open_log
 from headrace._runtime.spark.topics.backend import backend_of
-from headrace._state.log.entries import State
+from headrace._state.log.entries import ApplicationState
 from headrace.config import StreamsConfig
 from headrace.errors import TopicError
 
@@ -52,7 +52,7 @@ class Meter:
 
     def read(self) -> Totals:
         view = self._log.view()
-        state = State() if view is None else view.state
+        state = ApplicationState() if view is None else view.state
         counts = state.counts
         return Totals(
             batches=state.batch + 1,

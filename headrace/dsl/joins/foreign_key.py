@@ -19,7 +19,7 @@ from headrace._graph.nodes import (
     TableMapValues,
     TableSource,
 )
-from headrace._graph.stores import KeyValue
+from headrace._graph.stores import KeyValueSpec
 from headrace._graph.tables.materialized import rows_store
 from headrace._graph.tables.old_values import materialized, send_old_values
 from headrace._graph.tables.rows import rows_stores
@@ -57,7 +57,7 @@ def join_by_foreign_key(left: KTable[Any, Any], right: KTable[Any, Any], join: J
         graph, names, topic, "subscription-registration", right._key_serde, Packed(Subscription), (subscribe.name,)
     )
     store_name = names.take(f"{_PREFIX}SUBSCRIPTION-STATE-STORE-", "subscription-store")
-    store = graph.add_store(KeyValue(name=store_name, key_serde=Bytes(), value_serde=Bytes())).name
+    store = graph.add_store(KeyValueSpec(name=store_name, key_serde=Bytes(), value_serde=Bytes())).name
     receive = ForeignKeyReceive(
         name=names.take(f"{_PREFIX}SUBSCRIPTION-PROCESSOR-", "subscription-receive"),
         parents=(registered,),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headrace._graph.names import checked_name
 from headrace._graph.nodes import JoinWindow, PassThrough, StreamJoin
-from headrace._graph.stores import Unjoined, Window
+from headrace._graph.stores import UnmatchedSpec, WindowSpec
 from headrace.dsl.joins.options import Join
 from headrace.dsl.joins.repartitioned import repartitioned
 from headrace.errors import TopologyError
@@ -37,10 +37,10 @@ def join_streams(left: KStream[Any, Any], right: KStream[Any, Any], join: Join) 
     keys = join.get("key_serde") or left._key_serde or right._key_serde
     left = repartitioned(left, name and f"{name}-left", keys, join.get("value_serde"))
     right = repartitioned(right, name and f"{name}-right", keys, join.get("other_value_serde"))
-    sides, unjoined, merge = _named(graph, join, left, right, within)
+    sides, unmatched, merge = _named(graph, join, left, right, within)
     size_ms = within.before_ms + within.after_ms
     for side in sides:
-        kept = Window(
+        kept = WindowSpec(
             name=side.store,
             key_serde=keys,
             value_serde=side.stream._value_serde,
@@ -49,18 +49,18 @@ def join_streams(left: KStream[Any, Any], right: KStream[Any, Any], join: Join) 
             retain_duplicates=True,
         )
         graph.add(JoinWindow(name=side.windowed, parents=(side.stream._node,), stores=(graph.add_store(kept).name,)))
-    if unjoined is not None:
+    if unmatched is not None:
         values = Sides(left._value_serde, right._value_serde)
-        graph.add_store(Unjoined(name=unjoined, key_serde=keys, value_serde=values))
+        graph.add_store(UnmatchedSpec(name=unmatched, key_serde=keys, value_serde=values))
     for side, other in (sides, sides[::-1]):
         node = StreamJoin(
             name=side.join,
             parents=(side.windowed,),
-            stores=(other.store,) if unjoined is None else (other.store, unjoined),
+            stores=(other.store,) if unmatched is None else (other.store, unmatched),
             join=name or merge,
             merge=merge,
             window=side.store,
-            unjoined=unjoined,
+            unmatched=unmatched,
             joiner=join.joiner,
             is_left=side is sides[0],
             is_outer=side.is_outer,
@@ -109,13 +109,13 @@ def _named(
     this, left_join = node("KSTREAM-OUTERTHIS-" if join.right else "KSTREAM-JOINTHIS-", f"{this_kind}-join")
     other, right_join = node("KSTREAM-OUTEROTHER-" if join.left else "KSTREAM-JOINOTHER-", f"{other_kind}-join")
     _, merge = node("KSTREAM-MERGE-", "merge")
-    unjoined = f"KSTREAM-OUTERSHARED-{this[-10:]}-store"
+    unmatched = f"KSTREAM-OUTERSHARED-{this[-10:]}-store"
     left_store, right_store = f"{this}-store", f"{other}-store"
     if store is not None:
-        unjoined = f"{store}-{'outer' if join.right else 'left'}-shared-join-store"
+        unmatched = f"{store}-{'outer' if join.right else 'left'}-shared-join-store"
         left_store, right_store = f"{store}-{this_kind}-join-store", f"{store}-{other_kind}-join-store"
     sides = (
         _Side(left, left_windowed, left_join, left_store, join.left, within.before_ms, within.after_ms),
         _Side(right, right_windowed, right_join, right_store, join.right, within.after_ms, within.before_ms),
     )
-    return sides, unjoined if join.left else None, merge
+    return sides, unmatched if join.left else None, merge

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace._graph.checks import checked_duration
 from headrace._graph.nodes import StreamTableJoin
-from headrace._graph.stores import RecordBuffer, Versioned
+from headrace._graph.stores import RecordBufferSpec, VersionedSpec
 from headrace._graph.tables.rows import rows_stores
 from headrace.dsl.joins.options import Join
 from headrace.dsl.joins.repartitioned import repartitioned
@@ -30,7 +30,9 @@ def join_stream_table(stream: KStream[Any, Any], table: KTable[Any, Any], join: 
     stores = looked_up = rows_stores(graph, table._node)
     node_name = graph.names.node(name, "KSTREAM-LEFTJOIN-" if join.left else "KSTREAM-JOIN-")
     if grace_ms is not None:
-        buffer = RecordBuffer(name=f"{node_name}-Buffer", key_serde=stream._key_serde, value_serde=stream._value_serde)
+        buffer = RecordBufferSpec(
+            name=f"{node_name}-Buffer", key_serde=stream._key_serde, value_serde=stream._value_serde
+        )
         stores = (graph.add_store(buffer).name, *stores)
     graph.add(
         StreamTableJoin(
@@ -74,4 +76,4 @@ def _grace_ms(stream: KStream[Any, Any], table: KTable[Any, Any], join: Join) ->
 
 def _histories_ms(stream: KStream[Any, Any], table: KTable[Any, Any]) -> list[int]:
     stores = [stream._graph.store(name) for name in rows_stores(stream._graph, table._node)]
-    return [store.history_ms for store in stores if isinstance(store, Versioned)]
+    return [store.history_ms for store in stores if isinstance(store, VersionedSpec)]

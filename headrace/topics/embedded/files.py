@@ -1,4 +1,4 @@
-"""What the topic files need from the operating system: a lock, durable directory entries, errors that name the path."""
+"""What the topic files need from the operating system: a lock, and errors that name the path."""
 
 from __future__ import annotations
 
@@ -36,14 +36,5 @@ def file_lock(path: Path, *, shared: bool = False) -> Iterator[None]:
         finally:
             # Closing is not enough: a child forked meanwhile holds a copy of the descriptor, and the lock with it.
             fcntl.flock(descriptor, fcntl.LOCK_UN)
-    finally:
-        os.close(descriptor)
-
-
-def sync_directory(path: Path) -> None:
-    """Makes the names in a directory survive a power cut, as `fsync` does for a file's content."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
     finally:
         os.close(descriptor)

@@ -16,8 +16,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, TypeAlias
 
+from headrace._files import sync_directory
 from headrace.errors import TopicError
-from headrace.topics.embedded.files import file_lock, os_errors, sync_directory
+from headrace.topics.embedded.files import file_lock, os_errors
 
 _logger = logging.getLogger(__name__)
 _HEADER = re.compile(rb"([0-9a-f]{8}) ([0-9a-f]{8}) (?=\{)")

@@ -12,9 +12,10 @@ from typing import BinaryIO, Self
 
 import pyarrow as pa
 
+from headrace._files import sync_directory
 from headrace.errors import TopicError, known_names
 from headrace.topics.batches import MAX_BYTES, MAX_ROWS, bounded_rows, concatenated, unshared
-from headrace.topics.embedded.files import os_errors, sync_directory
+from headrace.topics.embedded.files import os_errors
 from headrace.topics.embedded.segments import ORDER_SCHEMA, RECORD_SCHEMA, Blob, Run, encode_blob
 
 _MAX_PENDING_BYTES = 64 << 20

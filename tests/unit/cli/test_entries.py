@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from headrace import Change, Record, Stores, Window, Windowed, serdes
-from headrace._graph.stores import SuppressBuffer, Unjoined
+from headrace._graph.stores import SuppressBufferSpec, UnmatchedSpec
 from headrace._runtime.stores import make_store, make_view
 from headrace._state.bytes.memory import MemoryStore
 from headrace.cli.output.entries import listing
@@ -78,10 +78,10 @@ def test_entries_of_each_kind_have_columns_that_fit(kind, columns, rows):
 def test_rows_held_back_are_shown_with_the_time_by_which_they_wait():
     windowed = serdes.Windowed(serdes.String(), 5 * SECOND), serdes.Json()
     contents = MemoryStore()
-    buffer = make_store(SuppressBuffer(name="s"), contents, windowed)
+    buffer = make_store(SuppressBufferSpec(name="s"), contents, windowed)
     for key, value in [("b", 2), ("a", None)]:
         buffer.put(Record(window(key, 0, 5), Change(value, 1), 3000), 5000, topic="in")
-    view = make_view(SuppressBuffer(name="s"), [contents], windowed)
+    view = make_view(SuppressBufferSpec(name="s"), [contents], windowed)
 
     def printed(key):
         shown, entries, row = listing(view, key)
@@ -97,10 +97,10 @@ def test_rows_held_back_are_shown_with_the_time_by_which_they_wait():
 def test_records_without_a_partner_are_shown_with_their_side():
     sides = serdes.String(), Sides(serdes.Json(), serdes.Json())
     contents = MemoryStore()
-    store = make_store(Unjoined(name="s"), contents, sides)
+    store = make_store(UnmatchedSpec(name="s"), contents, sides)
     store.add(b"b", 2, 3000, is_left=True)
     store.add(b"a", {"n": 1}, 3000, is_left=False)
-    view = make_view(Unjoined(name="s"), [contents], sides)
+    view = make_view(UnmatchedSpec(name="s"), [contents], sides)
 
     def printed(key):
         shown, entries, row = listing(view, key)

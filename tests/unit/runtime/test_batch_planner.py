@@ -12,8 +12,8 @@ from headrace._graph.configured import configured
 from headrace._runtime.spark.planning.batch_planner import BatchPlanner, measured_us, spread
 from headrace._runtime.spark.planning.plan import make_plan
 from headrace._runtime.spark.session.session import cores_of, parallelism
-from headrace._state.log.entries import BatchPlan, Start, State
-from headrace._state.log.state_log import View
+from headrace._state.log.entries import ApplicationState, BatchPlan, Start
+from headrace._state.log.state_log import LogView
 
 
 class Timer(hr.Processor):
@@ -59,7 +59,7 @@ def make(*, timed=False, clock_ms=1000, fields=None, **config):
 
 
 def view(first_batch=0, **state):
-    return View(1, 0, 1, Start("app", "i", first_batch, 0), State(**state))
+    return LogView(1, 0, 1, Start("app", "i", first_batch, 0), ApplicationState(**state))
 
 
 def test_batch_takes_all_there_is_from_where_the_last_one_ended():
@@ -156,7 +156,7 @@ SPREADABLE = {"spark_partitions": 4, "fuses": True}
 
 
 def spreads(plan, *batches, **state):
-    return [spread(plan, State(**state), records) for records in batches]
+    return [spread(plan, ApplicationState(**state), records) for records in batches]
 
 
 def test_trickle_is_run_by_one_task_and_a_backlog_is_spread():
@@ -180,21 +180,21 @@ def test_planner_goes_by_whether_the_last_batch_was_spread():
 def test_slow_operators_are_spread_earlier_and_quick_ones_later():
     slow = quick = 0.0
     for _ in range(20):
-        slow, quick = (measured_us(State(record_us=us), 1000, s) for us, s in ((slow, 1.0), (quick, 0.001)))
+        slow, quick = (measured_us(ApplicationState(record_us=us), 1000, s) for us, s in ((slow, 1.0), (quick, 0.001)))
     plan = make(fields=SPREADABLE)
     assert spreads(plan, 200, 400, record_us=slow) == [0, 4]
     assert spreads(plan, 200_000, 400_000, record_us=quick) == [0, 4]
 
 
 def test_tiny_batches_say_nothing_about_how_long_a_record_takes():
-    assert [measured_us(State(record_us=7.0), records, 99.0) for records in (0, 99)] == [0.0, 0.0]
+    assert [measured_us(ApplicationState(record_us=7.0), records, 99.0) for records in (0, 99)] == [0.0, 0.0]
 
 
 @pytest.mark.parametrize(("partitions", "fuses", "expected"), [(3, False, 3), (1, False, 1), (1, True, 0)])
 @pytest.mark.parametrize("records", [0, 1, 10_000_000])
 def test_number_of_spark_partitions_that_was_set_does_not_depend_on_the_load(partitions, fuses, expected, records):
     plan = make(fields={"spark_partitions": partitions, "fuses": fuses})
-    assert [spread(plan, State(spread=last), records) for last in (0, 4)] == [expected, expected]
+    assert [spread(plan, ApplicationState(spread=last), records) for last in (0, 4)] == [expected, expected]
 
 
 class Session:

@@ -233,6 +233,6 @@ def test_object_from_before_a_reset_is_not_written():
     plan = ran()
     writer = ObjectWriter(state_log(plan).files, plan.epoch, 0, "fused")
     assert headrace("reset", "app.py", "--yes")[2] == 0
-    with pytest.raises(hr.StateError, match=r"The state directory is gone \(.*\): the application was reset"):
+    with pytest.raises(hr.StateError, match=r"The state directory is missing \(.*\): the application was reset"):
         writer.append(b"rows")
     assert not STATE.exists()

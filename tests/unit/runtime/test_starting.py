@@ -13,7 +13,7 @@ from headrace._graph.configured import configured
 from headrace._runtime.spark.starting import committed_view, log_of, start
 from headrace._runtime.spark.state_directory.log import current_view
 from headrace._runtime.spark.topics.backend import backend_of
-from headrace._state.log.entries import BatchPlan, Commit, Start, State
+from headrace._state.log.entries import ApplicationState, BatchPlan, Commit, Start
 from headrace._state.log.state_log import StateLog, TakenOverError
 from headrace.topics.embedded.log import TopicLog
 
@@ -52,7 +52,7 @@ def test_first_start_is_written_down_with_the_layout_and_the_next_one_continues(
     first = begin()
     assert (first.epoch, first.run, first.spark_partitions, first.fuses) == (1, "a run", 2, True)
     view = committed_view(CONFIG)
-    assert (view.number, view.epoch, view.state) == (1, 1, State())
+    assert (view.number, view.epoch, view.state) == (1, 1, ApplicationState())
     assert (view.start.application_id, view.start.instance, view.start.first_batch) == ("app", first.instance, 0)
     assert [(stage["tasks"], stage["partitions"]) for stage in view.start.layout] == [(2, {"words": 2})]
 
@@ -126,7 +126,7 @@ def test_damaged_entry_is_named():
         begin()
     assert str(refused.value) == (
         f"Application 'app' on {str(STATE.absolute())!r}: entry 2 of the state log is damaged: its checksum is wrong. "
-        "Restore the state directory from a copy, or start anew with `headrace reset`."
+        "Restore the state directory from a copy, or start over with `headrace reset`."
     )
     entry.write_bytes(whole)
     assert begin().epoch == 2
@@ -233,7 +233,7 @@ def test_topics_may_lack_the_last_batch_of_the_state(committed, published):
     plan = begin()
     if published is not None:
         TopicLog("topics").commit([], producer=plan.instance, batch=published)
-    backend_of(CONFIG).refuse_other_age(plan, current_view(plan)._replace(state=State(batch=committed)))
+    backend_of(CONFIG).refuse_other_age(plan, current_view(plan)._replace(state=ApplicationState(batch=committed)))
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ def test_topics_and_state_of_different_times_are_refused(committed, published, s
     if published is not None:
         TopicLog("topics").commit([], producer=plan.instance, batch=published)
     with pytest.raises(hr.StateError) as refused:
-        backend_of(CONFIG).refuse_other_age(plan, current_view(plan)._replace(state=State(batch=committed)))
+        backend_of(CONFIG).refuse_other_age(plan, current_view(plan)._replace(state=ApplicationState(batch=committed)))
     assert str(refused.value) == (
         f"Application 'app': its state in {plan.state_dir!r} has batches up to {committed}, its topics in "
         f"{plan.topics_dir!r} {said} was it restored from a copy? Restore both from the same time, or start anew with "

@@ -1,4 +1,4 @@
-"""One behaviour for every byte store: in memory, and a batch's changes over a snapshot of a replica."""
+"""The behaviour of all byte stores: in memory, and a batch's changes on top of a snapshot of a replica."""
 
 import tempfile
 from contextlib import contextmanager
@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headrace._state.bytes.api import after, prefix_end
+from headrace._state.bytes.api import next_key, prefix_end
 from headrace._state.bytes.memory import MemoryStore
 from headrace._state.bytes.overlay import OverlayStore
-from headrace._state.changes.delta import in_order
+from headrace._state.changes.delta import sort_changes
 from headrace._state.replica.position import ORIGIN
 from headrace._state.replica.replica import Replica
 from tests.support.dose import examples
@@ -44,7 +44,7 @@ def overlay_over_memory(stored):
 def overlay_over_replica(stored):
     with tempfile.TemporaryDirectory() as root:
         replica = Replica(Path(root), map_size=1 << 22)
-        assert replica.apply(in_order({"store": stored}), ORIGIN, ORIGIN.next())
+        assert replica.apply(sort_changes({"store": stored}), ORIGIN, ORIGIN.next())
         with replica.snapshot() as snapshot:
             yield OverlayStore(snapshot.reader("store"))
         replica.close()
@@ -79,7 +79,7 @@ def test_reads_equal_those_of_a_dict(make, stored, changes, low, high):
 @stores
 @few
 @given(stored=ENTRIES, writes=CHANGES)
-def test_an_iterator_shows_what_lies_ahead_at_each_step(make, stored, writes):
+def test_an_iterator_sees_writes_that_lie_ahead_of_it(make, stored, writes):
     model, last = dict(stored), None
     with make(stored) as store:
         entries = store.range(None, None)
@@ -95,7 +95,7 @@ def test_an_iterator_shows_what_lies_ahead_at_each_step(make, stored, writes):
 
 
 @stores
-def test_entries_are_counted(make):
+def test_approximate_len_counts_entries(make):
     with make({b"a": b"1", b"b": b"2", b"": b"3"}) as store:
         store.delete(b"a")
         store.delete(b"never there")
@@ -115,9 +115,9 @@ def test_empty_value_is_a_value(make):
     ("prefix", "end"),
     [(b"", None), (b"a", b"b"), (b"a\xff", b"b"), (b"\xff", None), (b"\xff\xff", None), (b"a\x00", b"a\x01")],
 )
-def test_prefix_end(prefix, end):
+def test_prefix_end_is_the_end_of_all_keys_with_a_prefix(prefix, end):
     assert prefix_end(prefix) == end
 
 
-def test_after_is_the_next_key():
-    assert sorted([b"a", after(b"a"), b"a\x00\x00", b"b"])[1] == after(b"a")
+def test_next_key_is_the_smallest_greater_key():
+    assert sorted([b"a", next_key(b"a"), b"a\x00\x00", b"b"])[1] == next_key(b"a")

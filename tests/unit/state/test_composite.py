@@ -4,13 +4,13 @@ from hypothesis import strategies as st
 
 from headrace._state.bytes.composite import (
     MAX_TIME,
-    ascending,
-    beyond,
-    descending,
-    escaped,
+    descending_time_at,
+    descending_time_bytes,
+    end_of_key,
+    escape_key,
     time_at,
     time_bytes,
-    unescaped,
+    unescape_key,
 )
 from headrace.errors import StateError
 
@@ -20,29 +20,29 @@ TIMES = st.integers(0, 3) | st.integers(0, MAX_TIME)
 
 @given(first=st.tuples(KEYS, TIMES), second=st.tuples(KEYS, TIMES))
 def test_composite_keys_order_as_their_parts(first, second):
-    encoded = [escaped(key) + time_bytes(time_ms) for key, time_ms in (first, second)]
+    encoded = [escape_key(key) + time_bytes(time_ms) for key, time_ms in (first, second)]
     assert (encoded[0] < encoded[1], encoded[0] == encoded[1]) == (first < second, first == second)
 
 
 @given(key=KEYS, other=KEYS, time_ms=TIMES)
-def test_only_what_belongs_to_a_key_lies_between_it_and_its_end(key, other, time_ms):
-    place = escaped(other) + time_bytes(time_ms)
-    assert (escaped(key) <= place < beyond(escaped(key))) == (key == other)
+def test_the_range_of_a_key_holds_only_entries_of_that_key(key, other, time_ms):
+    place = escape_key(other) + time_bytes(time_ms)
+    assert (escape_key(key) <= place < end_of_key(escape_key(key))) == (key == other)
 
 
 @given(key=KEYS, time_ms=TIMES)
-def test_parts_are_read_back(key, time_ms):
-    assert unescaped(escaped(key)) == key
+def test_parts_of_a_composite_key_are_decoded(key, time_ms):
+    assert unescape_key(escape_key(key)) == key
     assert time_at(time_bytes(time_ms), 0) == time_ms
-    assert ascending(descending(time_ms), 0) == time_ms
+    assert descending_time_at(descending_time_bytes(time_ms), 0) == time_ms
 
 
 @given(first=TIMES, second=TIMES)
 def test_descending_times_order_the_latest_first(first, second):
-    assert (descending(first) < descending(second)) == (first > second)
+    assert (descending_time_bytes(first) < descending_time_bytes(second)) == (first > second)
 
 
 @pytest.mark.parametrize("time_ms", [-1, 1.5, "1", 1 << 64])
-def test_what_is_not_a_time_is_refused(time_ms):
+def test_invalid_time_is_refused(time_ms):
     with pytest.raises(StateError, match="is not a time: expected a whole number of milliseconds"):
         time_bytes(time_ms)

@@ -1,20 +1,29 @@
-"""Entries of the state log: what they add up to, how they are stored, and that damage is found."""
+"""Entries of the state log: the state after them, their stored form, and detection of damage."""
 
 from __future__ import annotations
 
 import pytest
 
-from headrace._state.log.entries import Commit, DeadObject, Entry, Location, ObjectUse, State, decode, encode
+from headrace._state.log.entries import (
+    ApplicationState,
+    Commit,
+    DeadObject,
+    Location,
+    LogEntry,
+    ObjectUse,
+    decode,
+    encode,
+)
 from headrace.errors import StateError
 
 
-def test_commits_add_up():
+def test_state_is_the_sum_of_all_commits():
     old, new = ObjectUse(100, 100), ObjectUse(50, 50)
     heads = {"0-0": Location("old", 0, 60), "0-1": Location("old", 60, 40)}
     counts = {"source": {"records_in": 2}, "sink": {"records_out": 1}}
     first = Commit(0, 10, {"a-0": 2, "a-1": 3}, 9, heads, {"old": old}, counts=counts, alarm_ms=20, sessions={"0": "x"})
-    state = State().after(first)
-    assert state == State(
+    state = ApplicationState().after(first)
+    assert state == ApplicationState(
         batch=0,
         offsets={"a-0": 2, "a-1": 3},
         clock_ms=9,
@@ -38,7 +47,7 @@ def test_commits_add_up():
         output=["run"],
         sessions={"1": "y"},
     )
-    assert state.after(second) == State(
+    assert state.after(second) == ApplicationState(
         batch=1,
         offsets={"a-0": 2, "a-1": 4},
         heads={"0-0": heads["0-0"], "0-1": moved},
@@ -49,15 +58,15 @@ def test_commits_add_up():
     )
 
 
-def test_object_that_nothing_needs_is_dead_until_it_is_swept():
-    state = State().after(Commit(0, 10, {}, objects={"a": ObjectUse(5, 5), "b": ObjectUse(7, 7)}))
+def test_unneeded_object_is_dead_until_it_is_deleted():
+    state = ApplicationState().after(Commit(0, 10, {}, objects={"a": ObjectUse(5, 5), "b": ObjectUse(7, 7)}))
     state = state.after(Commit(1, 11, {}, freed={"a": 5, "b": 3}))
     assert (state.objects, state.dead) == ({"b": ObjectUse(7, 4)}, {"a": DeadObject(5, 11)})
     state = state.after(Commit(2, 12, {}, freed={"b": 4}, swept=("a",)))
     assert (state.objects, state.dead) == ({}, {"b": DeadObject(7, 12)})
 
 
-ENTRY = Entry(1, "nonce", 0, commit=Commit(4, 10, {"in-0": 3}, heads={"0-0": Location("object", 0, 9)}))
+ENTRY = LogEntry(1, "nonce", 0, commit=Commit(4, 10, {"in-0": 3}, heads={"0-0": Location("object", 0, 9)}))
 
 
 def test_entry_is_one_line_of_format_and_checksum_and_one_of_json():
@@ -70,8 +79,8 @@ def test_entry_is_one_line_of_format_and_checksum_and_one_of_json():
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
-        (lambda data: b"", "entry 7 is damaged: it does not begin as an entry does."),
-        (lambda data: data[:20], "entry 7 is damaged: it does not begin as an entry does."),
+        (lambda data: b"", "entry 7 is damaged: it does not start like an entry."),
+        (lambda data: data[:20], "entry 7 is damaged: it does not start like an entry."),
         (lambda data: data[:-1], "entry 7 is damaged: its end is missing."),
         (lambda data: data[:-5], "entry 7 is damaged: its end is missing."),
         (lambda data: data.replace(b'"in-0":3', b'"in-0":4'), "entry 7 is damaged: its checksum is wrong."),

@@ -19,7 +19,7 @@ def get(environment: Environment, key: bytes) -> bytes | None:
         return txn.get(key)
 
 
-def test_second_opening_in_a_process_shares_the_first(tmp_path):
+def test_second_open_in_a_process_shares_the_first(tmp_path):
     first, second = acquire(tmp_path / "e", SIZE), acquire(tmp_path / "e", SIZE)
     assert first is second
     release(first)
@@ -39,7 +39,7 @@ def test_full_map_grows(tmp_path):
     release(environment)
 
 
-def test_map_that_another_process_has_grown_is_followed(tmp_path):
+def test_map_that_another_process_has_grown_is_adopted(tmp_path):
     environment = acquire(tmp_path / "e", 1 << 16)
     subprocess.run([sys.executable, "-c", _GROW, str(tmp_path / "e")], check=True)
     assert get(environment, b"grown") == bytes(1 << 18)
@@ -56,7 +56,7 @@ with lmdb.open(sys.argv[1], map_size=1 << 22, max_dbs=4) as env, env.begin(write
 @pytest.mark.parametrize(
     "damage", [lambda raw: raw[: len(raw) // 2], lambda raw: raw[:5000], lambda raw: b"?" * len(raw)]
 )
-def test_damaged_environment_is_created_anew(tmp_path, damage):
+def test_damaged_environment_is_recreated(tmp_path, damage):
     environment = acquire(tmp_path / "e", SIZE)
     for i in range(300):
         put(environment, b"%d" % i, bytes(400))
@@ -70,7 +70,7 @@ def test_damaged_environment_is_created_anew(tmp_path, damage):
     release(environment)
 
 
-def test_file_length_covers_pages_that_a_transaction_took_and_freed(tmp_path):
+def test_file_length_covers_pages_that_a_transaction_allocated_and_freed(tmp_path):
     environment = acquire(tmp_path / "e", SIZE)
     for round_ in range(200):
 
@@ -83,7 +83,7 @@ def test_file_length_covers_pages_that_a_transaction_took_and_freed(tmp_path):
     release(environment)
 
 
-def test_replaced_environment_stays_usable_for_those_who_have_it(tmp_path):
+def test_replaced_environment_stays_usable_for_current_users(tmp_path):
     old = acquire(tmp_path / "e", SIZE)
     put(old, b"k", b"old")
     fresh = Environment(tmp_path / "fresh", SIZE)
@@ -98,7 +98,7 @@ def test_replaced_environment_stays_usable_for_those_who_have_it(tmp_path):
         release(environment)
 
 
-def test_environment_whose_place_cannot_be_taken_lives_on_without_files(tmp_path, monkeypatch):
+def test_environment_that_cannot_replace_another_stays_usable_without_files(tmp_path, monkeypatch):
     fresh = Environment(tmp_path / "fresh", SIZE)
     put(fresh, b"k", b"v")
     (tmp_path / "e").mkdir()
@@ -111,12 +111,12 @@ def test_environment_whose_place_cannot_be_taken_lives_on_without_files(tmp_path
     release(fresh)
 
 
-def test_discarding_nothing_is_no_error(tmp_path):
+def test_discarding_a_missing_environment_is_no_error(tmp_path):
     discard(tmp_path / "e")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_handle_of_another_process_is_not_touched(tmp_path, monkeypatch):
+def test_handle_of_another_process_is_not_closed(tmp_path, monkeypatch):
     environment = acquire(tmp_path / "e", SIZE)
     monkeypatch.setattr(environment, "_process", -1)
     environment.close()

@@ -1,4 +1,4 @@
-"""The state of a task in objects: as durable state in memory is, and every byte of an object is accounted for."""
+"""The state of a task in objects: it equals durable state in memory, and every byte of an object is accounted for."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DESCRIBE = "application 'app', task 0_0"
 
 
 class Batches:
-    """Runs batches of tasks on a state log; what a batch has written counts only if it commits."""
+    """Runs batches of tasks on a state log; writes of a batch take effect only if it commits."""
 
     def __init__(self, directory):
         self.log = StateLog(DiskFiles(directory, sync=False), "Application 'app'")
@@ -37,7 +37,7 @@ class Batches:
         return LoggedTask(self.log.files, writer, name, self.state.heads.get(name), DESCRIBE)
 
     def run(self, work, *names, commit=True):
-        """`work` is given the durable state of each task."""
+        """Runs a batch: calls `work` with the durable state of each task."""
         written = WrittenState()
         with ObjectWriter(self.log.files, 1, self.state.batch + 1, "fused") as writer:
             for name in names or ("0-0",):
@@ -52,7 +52,7 @@ class Batches:
         return written
 
     def needed(self):
-        """How many bytes of every object heads refer to."""
+        """The number of bytes of every object that heads refer to."""
         found = {}
         for name, head in self.state.heads.items():
             index = self.task(name)._index
@@ -67,7 +67,7 @@ def batches(tmp_path):
 
 
 class Pair:
-    """The same calls on both kinds of durable state; answers have to be the same."""
+    """Makes the same calls on both kinds of durable state, and checks that they return the same."""
 
     def __init__(self, batches):
         self.batches = batches
@@ -97,7 +97,7 @@ def test_task_that_was_never_written_has_no_head(both):
     assert both.run(lambda durable: durable.get_head()) is None
 
 
-def test_what_was_put_is_there_in_the_batch_and_after_it(both):
+def test_puts_are_readable_in_the_batch_and_after_it(both):
     def get(durable):
         return durable.get_head(), durable.get_delta(1), durable.get_slice(1), durable.get_delta(2)
 
@@ -105,7 +105,7 @@ def test_what_was_put_is_there_in_the_batch_and_after_it(both):
     assert both.run(get) == (b"a head", seal(b"first"), seal(b"a slice"), seal(b"second"))
 
 
-def test_what_was_replaced_and_removed_is_so_after_the_batch(both):
+def test_replaced_and_removed_blobs_are_replaced_and_removed_after_the_batch(both):
     def change(durable):
         durable.put_slice(2, seal(b"another slice"))
         durable.remove_delta(1)
@@ -123,7 +123,7 @@ def test_what_was_replaced_and_removed_is_so_after_the_batch(both):
     assert sorted(both.memory.slices) == sorted(both.batches.task()._index.slices) == [2]
 
 
-def test_batch_that_did_not_commit_has_changed_nothing(both):
+def test_uncommitted_batch_changes_nothing(both):
     def change(durable):
         durable.remove_delta(1)
         durable.put_delta(3, seal(b"third"))
@@ -140,7 +140,7 @@ def test_task_that_only_reads_writes_nothing(batches):
     assert batches.run(lambda durable: durable.get_delta(1)) == WrittenState()
 
 
-def test_written_state_says_where_heads_lie_and_what_is_no_longer_needed(batches):
+def test_written_state_has_locations_of_heads_and_freed_bytes(batches):
     batches.run(put)
     before = batches.state
     (old,) = before.objects
@@ -158,7 +158,7 @@ def test_written_state_says_where_heads_lie_and_what_is_no_longer_needed(batches
     assert batches.state.objects[old].live == before.objects[old].live - written.freed[old]
 
 
-def test_writers_of_several_spark_partitions_add_up():
+def test_changes_of_several_writers_add_up():
     one = WrittenState({"0-0": Location("a", 0, 5)}, {"a": ObjectUse(5, 5)}, {"old": 3, "older": 1})
     one.add(WrittenState({"0-1": Location("b", 0, 6)}, {"b": ObjectUse(6, 6)}, {"old": 4}))
     assert one == WrittenState(
@@ -172,7 +172,7 @@ def test_writers_of_several_spark_partitions_add_up():
 @pytest.mark.parametrize("seed", range(5))
 def test_objects_are_dead_exactly_when_no_task_needs_a_byte_of_them(batches, tmp_path, seed):
     rng, names = random.Random(seed), [f"0-{number}" for number in range(3)]
-    policy = CompactionPolicy(min_log_bytes=200, max_deltas=4, min_step_bytes=100, max_removals=2)
+    policy = CompactionPolicy(min_delta_bytes=200, max_deltas=4, min_step_bytes=100, max_removals=2)
     models = {name: {} for name in names}
     seen = set()
     for _ in range(40):
@@ -210,7 +210,7 @@ def test_replaced_blobs_of_one_batch_are_accounted_for(batches):
     assert {name: use.live for name, use in batches.state.objects.items()} == batches.needed()
 
 
-def test_missing_delta_is_named_with_its_object(batches):
+def test_error_names_a_missing_delta_and_its_object(batches):
     batches.run(put)
     (name,) = batches.state.objects
     durable = batches.task()
@@ -219,22 +219,22 @@ def test_missing_delta_is_named_with_its_object(batches):
         durable.get_delta(2)
     assert str(refused.value) == (
         f"{DESCRIBE}, delta of version 2 in {name!r}: 'state/{name}' is missing from the state directory. The state "
-        "directory is damaged: restore it from a copy, or start anew with `headrace reset`."
+        "directory is damaged: restore it from a copy, or start over with `headrace reset`."
     )
     with pytest.raises(StateError, match=rf"^{DESCRIBE}, head in '{name}': 'state/{name}' is missing"):
         batches.task()
 
 
-def test_delta_that_the_head_names_and_nobody_has_put_is_named(batches):
+def test_error_names_a_delta_that_was_never_put(batches):
     batches.run(put)
     with pytest.raises(StateError) as refused:
         batches.task().get_delta(3)
     assert str(refused.value) == (
-        f"{DESCRIBE}: there is no delta of version 3, though the head names it; the state is damaged."
+        f"{DESCRIBE}: delta of version 3 is missing, though the head names it; the state is damaged."
     )
 
 
-def test_altered_head_is_named_with_its_object(batches, tmp_path):
+def test_error_names_an_altered_head_and_its_object(batches, tmp_path):
     batches.run(put)
     head = batches.state.heads["0-0"]
     path = tmp_path / "state" / "state" / head.object

@@ -10,7 +10,7 @@ def test_keys_put_again_after_a_delete_appear_once():
         assert list(store.range(None, None)) == []
 
 
-def test_churn_does_not_pile_up_dead_keys():
+def test_deleted_keys_do_not_accumulate():
     store = MemoryStore()
     for i in range(2_000):
         store.put(b"%d" % i, b"v")

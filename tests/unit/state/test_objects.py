@@ -1,4 +1,4 @@
-"""Objects of the state directory: many blobs in one file, and when such a file is deleted."""
+"""Objects of the state directory: many blobs in one file, and the deletion of such files."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from contextlib import suppress
 import pytest
 
 from headrace._state.log import objects
-from headrace._state.log.entries import DeadObject, Location, ObjectUse, State
+from headrace._state.log.entries import ApplicationState, DeadObject, Location, ObjectUse
 from headrace._state.log.files import DiskFiles
 from headrace._state.log.objects import MissingObjectError, ObjectWriter, expired, read_blob, sweep
 from headrace.errors import StateError
 
-ADVICE = "The state directory is damaged: restore it from a copy, or start anew with `headrace reset`."
+ADVICE = "The state directory is damaged: restore it from a copy, or start over with `headrace reset`."
 MEBIBYTE = 1 << 20
 
 
@@ -46,7 +46,7 @@ def test_blobs_are_packed_in_one_object_and_read_one_by_one(files):
     assert names(files) == [writer.name]
 
 
-def test_writer_without_a_blob_makes_no_object(files):
+def test_writer_without_a_blob_creates_no_object(files):
     with ObjectWriter(files, 1, 0, "fused") as writer:
         assert writer.finish() == {}
     assert names(files) == []
@@ -59,7 +59,7 @@ def test_two_attempts_at_one_batch_write_different_objects(files):
 
 
 def failing(files, *, finished):
-    """An attempt that fails, before or after its object is complete; gives the name of the object."""
+    """Runs an attempt that fails, before or after its object is complete; returns the name of the object."""
     with suppress(ZeroDivisionError), ObjectWriter(files, 1, 0, "fused") as writer:
         writer.append(b"rows")
         if finished:
@@ -73,20 +73,22 @@ def test_attempt_that_fails_leaves_nothing(files):
     assert names(files) == []
 
 
-def test_object_that_is_complete_stays_when_what_follows_fails(files):
+def test_complete_object_stays_when_the_attempt_fails_later(files):
     name = failing(files, finished=True)
     assert names(files) == [name]
 
 
-def test_directory_that_is_gone_is_reported(files, tmp_path):
+def test_missing_directory_is_reported(files, tmp_path):
     (tmp_path / "state").rmdir()
     with ObjectWriter(files, 1, 0, "fused") as writer, pytest.raises(StateError) as refused:
         writer.append(b"rows")
     path = tmp_path / "state" / writer.name
-    assert str(refused.value) == f"The state directory is gone ({path}): the application was reset, or it was deleted."
+    assert (
+        str(refused.value) == f"The state directory is missing ({path}): the application was reset, or it was deleted."
+    )
 
 
-def test_missing_object_is_named(files):
+def test_error_names_a_missing_object(files):
     (location,) = written(files, b"rows")
     files.delete(f"state/{location.object}")
     with pytest.raises(MissingObjectError) as refused:
@@ -95,7 +97,7 @@ def test_missing_object_is_named(files):
     assert str(refused.value) == f"task 0_0: {path!r} is missing from the state directory. {ADVICE}"
 
 
-def test_object_that_is_cut_short_is_named(files, tmp_path):
+def test_error_names_an_object_that_is_cut_short(files, tmp_path):
     first, second = written(files, b"whole", b"not whole")
     path = f"state/{first.object}"
     (tmp_path / path).write_bytes(b"wholenot")
@@ -124,7 +126,7 @@ def test_failing_disk_is_reported_with_the_file_and_what_to_do(tmp_path, monkeyp
 
 
 def dead(**since_ms):
-    return State(dead={name: DeadObject(10, ms) for name, ms in since_ms.items()})
+    return ApplicationState(dead={name: DeadObject(10, ms) for name, ms in since_ms.items()})
 
 
 @pytest.mark.parametrize(
@@ -134,7 +136,7 @@ def dead(**since_ms):
         (1400, 500, {"a"}),
         (1450, 500, {"a", "b"}),
         (1000, 0, {"a", "b", "c"}),
-        (950, 500, {"c"}),  # the clock was set back: nobody knows how old it is
+        (950, 500, {"c"}),  # the clock was set back, so the age is unknown
     ],
 )
 def test_dead_objects_expire_after_the_retention(now_ms, retention_ms, names):
@@ -142,22 +144,22 @@ def test_dead_objects_expire_after_the_retention(now_ms, retention_ms, names):
 
 
 def test_oldest_dead_objects_expire_earlier_if_they_have_more_bytes_than_the_live_ones():
-    state = State(
+    state = ApplicationState(
         objects={"live": ObjectUse(100 * MEBIBYTE, 1)},
         dead={name: DeadObject(40 * MEBIBYTE, ms) for name, ms in (("a", 1), ("b", 2), ("c", 3), ("d", 4))},
     )
     assert set(expired(state, 5, 1000)) == {"a", "b"}
-    few = State(dead={name: DeadObject(30 * MEBIBYTE, ms) for name, ms in (("a", 1), ("b", 2), ("c", 3))})
+    few = ApplicationState(dead={name: DeadObject(30 * MEBIBYTE, ms) for name, ms in (("a", 1), ("b", 2), ("c", 3))})
     assert expired(few, 5, 1000) == ("a",)
 
 
-def test_expired_objects_are_deleted_and_one_that_is_gone_is_no_error(files):
+def test_expired_objects_are_deleted_and_a_missing_one_is_no_error(files):
     (location,), (other,) = written(files, b"1"), written(files, b"2")
     objects.delete(files, (location.object, "1-0-gone-00"))
     assert names(files) == [other.object]
 
 
-def test_objects_of_earlier_starts_that_the_log_does_not_name_are_swept(files, tmp_path):
+def test_objects_of_earlier_starts_that_the_log_does_not_name_are_deleted(files, tmp_path):
     known, orphan = (written(files, b"1", epoch=2)[0].object for _ in range(2))
     own, later = (written(files, b"1", epoch=epoch)[0].object for epoch in (3, 10))
     (tmp_path / "state" / "notes.txt").touch()

@@ -2,7 +2,7 @@ from headrace._state.bytes.memory import MemoryStore
 from headrace._state.bytes.overlay import OverlayStore
 
 
-def test_changes_hold_the_last_write_per_key_and_the_base_stays():
+def test_changes_hold_the_last_write_per_key_and_the_base_is_not_written():
     base = MemoryStore()
     base.put_many([(b"a", b"1"), (b"b", b"2")])
     store = OverlayStore(base)
@@ -14,7 +14,7 @@ def test_changes_hold_the_last_write_per_key_and_the_base_stays():
     assert list(base.range(None, None)) == [(b"a", b"1"), (b"b", b"2")]
 
 
-def test_an_entry_deleted_ahead_of_an_iterator_is_not_shown():
+def test_an_iterator_skips_entries_deleted_ahead_of_it():
     base = MemoryStore()
     base.put_many([(b"a", b"1"), (b"b", b"2"), (b"c", b"3")])
     store = OverlayStore(base)

@@ -1,4 +1,4 @@
-"""Reads of committed state beside a running application: always all of one commit, whatever replicas and objects do."""
+"""Reads of committed state beside a running application see one commit, whatever happens to replicas and objects."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from headrace._state.changes.delta import in_order
+from headrace._state.changes.delta import sort_changes
 from headrace._state.changes.task_state import TaskState
 from headrace._state.log.files import DiskFiles
 from headrace._state.log.objects import MissingObjectError, delete
@@ -23,8 +23,8 @@ from tests.unit.state.test_logged_task import Batches
 TASKS = ("0-0", "0-1")
 
 
-class Watched(DiskFiles):
-    """Counts reads of objects, and does something before the first of them."""
+class CountingFiles(DiskFiles):
+    """Counts reads of objects, and calls a function before the first of them."""
 
     def __init__(self, root):
         super().__init__(root, sync=False)
@@ -40,12 +40,12 @@ class Watched(DiskFiles):
 
 
 class Application(Batches):
-    """Batches of two tasks, whose store `s` has how often each was written."""
+    """Batches of two tasks, whose store `s` counts the writes of each task."""
 
     def __init__(self, directory):
         super().__init__(directory / "state")
         self.replicas = directory / "replicas"
-        self.files = Watched(directory / "state")
+        self.files = CountingFiles(directory / "state")
 
     def write(self, *names, replicas=None, commit=True, **entries):
         def work(durable):
@@ -57,7 +57,7 @@ class Application(Batches):
         self.run(work, *(names or TASKS), commit=commit)
 
     def open_replicas(self):
-        """What the next batch does first: replicas take in what the last one committed."""
+        """Applies the last committed delta to the replicas, as the next batch does first."""
         for name in TASKS:
             with TaskState(self.task(name), Replica(self.replicas / name), "task"):
                 pass
@@ -74,12 +74,12 @@ def contents(read, store="s"):
 @pytest.fixture
 def app(tmp_path):
     yield Application(tmp_path)
-    gc.collect()  # lets go of replicas that failed reads have opened
+    gc.collect()  # closes replicas that failed reads have opened
 
 
 @pytest.fixture
 def temporary(tmp_path, monkeypatch):
-    """Where replicas are restored to that are read and then thrown away."""
+    """The directory of temporary replicas, which are restored for one read."""
     directory = tmp_path / "temporary"
     directory.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(directory))
@@ -99,7 +99,7 @@ def test_log_that_was_never_started_has_no_tasks(tmp_path):
     assert contents(CommittedTasks.read(log, TASKS, tmp_path, "application 'app'")) == {}
 
 
-def test_replica_that_is_up_to_date_is_read_as_it_is(app, temporary):
+def test_up_to_date_replica_is_read_directly(app, temporary):
     app.write(a=b"1")
     app.open_replicas()
     read = app.read()
@@ -107,7 +107,7 @@ def test_replica_that_is_up_to_date_is_read_as_it_is(app, temporary):
     assert (app.files.reads, list(temporary.iterdir())) == (len(TASKS), [])
 
 
-def test_replica_that_is_behind_takes_in_what_it_lacks(app, temporary):
+def test_replica_that_is_behind_gets_the_missing_deltas(app, temporary):
     app.write(a=b"1")
     app.open_replicas()
     app.write(b=b"2", replicas=temporary / "of another machine")
@@ -120,7 +120,7 @@ def test_replica_that_is_behind_takes_in_what_it_lacks(app, temporary):
     assert [path.name for path in temporary.iterdir()] == ["of another machine"]
 
 
-def test_replica_that_is_missing_is_restored_aside(app, temporary):
+def test_missing_replica_is_restored_into_a_temporary_directory(app, temporary):
     app.write(a=b"1", replicas=temporary / "of another machine")
     app.write(b=b"2", replicas=temporary / "of another machine")
     read = app.read()
@@ -131,18 +131,18 @@ def test_replica_that_is_missing_is_restored_aside(app, temporary):
     assert list(temporary.glob("headrace-read-*")) == []
 
 
-def test_replica_of_another_history_is_left_alone(app, temporary):
+def test_replica_of_another_history_is_not_changed(app, temporary):
     app.write(a=b"1", replicas=temporary / "of another machine")
     other = ORIGIN.next()
     replica = Replica(app.replicas / "0-0")
-    replica.apply(in_order({"s": {b"x": b"9"}}), ORIGIN, other)
+    replica.apply(sort_changes({"s": {b"x": b"9"}}), ORIGIN, other)
     assert contents(app.read()) == {name: {b"a": b"1"} for name in TASKS}
     with replica.snapshot() as snapshot:
         assert (snapshot.position, list(snapshot.reader("s").range(None, None))) == (other, [(b"x", b"9")])
     replica.close()
 
 
-def test_replica_that_has_moved_on_is_read_at_the_newer_commit(app):
+def test_replica_ahead_of_the_commit_is_read_at_the_newer_commit(app):
     app.write(a=b"1")
     app.open_replicas()
 
@@ -154,7 +154,7 @@ def test_replica_that_has_moved_on_is_read_at_the_newer_commit(app):
     assert contents(app.read()) == {name: {b"a": b"1", b"b": b"2"} for name in TASKS}
 
 
-def test_all_tasks_are_read_as_one_commit_left_them(app):
+def test_all_tasks_are_read_as_of_one_commit(app):
     app.write(a=b"1")
     app.open_replicas()
 
@@ -169,13 +169,13 @@ def test_all_tasks_are_read_as_one_commit_left_them(app):
         app.write(a=b"1")
 
 
-def test_batch_that_was_not_committed_is_not_read(app):
+def test_uncommitted_batch_is_not_read(app):
     app.write(a=b"1")
     app.write(a=b"2", commit=False)
     assert contents(app.read()) == {name: {b"a": b"1"} for name in TASKS}
 
 
-def test_snapshot_stays_as_it_was_while_batches_go_on(app):
+def test_snapshot_does_not_change_while_batches_run(app):
     app.write(a=b"1")
     read = app.read()
     app.write(a=b"2")
@@ -184,12 +184,12 @@ def test_snapshot_stays_as_it_was_while_batches_go_on(app):
     assert contents(app.read()) == {name: {b"a": b"2"} for name in TASKS}
 
 
-def test_object_that_was_superseded_and_deleted_is_not_missed(app, temporary):
+def test_read_is_retried_if_a_superseded_object_was_deleted(app, temporary):
     elsewhere = temporary / "of another machine"
     app.write(a=b"1", replicas=elsewhere)
 
     def supersede():
-        """Puts all there is into a new object, and deletes the one that the reader is about to read."""
+        """Copies all blobs into a new object, and deletes the one that the reader is about to read."""
         before = set(app.state.objects)
 
         def work(durable):
@@ -208,7 +208,7 @@ def test_object_that_was_superseded_and_deleted_is_not_missed(app, temporary):
         assert contents(app.read()) == {name: {b"a": b"1"} for name in TASKS}
 
 
-def test_object_that_is_gone_though_the_log_names_it_is_damage(app, tmp_path):
+def test_missing_object_that_the_log_names_is_reported_as_damage(app, tmp_path):
     app.write(a=b"1", replicas=tmp_path / "of another machine")
     (name,) = app.state.objects
     (tmp_path / "state" / "state" / name).unlink()
@@ -216,11 +216,11 @@ def test_object_that_is_gone_though_the_log_names_it_is_damage(app, tmp_path):
         app.read()
     assert str(refused.value) == (
         f"application 'app', task 0-0, head in {name!r}: 'state/{name}' is missing from the state directory. The state "
-        "directory is damaged: restore it from a copy, or start anew with `headrace reset`."
+        "directory is damaged: restore it from a copy, or start over with `headrace reset`."
     )
 
 
-def test_altered_delta_is_named_and_read_from_no_replica(app, tmp_path):
+def test_error_names_an_altered_delta(app, tmp_path):
     app.write("0-0", a=b"1", replicas=tmp_path / "of another machine")
     (name,) = app.state.objects
     path, delta = tmp_path / "state" / "state" / name, app.task("0-0")._index.deltas[1]
@@ -232,7 +232,7 @@ def test_altered_delta_is_named_and_read_from_no_replica(app, tmp_path):
 
 
 def test_state_that_is_superseded_at_every_attempt_is_reported(app, temporary):
-    """With no retention, objects may go faster than a large state can be read."""
+    """Without retention, objects may be deleted faster than a large state can be read."""
     app.write(a=b"1", replicas=temporary / "of another machine")
 
     def supersede():
@@ -246,7 +246,7 @@ def test_state_that_is_superseded_at_every_attempt_is_reported(app, temporary):
         app.read()
 
 
-def test_replicas_that_were_read_are_let_go(app):
+def test_replicas_are_closed_with_the_reader(app):
     app.write(a=b"1")
     app.open_replicas()
     reads = [app.read() for _ in range(20)]
@@ -256,7 +256,7 @@ def test_replicas_that_were_read_are_let_go(app):
     assert [path for path in held if path.startswith(str(app.replicas))] == []
 
 
-def test_many_reads_at_once_leave_the_replica_as_it_is(app, temporary):
+def test_concurrent_reads_do_not_change_the_replica(app, temporary):
     app.write(a=b"1")
     app.open_replicas()
     reads = [app.read() for _ in range(200)]

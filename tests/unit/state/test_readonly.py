@@ -22,7 +22,7 @@ def timestamped():
 
 
 @pytest.mark.parametrize("kind", ["plain", "timestamped"])
-def test_both_kinds_show_plain_values(kind, request):
+def test_both_kinds_of_stores_return_plain_values(kind, request):
     view = request.getfixturevalue(kind)
     assert (view.get("a"), view.get("z")) == (1, None)
     assert list(view.range("ab", "b")) == [("ab", 2), ("b", 3)]
@@ -32,6 +32,6 @@ def test_both_kinds_show_plain_values(kind, request):
     assert not hasattr(view, "put")
 
 
-def test_timestamp_is_shown_on_request(timestamped):
+def test_timestamp_is_returned_on_request(timestamped):
     assert timestamped.get_with_timestamp("b") == ValueAndTimestamp(3, 30)
     assert timestamped.get_with_timestamp("z") is None

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from headrace._state.changes.delta import in_order
+from headrace._state.changes.delta import sort_changes
 from headrace._state.replica.position import ORIGIN
 from headrace._state.replica.replica import Replica
 from headrace.errors import StateError
@@ -28,7 +28,7 @@ def contents(replica, store="s"):
 
 
 def delta(**entries):
-    return in_order({"s": {key.encode(): value for key, value in entries.items()}})
+    return sort_changes({"s": {key.encode(): value for key, value in entries.items()}})
 
 
 def test_new_replica_is_empty_at_the_origin(replica):
@@ -39,7 +39,7 @@ def test_new_replica_is_empty_at_the_origin(replica):
         assert (reader.get(b"k"), list(reader.range(None, None)), reader.approximate_len()) == (None, [], 0)
 
 
-def test_delta_moves_it_to_the_next_position(replica):
+def test_delta_moves_the_replica_to_the_next_position(replica):
     assert replica.apply(delta(a=b"1", b=b"2"), ORIGIN, ONE)
     assert replica.apply(delta(a=None, c=b"3"), ONE, TWO)
     assert contents(replica) == (TWO, [(b"b", b"2"), (b"c", b"3")])
@@ -52,9 +52,9 @@ def test_delta_from_another_position_is_refused(replica):
     assert contents(replica) == (ONE, [(b"a", b"1")])
 
 
-def test_stores_are_apart_and_keep_keys_lmdb_refuses(replica):
+def test_stores_are_separate_and_accept_keys_that_lmdb_refuses(replica):
     odd = {b"": b"e", LONG[:510]: b"1", LONG: b"2", LONG + b"b": b"4", LONG + b"a": b"3", b"\xff" * 2000: b"5"}
-    assert replica.apply(in_order({"s": odd, "t": {b"": b"other"}}), ORIGIN, ONE)
+    assert replica.apply(sort_changes({"s": odd, "t": {b"": b"other"}}), ORIGIN, ONE)
     assert contents(replica) == (ONE, sorted(odd.items()))
     assert contents(replica, "t") == (ONE, [(b"", b"other")])
     with replica.snapshot() as snapshot:
@@ -63,11 +63,11 @@ def test_stores_are_apart_and_keep_keys_lmdb_refuses(replica):
         assert list(reader.range(LONG, LONG + b"b")) == [(LONG, b"2"), (LONG + b"a", b"3")]
         assert [key for key, _ in reader.range(LONG + b"aa", None)] == [LONG + b"b", b"\xff" * 2000]
         assert list(reader.range(None, b"")) == []
-    assert replica.apply(in_order({"s": dict.fromkeys([b"", LONG, LONG + b"a", LONG + b"b"])}), ONE, TWO)
+    assert replica.apply(sort_changes({"s": dict.fromkeys([b"", LONG, LONG + b"a", LONG + b"b"])}), ONE, TWO)
     assert contents(replica) == (TWO, [(LONG[:510], b"1"), (b"\xff" * 2000, b"5")])
 
 
-def test_snapshot_does_not_see_what_comes_later(replica):
+def test_snapshot_does_not_see_later_deltas(replica):
     replica.apply(delta(a=b"1"), ORIGIN, ONE)
     with replica.snapshot() as snapshot:
         reader = snapshot.reader("s")
@@ -102,7 +102,7 @@ def test_reset_that_fails_changes_nothing(replica):
     assert len(list(replica.directory.iterdir())) == 1
 
 
-def test_reset_removes_what_killed_processes_left(replica):
+def test_reset_removes_leftovers_of_killed_processes(replica):
     for name in ("rebuild-99999999-1", "doomed-2", "live-of-an-earlier-boot"):
         (replica.directory / name).mkdir(parents=True)
     of_the_living = replica.directory / f"rebuild-{os.getpid()}-1"
@@ -113,15 +113,15 @@ def test_reset_removes_what_killed_processes_left(replica):
 
 
 @pytest.mark.parametrize("kept", [0, 1, 4095, 8192, 9000])
-def test_cut_file_reads_as_empty(replica, kept):
-    replica.apply(in_order({"s": {b"%d" % i: bytes(100) for i in range(1000)}}), ORIGIN, ONE)
+def test_replica_that_is_cut_short_reads_as_empty(replica, kept):
+    replica.apply(sort_changes({"s": {b"%d" % i: bytes(100) for i in range(1000)}}), ORIGIN, ONE)
     replica.close()
     (data,) = replica.directory.glob("*/data.mdb")
     data.write_bytes(data.read_bytes()[:kept])
     assert contents(replica) == (ORIGIN, [])
 
 
-def test_deleted_under_an_open_handle_it_goes_on_until_closed(replica):
+def test_replica_deleted_while_open_stays_usable_until_closed(replica):
     replica.apply(delta(a=b"1"), ORIGIN, ONE)
     subprocess.run(["rm", "-r", str(replica.directory)], check=True)
     assert replica.apply(delta(b=b"2"), ONE, TWO)
@@ -130,7 +130,7 @@ def test_deleted_under_an_open_handle_it_goes_on_until_closed(replica):
     assert contents(replica) == (ORIGIN, [])
 
 
-def test_two_handles_in_one_process_see_the_same(replica):
+def test_two_handles_in_one_process_see_the_same_content(replica):
     other = Replica(replica.directory, map_size=SIZE)
     with other.snapshot() as before:
         assert replica.apply(delta(a=b"1"), ORIGIN, ONE)
@@ -144,17 +144,17 @@ def test_two_handles_in_one_process_see_the_same(replica):
 _OTHER_PROCESS = """
 import os, signal, sys
 from pathlib import Path
-from headrace._state.changes.delta import in_order
+from headrace._state.changes.delta import sort_changes
 from headrace._state.replica.position import Position
 from headrace._state.replica.replica import Replica, _write
 replica = Replica(Path(sys.argv[1]), map_size=1 << 24)
 before, after = (Position.from_bytes(bytes.fromhex(raw)) for raw in sys.argv[3:])
-changes = in_order({"s": {b"other": b"process"}, "new": {b"k": b"v"}})
+changes = sort_changes({"s": {b"other": b"process"}, "new": {b"k": b"v"}})
 if sys.argv[2] == "apply":
     assert replica.apply(changes, before, after)
     replica.close()
 else:
-    environment = replica._opened()
+    environment = replica._open_environment()
     def die(txn):
         _write(txn, environment, changes)
         os.kill(os.getpid(), signal.SIGKILL)
@@ -167,7 +167,7 @@ def other_process(replica, action, before, after):
     return subprocess.run([*command, before.to_bytes().hex(), after.to_bytes().hex()], check=False).returncode
 
 
-def test_another_process_may_move_it_while_it_is_open_here(replica):
+def test_another_process_may_apply_a_delta_while_the_replica_is_open(replica):
     assert replica.apply(delta(a=b"1"), ORIGIN, ONE)
     with replica.snapshot() as snapshot:
         assert other_process(replica, "apply", ONE, TWO) == 0
@@ -177,7 +177,7 @@ def test_another_process_may_move_it_while_it_is_open_here(replica):
     assert contents(replica, "new") == (TWO, [(b"k", b"v")])
 
 
-def test_process_killed_in_the_middle_of_a_write_leaves_nothing(replica):
+def test_process_killed_during_a_write_changes_nothing(replica):
     assert replica.apply(delta(a=b"1"), ORIGIN, ONE)
     assert other_process(replica, "die", ONE, TWO) == -signal.SIGKILL
     assert contents(replica) == (ONE, [(b"a", b"1")])
@@ -188,7 +188,7 @@ def test_process_killed_in_the_middle_of_a_write_leaves_nothing(replica):
 _FORK = """
 import os, sys
 from pathlib import Path
-from headrace._state.changes.delta import in_order
+from headrace._state.changes.delta import sort_changes
 from headrace._state.replica.position import ORIGIN
 from headrace._state.replica.replica import Replica
 def look():
@@ -196,7 +196,7 @@ def look():
         return snapshot.position, snapshot.reader("s").get(b"k")
 one = ORIGIN.next()
 replica = Replica(Path(sys.argv[1]), map_size=1 << 24)
-assert replica.apply(in_order({"s": {b"k": b"v"}}), ORIGIN, one)
+assert replica.apply(sort_changes({"s": {b"k": b"v"}}), ORIGIN, one)
 child = os.fork()
 if not child:
     replica = Replica(Path(sys.argv[1]), map_size=1 << 24)
@@ -206,11 +206,11 @@ assert look() == (one, b"v")
 """
 
 
-def test_fork_that_opens_it_again_does_no_harm(tmp_path):
+def test_forked_process_may_open_the_replica_again(tmp_path):
     subprocess.run([sys.executable, "-c", _FORK, str(tmp_path)], check=True)
 
 
-def test_directory_that_cannot_be_written_is_named(tmp_path):
+def test_error_names_a_directory_that_cannot_be_written(tmp_path):
     (tmp_path / "file").touch()
     replica = Replica(tmp_path / "file" / "replica", map_size=SIZE)
     with pytest.raises(StateError, match=r"state in .*file/replica cannot be written.* set local_dir"):

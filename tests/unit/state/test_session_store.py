@@ -7,7 +7,7 @@ from headrace._state.bytes.memory import MemoryStore
 from headrace._state.layouts.clocks import KeyClock, StoreClock
 from headrace._state.stores.session import SessionStore
 from headrace.errors import StateError
-from tests.support.bytestores import TRICKY_KEYS, Batches, InMemory, timed_entries_in
+from tests.support.bytestores import TRICKY_KEYS, InBatches, InMemory, timed_entries_in
 from tests.support.dose import examples
 
 clocks = pytest.mark.parametrize("clock", [StoreClock, KeyClock])
@@ -29,7 +29,7 @@ def fill(store, *entries):
 
 
 @clocks
-def test_sessions_of_a_key_come_by_end_then_start(clock):
+def test_sessions_of_a_key_are_ordered_by_end_then_start(clock):
     store = fill(
         session_store(clock), ("a", 0, 20, 1), ("a", 5, 10, 2), ("a", 0, 10, 3), ("a", 15, 15, 4), ("aa", 0, 0, 5)
     )
@@ -70,21 +70,21 @@ def test_find_sessions_includes_both_bounds(clock, earliest_end_ms, latest_start
 @clocks
 def test_ranges_and_all_order_by_key_then_end_then_start(clock):
     store = fill(session_store(clock), ("b", 0, 5, 1), ("a", 0, 9, 2), ("ab", 0, 0, 3), ("a", 0, 5, 4))
-    in_order = [
+    expected = [
         (session("a", 0, 5), 4),
         (session("a", 0, 9), 2),
         (session("ab", 0, 0), 3),
         (session("b", 0, 5), 1),
     ]
-    assert list(store.all()) == in_order
-    assert list(store.fetch_range("a", "ab")) == in_order[:3]
-    assert list(store.fetch_range("ab", None)) == in_order[2:]
-    assert list(store.fetch_range(None, "a")) == in_order[:2]
+    assert list(store.all()) == expected
+    assert list(store.fetch_range("a", "ab")) == expected[:3]
+    assert list(store.fetch_range("ab", None)) == expected[2:]
+    assert list(store.fetch_range(None, "a")) == expected[:2]
     assert list(store.fetch_range("b", "a")) == []
 
 
 @clocks
-def test_removed_sessions_are_gone(clock):
+def test_removed_sessions_are_absent(clock):
     store = fill(session_store(clock), ("a", 0, 5, 1), ("a", 3, 5, 2), ("a", 0, 6, 3))
     store.remove(session("a", 0, 5))
     store.put(session("a", 0, 6), None)
@@ -92,7 +92,7 @@ def test_removed_sessions_are_gone(clock):
     assert list(store.all()) == [(session("a", 3, 5), 2)]
 
 
-def test_session_is_visible_while_its_end_is_later_than_store_time_less_retention():
+def test_session_expires_when_store_time_reaches_its_end_plus_retention():
     store = fill(session_store(), ("a", 0, 9, 1), ("a", 0, 10, 2), ("a", 0, 11, 3), ("b", 40, 40, 4))
     assert list(store.all()) == [(session("a", 0, 11), 3), (session("b", 40, 40), 4)]
     assert (store.fetch_session("a", 0, 10), store.fetch_session("a", 0, 11)) == (None, 3)
@@ -101,7 +101,7 @@ def test_session_is_visible_while_its_end_is_later_than_store_time_less_retentio
     assert list(store.fetch("c")) == [(session("c", 0, 11), 6)]
 
 
-def test_with_a_clock_per_key_other_keys_make_nothing_expire():
+def test_with_a_clock_per_key_other_keys_expire_nothing():
     contents = MemoryStore()
     store = fill(session_store(KeyClock, contents=contents), ("a", 0, 5, 1), ("b", 90, 90, 2), ("a", 0, 4, 3))
     assert list(store.all()) == [(session("a", 0, 4), 3), (session("a", 0, 5), 1), (session("b", 90, 90), 2)]
@@ -141,17 +141,17 @@ PUTS = st.tuples(KEYS, TIMES, TIMES, st.none() | st.integers(0, 9)).map(
 STEPS = st.lists(st.sampled_from(["commit", "reopen"]) | PUTS, max_size=40)
 
 
-def open_store(place, clock):
-    return SessionStore(place.contents, clock(place.contents, RETENTION), serdes.Bytes(), serdes.Long())
+def open_store(backing, clock):
+    return SessionStore(backing.contents, clock(backing.contents, RETENTION), serdes.Bytes(), serdes.Long())
 
 
-@pytest.mark.parametrize("place", [InMemory, Batches])
+@pytest.mark.parametrize("backing", [InMemory, InBatches])
 @clocks
 @settings(max_examples=examples(150), deadline=None)
 @given(steps=STEPS, bounds=st.tuples(st.none() | KEYS, st.none() | KEYS, TIMES, TIMES))
-def test_reads_equal_those_of_a_list_of_all_puts(place, clock, steps, bounds):
-    place, sessions, times = place(), {}, {}
-    store = open_store(place, clock)
+def test_reads_equal_those_of_a_list_of_all_puts(backing, clock, steps, bounds):
+    backing, sessions, times = backing(), {}, {}
+    store = open_store(backing, clock)
 
     def clock_of(key):
         return key if clock is KeyClock else None
@@ -165,16 +165,16 @@ def test_reads_equal_those_of_a_list_of_all_puts(place, clock, steps, bounds):
 
     for step in steps:
         if step == "commit":
-            place.commit()
+            backing.commit()
         if step in ("commit", "reopen"):
-            store = open_store(place, clock)
+            store = open_store(backing, clock)
             continue
         key, start_ms, end_ms, value = step
         fill(store, step)
         times[clock_of(key)] = max(times.get(clock_of(key), -1), end_ms)
         if end_ms > times[clock_of(key)] - RETENTION:
             sessions[key, end_ms, start_ms] = value
-        sessions = {place: kept for place, kept in sessions.items() if kept is not None}
+        sessions = {backing: kept for backing, kept in sessions.items() if kept is not None}
         found = [entry[3] for entry in alive() if entry[:3] == (key, start_ms, end_ms)]
         assert store.fetch_session(key, start_ms, end_ms) == (found[0] if found else None)
 

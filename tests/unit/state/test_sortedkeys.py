@@ -11,7 +11,7 @@ def walk(keys: SortedKeys) -> list[bytes]:
     return found
 
 
-def test_keys_added_one_by_one_and_in_bulk_are_in_order_and_distinct():
+def test_keys_added_one_by_one_and_in_bulk_are_sorted_and_distinct():
     rng = random.Random(5)
     everything = [b"%d" % rng.randrange(20_000) for _ in range(9_000)]
     keys = SortedKeys(everything[:3_000])
@@ -22,13 +22,13 @@ def test_keys_added_one_by_one_and_in_bulk_are_in_order_and_distinct():
     assert keys.size == len(set(everything))
 
 
-def test_keys_beyond_the_last_one_extend_the_last_block():
+def test_keys_after_the_last_one_extend_the_last_block():
     keys = SortedKeys([b"a"])
     for i in range(3_000):
         keys.add([b"b%05d" % i])
     assert walk(keys) == [b"a", *(b"b%05d" % i for i in range(3_000))]
 
 
-def test_nothing_is_at_or_after_the_end():
+def test_no_key_is_at_or_after_the_end():
     assert SortedKeys().at_or_after(b"") is None
     assert SortedKeys([b"a"]).at_or_after(b"b") is None

@@ -32,13 +32,13 @@ def test_putting_none_removes_the_key(store):
     assert store.approximate_num_entries() == 1
 
 
-def test_put_if_absent_returns_what_was_there(store):
+def test_put_if_absent_returns_the_existing_value(store):
     assert store.put_if_absent("bern", 1) is None
     assert store.put_if_absent("bern", 2) == 1
     assert store.get("bern") == 1
 
 
-def test_stored_value_is_not_shared_with_anyone(store):
+def test_stored_value_is_not_shared_with_callers(store):
     value = {"n": [1]}
     store.put("bern", value)
     value["n"].append(2)
@@ -63,7 +63,7 @@ def test_range_that_runs_backwards_is_empty_and_warns(caplog):
     assert "Store 'numbers': the range from -1 to 1 is empty" in caplog.text
 
 
-def test_prefix_scan_takes_the_serde_of_the_prefix():
+def test_prefix_scan_accepts_a_serde_for_the_prefix():
     store = KeyValueStore(MemoryStore(), serdes.Long(), serdes.Long())
     store.put_all([(1, 1), (2, 2), (2**40, 3)])
     assert list(store.prefix_scan(0, serdes.Int())) == [(1, 1), (2, 2)]
@@ -80,7 +80,7 @@ def test_key_none_is_refused(store, call):
         call(store)
 
 
-def test_value_the_serde_refuses_leaves_the_store_alone(store):
+def test_value_that_the_serde_refuses_does_not_change_the_store(store):
     store.put("bern", 1)
     with pytest.raises(SerdeError):
         store.put("bern", object())
@@ -96,14 +96,14 @@ def test_timestamped_entries_are_pairs(timestamped):
     assert timestamped.delete("bern") == ({"n": 1}, 12)
 
 
-def test_timestamped_none_stores_no_timestamp(timestamped):
+def test_timestamped_put_of_none_stores_nothing(timestamped):
     timestamped.put("bern", 1, 12)
     timestamped.put("bern", None, 13)
     assert timestamped.get("bern") is None
     assert timestamped.approximate_num_entries() == 0
 
 
-def test_timestamped_bytes_are_those_of_kafka():
+def test_timestamped_values_have_the_byte_format_of_kafka_streams():
     raw = MemoryStore()
     TimestampedKeyValueStore(raw, serdes.String(), serdes.String()).put("k", "v", 258)
     assert raw.get(b"k") == bytes([0, 0, 0, 0, 0, 0, 1, 2]) + b"v" == with_timestamp(b"v", 258)

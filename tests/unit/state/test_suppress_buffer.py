@@ -1,18 +1,18 @@
-"""The buffer of a suppressed table: order, sizes, what it costs, and that it is the same after every restart."""
+"""The buffer of a suppressed table: its order, sizes and cost, and that restarts change nothing."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace import Change, Record, Window, Windowed, serdes
-from headrace._graph.stores import SuppressBuffer as Spec
+from headrace._graph.stores import SuppressBufferSpec
 from headrace._runtime.stores import make_store, make_view
 from headrace._state.bytes.memory import MemoryStore
 from headrace._state.layouts.time_queue import TimeQueue
-from headrace._state.stores.suppress_buffer import Buffered, SuppressBuffer, Usage
+from headrace._state.stores.suppress_buffer import BufferedRow, SuppressBuffer, Usage
 from headrace.errors import StateError
 from headrace.model.stores import WaitingRow
-from tests.support.bytestores import Batches, InMemory, Watched
+from tests.support.bytestores import CountingStore, InBatches, InMemory
 
 WINDOWED = serdes.Windowed(serdes.String(), 10)
 
@@ -36,7 +36,7 @@ def keys(rows):
     return [row.key for row in rows]
 
 
-def test_rows_leave_by_buffer_time_then_key_bytes_up_to_and_including_a_time():
+def test_rows_are_evicted_by_buffer_time_then_key_bytes_up_to_a_time_inclusive():
     buffer = text_buffer()
     for key, time_ms in [("b", 5), ("é", 5), ("a", 5), ("z", 4), ("y", 6), ("x", 7)]:
         put(buffer, key, "v", time_ms)
@@ -49,14 +49,14 @@ def test_an_update_keeps_buffer_time_and_prior_and_replaces_the_rest():
     buffer = text_buffer()
     put(buffer, "k", "b", 5, old="a", headers=(("h", b"1"),))
     put(buffer, "k", "c", 9, old="b", timestamp_ms=8, headers=(("h", None),))
-    assert buffer.get("k") == Buffered("k", "c", 8, 5, "a", (("h", None),))
-    assert list(buffer.evict_due("k", 5)) == [Buffered("k", "c", 8, 5, "a", (("h", None),))]
+    assert buffer.get("k") == BufferedRow("k", "c", 8, 5, "a", (("h", None),))
+    assert list(buffer.evict_due("k", 5)) == [BufferedRow("k", "c", 8, 5, "a", (("h", None),))]
     assert buffer.get("k") is None
     put(buffer, "k", None, 9, old="c")
-    assert list(buffer.all()) == [Buffered("k", None, 9, 9, "c", ())]
+    assert list(buffer.all()) == [BufferedRow("k", None, 9, 9, "c", ())]
 
 
-def test_a_row_waits_until_it_has_been_handled():
+def test_a_row_stays_buffered_until_it_has_been_processed():
     buffer = text_buffer()
     put(buffer, "k", "b", 5, old="a")
     for row in buffer.evict_due("k", 5):
@@ -82,20 +82,20 @@ def test_a_key_of_none_is_refused():
         ([("22", None), ("333", "22"), (None, "333")], 34),
     ],
 )
-def test_a_row_counts_its_prior_value_and_the_replaced_one_if_that_is_another(changes, size):
+def test_row_size_counts_the_prior_value_and_the_replaced_one_if_they_differ(changes, size):
     buffer = text_buffer()
     for new, old in changes:
         put(buffer, "b", new, 5, old=old)
     assert buffer.usage() == Usage(1, size)
 
 
-def test_topic_and_headers_count_by_their_letters_and_bytes():
+def test_row_size_counts_characters_of_topics_and_bytes_of_headers():
     buffer = text_buffer()
     put(buffer, "b", "1", 5, topic="input", headers=(("h", b"123"), ("é", None), ("𝄞", b"")))
     assert buffer.usage() == Usage(1, 32 + 3 + 4 + 1 + 2)
 
 
-def test_counts_of_rows_and_bytes_go_with_those_that_leave():
+def test_eviction_updates_the_counts_of_rows_and_bytes():
     buffer = text_buffer()
     for key, value, time_ms in [("a", "1", 1), ("b", "22", 2), ("c", "333", 3)]:
         put(buffer, key, value, time_ms)
@@ -106,7 +106,7 @@ def test_counts_of_rows_and_bytes_go_with_those_that_leave():
     assert buffer.usage() == Usage(0, 0)
 
 
-def test_with_a_time_per_key_only_the_windows_of_that_key_leave_but_capacity_takes_the_oldest_of_all():
+def test_with_a_time_per_key_only_windows_of_that_key_are_due_but_capacity_evicts_the_oldest_of_all():
     buffer = SuppressBuffer(MemoryStore(), WINDOWED, serdes.Long(), each_key=True)
     for key, start_ms in [("b", 20), ("a", 0), ("a", 10), ("b", 0), ("a\0", 0), ("a", 20)]:
         put(buffer, at(key, start_ms), 1, start_ms + 10)
@@ -118,7 +118,7 @@ def test_with_a_time_per_key_only_the_windows_of_that_key_leave_but_capacity_tak
     assert buffer.oldest() == (at("a", 20), 30)
 
 
-def test_nothing_is_left_in_the_store_but_the_counts():
+def test_empty_buffer_stores_only_the_counts():
     for buffer in (text_buffer(), text_buffer(each_key=True)):
         for key in "abc":
             put(buffer, key, "v", 1)
@@ -127,8 +127,8 @@ def test_nothing_is_left_in_the_store_but_the_counts():
         assert len(list(buffer.contents.range(None, None))) == 1
 
 
-def test_while_nothing_is_due_no_range_is_read():
-    contents = Watched()
+def test_no_range_is_read_while_nothing_is_due():
+    contents = CountingStore()
     buffer = text_buffer(contents)
     for number in range(100):
         put(buffer, f"k{number}", "v", 1000 - number)
@@ -137,8 +137,8 @@ def test_while_nothing_is_due_no_range_is_read():
 
 
 @pytest.mark.parametrize("each_key", [False, True])
-def test_rows_that_left_in_a_batch_are_not_walked_over_again(each_key):
-    """In a batch, what was committed before lies under the deletions of the batch."""
+def test_rows_evicted_in_a_batch_are_not_scanned_again(each_key):
+    """Within a batch, committed entries stay in the snapshot under the deletions of the batch."""
     walked = 0
 
     class Walked(MemoryStore):
@@ -148,7 +148,7 @@ def test_rows_that_left_in_a_batch_are_not_walked_over_again(each_key):
                 walked += 1
                 yield entry
 
-    batches = Batches(Walked())
+    batches = InBatches(Walked())
 
     def opened():
         return SuppressBuffer(batches.contents, WINDOWED, serdes.Long(), each_key=each_key)
@@ -163,11 +163,11 @@ def test_rows_that_left_in_a_batch_are_not_walked_over_again(each_key):
     assert walked <= 1000
 
 
-def test_a_view_lists_what_waits_in_all_tasks_and_tells_the_oldest():
+def test_a_view_lists_the_rows_of_all_tasks_and_the_oldest():
     texts = (serdes.String(), serdes.String())
     contents = [MemoryStore(), MemoryStore(), MemoryStore()]
-    one, two, _ = (make_store(Spec(name="held"), part, texts) for part in contents)
-    view = make_view(Spec(name="held"), contents, texts)
+    one, two, _ = (make_store(SuppressBufferSpec(name="held"), part, texts) for part in contents)
+    view = make_view(SuppressBufferSpec(name="held"), contents, texts)
     assert (list(view.all()), view.num_rows(), view.num_bytes(), view.oldest()) == ([], 0, 0, None)
     for buffer, key, value, time_ms in [
         (one, "a", "1", 5),
@@ -198,7 +198,7 @@ STEPS = st.lists(
 
 
 class Model:
-    """The same by sorting everything each time."""
+    """A slow model of the buffer, which sorts all rows for each read."""
 
     def __init__(self, each_key):
         self.each_key = each_key
@@ -223,9 +223,9 @@ class Model:
         return self.leave(lambda _: len(self.rows) > records)
 
 
-@pytest.mark.parametrize("world", [InMemory, Batches])
+@pytest.mark.parametrize("world", [InMemory, InBatches])
 @given(steps=STEPS, each_key=st.booleans())
-def test_any_history_equals_sorting_everything_each_time(world, steps, each_key):
+def test_buffer_equals_a_model_that_sorts_all_rows(world, steps, each_key):
     world, model = world(), Model(each_key)
 
     def opened():
@@ -260,7 +260,7 @@ def test_any_history_equals_sorting_everything_each_time(world, steps, each_key)
         )
 
 
-def test_a_queue_takes_entries_before_its_first():
+def test_a_queue_accepts_entries_before_its_first():
     queue = TimeQueue(MemoryStore(), b"q")
     queue.add(5, b"a")
     assert queue.first() == (5, b"a")

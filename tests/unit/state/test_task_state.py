@@ -1,9 +1,9 @@
 import lmdb
 import pytest
 
-from headrace._state.changes import task_state as changelog
+from headrace._state.changes import task_state
 from headrace._state.changes.compaction import CompactionPolicy
-from headrace._state.changes.delta import encode_columns, in_order
+from headrace._state.changes.delta import encode_columns, sort_changes
 from headrace._state.changes.durable import MemoryDurable
 from headrace._state.changes.head import Head
 from headrace._state.changes.task_state import TaskState
@@ -14,11 +14,11 @@ DESCRIBE = "application 'clicks', stage 1, task 3"
 
 
 def encoded(changes):
-    return encode_columns(in_order(changes))
+    return encode_columns(sort_changes(changes))
 
 
 class Recorder(MemoryDurable):
-    """Durable state that notes the name of every call."""
+    """Durable state that records the name of every call."""
 
     def __init__(self):
         self.calls = []
@@ -59,7 +59,7 @@ def read(state):
         return dict(state.store("s").range(None, None))
 
 
-def test_a_batch_costs_three_calls(durable, task):
+def test_a_batch_needs_three_calls_of_durable_state(durable, task):
     write(task(), a=b"1")
     durable.take()
     write(task(), b=b"2")
@@ -76,15 +76,15 @@ def test_a_batch_that_changes_nothing_writes_nothing(durable, task):
     assert durable.head is None
 
 
-def test_another_process_asks_for_the_delta(durable, task):
+def test_another_process_reads_the_delta_from_durable_state(durable, task):
     write(task(), a=b"1")
-    changelog._recent.clear()
+    task_state._recent_deltas.clear()
     durable.take()
     assert read(task()) == {b"a": b"1"}
     assert durable.take() == ["get_head", "get_delta"]
 
 
-def test_a_replica_left_behind_catches_up_by_the_missing_deltas(durable, task):
+def test_a_replica_that_is_behind_catches_up_with_the_missing_deltas(durable, task):
     write(task("one"), a=b"1")
     read(task("two"))
     write(task("one"), b=b"2")
@@ -94,7 +94,7 @@ def test_a_replica_left_behind_catches_up_by_the_missing_deltas(durable, task):
     assert durable.take() == ["get_head", "get_delta", "get_delta"]
 
 
-def test_changes_of_a_batch_that_did_not_commit_are_gone(durable, task):
+def test_changes_of_an_uncommitted_batch_are_discarded(durable, task):
     write(task(), a=b"1")
     durable.commit()
     write(task(), a=b"2", b=b"2")
@@ -113,16 +113,14 @@ def test_replica_of_another_history_is_rebuilt(durable, task, tmp_path):
     assert read(task()) == {b"a": b"1"}
 
 
-def test_replica_that_another_process_moves_again_and_again_is_reported(durable, task, monkeypatch):
+def test_replica_that_another_process_keeps_changing_is_reported(durable, task, monkeypatch):
     write(task(), a=b"1")
     monkeypatch.setattr(Replica, "apply", lambda self, delta, before, after: False)
-    with pytest.raises(
-        StateError, match=r"task 3: the local copy in .* was changed by another process .* to version 1"
-    ):
+    with pytest.raises(StateError, match=r"task 3: another process changed the local copy in .* to version 1"):
         read(task("other"))
 
 
-def test_replica_that_fails_while_read_is_wiped(task, tmp_path):
+def test_replica_that_fails_during_a_read_is_wiped(task, tmp_path):
     write(task(), a=b"1")
     with pytest.raises(ProcessingError), task():
         raise ProcessingError("operator 'count'") from lmdb.CorruptedError()
@@ -134,14 +132,14 @@ def flip(blob):
     return blob[:-3] + bytes([blob[-3] ^ 1]) + blob[-2:]
 
 
-def test_damaged_head_is_named(durable, task):
+def test_error_names_a_damaged_head(durable, task):
     write(task(), a=b"1")
     durable.head = flip(durable.head)
     with pytest.raises(StateError, match=r"^application 'clicks', stage 1, task 3, head: the checksum is"):
         read(task())
 
 
-def test_damaged_delta_is_named_and_the_replica_left_as_it_was(durable, task):
+def test_error_names_a_damaged_delta_and_the_replica_is_not_changed(durable, task):
     write(task("one"), a=b"1")
     read(task("two"))
     write(task("one"), b=b"2")
@@ -151,8 +149,8 @@ def test_damaged_delta_is_named_and_the_replica_left_as_it_was(durable, task):
             read(task(directory))
 
 
-def test_damaged_slice_is_named(durable, task):
-    policy = CompactionPolicy(min_log_bytes=1, max_deltas=0)
+def test_error_names_a_damaged_slice(durable, task):
+    policy = CompactionPolicy(min_delta_bytes=1, max_deltas=0)
     write(task(policy=policy), a=b"1")
     write(task(policy=policy), b=b"2")
     durable.slices[1] = flip(durable.slices[1])
@@ -170,18 +168,18 @@ def test_format_of_a_later_version_is_refused(durable, task):
 
 
 @pytest.mark.parametrize("name", ["", "a\x00b"])
-def test_impossible_store_name_is_refused(task, name):
-    with task() as state, pytest.raises(StateError, match=r"task 3: .* is no name for a store"):
+def test_invalid_store_name_is_refused(task, name):
+    with task() as state, pytest.raises(StateError, match=r"task 3: .* is not a valid store name"):
         state.store(name)
 
 
-def test_state_that_is_not_open_says_so(task):
+def test_use_of_state_that_is_not_open_is_refused(task):
     with pytest.raises(StateError, match=r"task 3: the state is not open"):
         task().store("s")
 
 
-def test_store_that_a_topology_no_longer_has_is_kept(durable, task):
-    policy = CompactionPolicy(min_log_bytes=1, max_deltas=1)
+def test_store_that_the_topology_no_longer_has_is_preserved(durable, task):
+    policy = CompactionPolicy(min_delta_bytes=1, max_deltas=1)
     with task() as state:
         state.store("old").put(b"k", b"v")
         state.commit()
@@ -202,7 +200,7 @@ def test_positions_never_repeat(durable, task):
     assert {position.version for position in seen} == {1}
 
 
-def test_large_delta_is_taken_by_the_replica_in_one_step(durable, task):
+def test_large_delta_is_applied_to_the_replica_in_one_step(durable, task):
     entries = {b"%d" % i: bytes(8) for i in range(20_000)}
     with task() as state:
         state.store("s").put_many(entries.items())

@@ -3,11 +3,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace import serdes
-from headrace._state.bytes.composite import EXPIRY, HISTORY, LATEST, descending
+from headrace._state.bytes.composite import EXPIRY, HISTORY, LATEST, descending_time_bytes
 from headrace._state.bytes.memory import MemoryStore
 from headrace._state.stores.versioned import NEWEST, NOT_PUT, VersionedRecord, VersionedStore
 from headrace.errors import StateError
-from tests.support.bytestores import TRICKY_KEYS, Batches, InMemory, Watched
+from tests.support.bytestores import TRICKY_KEYS, CountingStore, InBatches, InMemory
 from tests.support.dose import examples
 
 
@@ -23,11 +23,11 @@ def put_all(store, *versions):
 SEED = [("ab", 10), ("x", 5), ("cd", 20), ("y", 15), ("z", 9), ("z", 10), (None, 25), ("q", 24), ("w", 24)]
 
 
-def test_put_returns_until_when_the_version_is_valid():
+def test_put_returns_the_end_of_the_versions_validity():
     assert put_all(versioned_store(), *SEED) == [NEWEST, 10, NEWEST, 20, NOT_PUT, 15, NEWEST, 25, 25]
 
 
-def test_as_of_reads_show_the_version_that_was_valid():
+def test_as_of_reads_return_the_version_that_was_valid():
     store = versioned_store()
     put_all(store, *SEED)
     expected = {14: None, 23: ("cd", 20), 24: ("w", 24), 25: None, 99: None}
@@ -35,7 +35,7 @@ def test_as_of_reads_show_the_version_that_was_valid():
     assert {as_of_ms: store.get_as_of("k", as_of_ms) for as_of_ms in expected} == expected
 
 
-def test_a_source_table_finds_the_latest_version_before_each_put():
+def test_put_and_get_report_the_latest_version_before_each_put():
     store = versioned_store()
     seen = []
     for value, timestamp_ms in [("ab", 10), ("x", 5), ("cd", 20), ("y", 15), ("z", 9), ("z", 10), (None, 25)]:
@@ -53,7 +53,7 @@ def test_a_source_table_finds_the_latest_version_before_each_put():
     ]
 
 
-def test_get_shows_the_latest_version_with_its_timestamp():
+def test_get_returns_the_latest_version_with_its_timestamp():
     store = versioned_store()
     assert put_all(store, ("new", 20), ("old", 15)) == [NEWEST, 20]
     assert store.get("k") == VersionedRecord("new", 20)
@@ -67,7 +67,7 @@ def test_a_version_with_the_same_timestamp_is_replaced():
     assert [store.get_as_of("k", at) for at in (9, 10, 19, 20)] == [None, ("d", 10), ("d", 10), ("c", 20)]
 
 
-def test_latest_version_is_shown_beyond_the_history_and_superseded_ones_are_not():
+def test_latest_version_outlives_the_history_and_superseded_ones_do_not():
     store = versioned_store(10)
     put_all(store, ("a", 10), ("b", 15))
     store.put("other", "moves time", 100)
@@ -113,7 +113,7 @@ def test_rejected_delete_changes_nothing():
     assert store.get("k") == ("a", 15)
 
 
-def test_all_shows_the_latest_versions_in_key_order_without_deletions():
+def test_all_returns_the_latest_versions_in_key_order_without_deletions():
     store = versioned_store(10)
     for key, value, at in [("b", 1, 1), ("a", 2, 2), ("ab", 3, 3), ("a", 4, 4), ("b", None, 5), ("", 6, 6)]:
         store.put(key, value, at)
@@ -133,7 +133,7 @@ def test_key_none_is_refused():
 
 
 @pytest.mark.parametrize("timestamp_ms", [-1, 0.5])
-def test_timestamp_that_is_no_time_is_refused_and_changes_nothing(timestamp_ms):
+def test_invalid_timestamp_is_refused_and_changes_nothing(timestamp_ms):
     store = versioned_store()
     with pytest.raises(StateError, match="is not a time"):
         store.put("k", 1, timestamp_ms)
@@ -160,7 +160,7 @@ def test_superseded_versions_and_deleted_keys_leave_nothing_behind():
     )
 
 
-def test_version_is_removed_only_when_no_time_in_the_history_falls_into_it():
+def test_version_is_removed_only_when_it_is_valid_at_no_time_in_the_history():
     contents = MemoryStore()
     put_all(versioned_store(10, contents), ("a", 60_000), ("b", 65_001), ("c", 65_002))
     store = versioned_store(10, contents)
@@ -169,12 +169,12 @@ def test_version_is_removed_only_when_no_time_in_the_history_falls_into_it():
     store = versioned_store(10, contents)
     store.put("other", "moves time", 65_011)
     assert physical(contents, HISTORY) == [
-        HISTORY + b"k\x00\x00" + descending(65_001),
-        HISTORY + b"other\x00\x00" + descending(65_010),
+        HISTORY + b"k\x00\x00" + descending_time_bytes(65_001),
+        HISTORY + b"other\x00\x00" + descending_time_bytes(65_010),
     ]
 
 
-def test_deletion_overwritten_at_its_own_timestamp_takes_nothing_with_it():
+def test_deletion_overwritten_at_its_own_timestamp_removes_nothing():
     contents = MemoryStore()
     store = versioned_store(100_000, contents)
     put_all(store, (None, 10), ("a", 10), ("b", 99_000))
@@ -183,11 +183,11 @@ def test_deletion_overwritten_at_its_own_timestamp_takes_nothing_with_it():
     assert [store.get_as_of("k", at) for at in (20, 98_999, 99_000)] == [("a", 10), ("a", 10), ("b", 99_000)]
 
 
-def test_in_order_puts_and_reads_of_the_latest_version_search_nothing():
-    contents = Watched()
+def test_in_order_puts_and_reads_of_the_latest_version_need_no_scan():
+    contents = CountingStore()
     store = versioned_store(100, contents)
     put_all(store, ("a", 1))
-    contents.forget()
+    contents.reset_counts()
     put_all(store, *((n, n) for n in range(1, 50)))
     assert [store.get_as_of("k", at) for at in (49, 1_000)] == [(49, 49), (49, 49)]
     assert (contents.ranges, contents.deletes) == (0, 0)
@@ -202,8 +202,8 @@ PUTS = st.tuples(KEYS, st.none() | st.integers(0, 9), TIMES)
 STEPS = st.lists(st.sampled_from(["commit", "reopen"]) | PUTS, max_size=50)
 
 
-def open_store(place):
-    return VersionedStore(place.contents, HISTORY_MS, serdes.Bytes(), serdes.Long())
+def open_store(backing):
+    return VersionedStore(backing.contents, HISTORY_MS, serdes.Bytes(), serdes.Long())
 
 
 class Model:
@@ -226,17 +226,17 @@ class Model:
         return None if value is None else (value, valid_from)
 
 
-@pytest.mark.parametrize("place", [InMemory, Batches])
+@pytest.mark.parametrize("backing", [InMemory, InBatches])
 @settings(max_examples=examples(300), deadline=None)
 @given(steps=STEPS, asked=st.lists(TIMES, max_size=8))
-def test_reads_equal_those_of_a_list_of_all_versions(place, steps, asked):
-    place, model = place(), Model()
-    store = open_store(place)
+def test_reads_equal_those_of_a_list_of_all_versions(backing, steps, asked):
+    backing, model = backing(), Model()
+    store = open_store(backing)
     for step in steps:
         if step == "commit":
-            place.commit()
+            backing.commit()
         if step in ("commit", "reopen"):
-            store = open_store(place)
+            store = open_store(backing)
             continue
         assert store.put(*step) == model.put(*step)
         key, _, timestamp_ms = step

@@ -6,12 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace import Window, Windowed, serdes
-from headrace._state.bytes.composite import ENTRY, leading_key
+from headrace._state.bytes.composite import ENTRY, read_leading_key
 from headrace._state.bytes.memory import MemoryStore
 from headrace._state.layouts.clocks import KeyClock, StoreClock
 from headrace._state.stores.window import TimestampedWindowStore, WindowStore
 from headrace.errors import StateError
-from tests.support.bytestores import TRICKY_KEYS, Batches, InMemory, Watched, timed_entries_in
+from tests.support.bytestores import TRICKY_KEYS, CountingStore, InBatches, InMemory, timed_entries_in
 from tests.support.dose import examples
 
 SIZE = 10
@@ -93,7 +93,7 @@ def test_putting_none_removes_the_window(clock):
     assert list(store.all()) == [(at("a", 10), 2)]
 
 
-def test_window_is_visible_while_its_start_is_later_than_store_time_less_retention():
+def test_window_expires_when_store_time_reaches_its_start_plus_retention():
     store = fill(window_store(), ("a", 1, 0), ("a", 2, 1), ("b", 3, 30))
     assert (store.fetch("a", 0), store.fetch("a", 1)) == (None, 2)
     assert list(store.fetch("a", 0, 40)) == [(1, 2)]
@@ -110,7 +110,7 @@ def test_put_of_an_expired_window_is_ignored():
 
 
 @clocks
-def test_window_that_expires_ahead_of_an_iterator_is_not_shown(clock):
+def test_an_iterator_skips_windows_that_expire_ahead_of_it(clock):
     store = fill(window_store(clock), ("a", 1, 0), ("a", 2, 5), ("a", 3, 10))
     of_key, of_all = store.fetch("a", 0, 90), store.all()
     assert (next(of_key), next(of_all)) == ((0, 1), (at("a", 0), 1))
@@ -118,7 +118,7 @@ def test_window_that_expires_ahead_of_an_iterator_is_not_shown(clock):
     assert (list(of_key), list(of_all)) == ([(10, 3), (35, 4)], [(at("a", 10), 3), (at("a", 35), 4)])
 
 
-def test_with_a_clock_per_key_other_keys_make_nothing_expire():
+def test_with_a_clock_per_key_other_keys_expire_nothing():
     store = fill(window_store(KeyClock), ("a", 1, 0), ("a", 2, 1), ("b", 3, 100), ("a", 4, 0))
     assert list(store.all()) == [(at("a", 0), 4), (at("a", 1), 2), (at("b", 100), 3)]
     fill(store, ("a", 5, 31), ("a", 6, 1), ("a", 7, 2))
@@ -126,7 +126,7 @@ def test_with_a_clock_per_key_other_keys_make_nothing_expire():
 
 
 @clocks
-def test_deleting_moves_time_too(clock):
+def test_a_deletion_advances_time(clock):
     store = fill(window_store(clock), ("a", 1, 0), ("a", None, 30))
     assert list(store.all()) == []
 
@@ -139,7 +139,7 @@ def test_store_time_survives_a_restart(clock):
     assert list(store.all()) == [(at("a", 6), 3)]
 
 
-def test_windows_are_still_found_after_the_retention_was_changed():
+def test_windows_are_still_readable_after_the_retention_was_changed():
     contents, hour = MemoryStore(), 3_600_000
     fill(window_store(contents=contents, retention_ms=hour), *(("a", n, n * hour // 4) for n in range(5)))
     longer = window_store(contents=contents, retention_ms=8 * hour)
@@ -150,7 +150,7 @@ def test_windows_are_still_found_after_the_retention_was_changed():
 
 
 @clocks
-def test_retained_duplicates_come_in_the_order_they_were_put(clock):
+def test_retained_duplicates_are_ordered_by_arrival(clock):
     contents = MemoryStore()
     fill(window_store(clock, contents=contents, retain_duplicates=True), ("a", 3, 0), ("a", 1, 0), ("a", None, 0))
     store = fill(window_store(clock, contents=contents, retain_duplicates=True), ("a", 2, 0), ("b", 4, 0), ("a", 1, 0))
@@ -159,12 +159,12 @@ def test_retained_duplicates_come_in_the_order_they_were_put(clock):
     assert list(store.all()) == [*((at("a", 0), n) for n in (3, 1, 2, 1)), (at("b", 0), 4)]
 
 
-def test_ignored_none_among_duplicates_does_not_move_time():
+def test_ignored_none_among_duplicates_does_not_advance_time():
     store = fill(window_store(retain_duplicates=True), ("a", 1, 0), ("a", None, 100))
     assert list(store.all()) == [(at("a", 0), 1)]
 
 
-def test_timestamped_windows_show_the_pair():
+def test_timestamped_windows_return_the_pair():
     contents = MemoryStore()
     store = TimestampedWindowStore(
         contents, StoreClock(contents, 30), serdes.String(), serdes.Long(), window_size_ms=SIZE
@@ -189,7 +189,7 @@ def test_key_none_is_refused():
 @clocks
 @pytest.mark.parametrize("duplicates", [False, True])
 @pytest.mark.parametrize("start_ms", [-1, 0.5])
-def test_start_that_is_no_time_is_refused_and_changes_nothing(clock, duplicates, start_ms):
+def test_invalid_start_is_refused_and_changes_nothing(clock, duplicates, start_ms):
     store = window_store(clock, retain_duplicates=duplicates)
     with pytest.raises(StateError, match="is not a time"):
         store.put("a", 1, start_ms)
@@ -202,18 +202,18 @@ def test_fetch_range_with_too_few_arguments_says_what_it_takes():
 
 
 def test_expired_segments_are_removed_a_few_entries_per_put():
-    contents = Watched()
+    contents = CountingStore()
     store = fill(window_store(contents=contents), *((f"k{n:02}", n, n) for n in range(30)))
     removed = []
     for start_ms in range(70_000, 70_010):
-        contents.forget()
+        contents.reset_counts()
         store.put("z", 0, start_ms)
         removed.append(contents.deletes)
     assert removed == [4, 4, 4, 4, 4, 4, 4, 2, 0, 0]
     assert timed_entries_in(contents, segmented=True) == [(b"z", start) for start in range(70_000, 70_010)]
 
 
-def test_removal_goes_on_after_a_restart():
+def test_removal_continues_after_a_restart():
     contents = MemoryStore()
     fill(window_store(contents=contents), *((f"k{n:02}", n, n) for n in range(9)), ("z", 0, 70_000))
     fill(window_store(contents=contents), ("z", 0, 70_001), ("z", 0, 70_002))
@@ -221,31 +221,31 @@ def test_removal_goes_on_after_a_restart():
 
 
 def test_put_within_a_segment_scans_nothing():
-    contents = Watched()
+    contents = CountingStore()
     store = fill(window_store(contents=contents), ("a", 1, 0))
-    contents.forget()
+    contents.reset_counts()
     fill(store, *((f"k{n}", n, n) for n in range(50)))
     assert (contents.ranges, contents.deletes) == (0, 0)
 
 
-def places(contents):
-    return [place for place, _ in contents.prefix(ENTRY)]
+def entry_keys(contents):
+    return [entry_key for entry_key, _ in contents.prefix(ENTRY)]
 
 
 @clocks
-def test_lists_of_duplicates_are_closed_when_they_have_grown_long(clock):
-    """What a put writes stays small, and a read passes over the lists that hold nothing late enough for it."""
-    contents = Watched()
+def test_lists_of_duplicates_are_closed_when_they_are_long(clock):
+    """The size of a write stays small, and a read skips the lists that are too early for it."""
+    contents = CountingStore()
     store = window_store(clock, retention_ms=16_000, contents=contents, retain_duplicates=True)
     for number in range(600):
         store.put("a", f"value {number}", 2 * number)
         store.put("a", f"late {number}", 2 * number)
-    assert len(places(contents)) > 10
+    assert len(entry_keys(contents)) > 10
     assert max(len(raw) for _, raw in contents.prefix(ENTRY)) < 1100
     expected = [(2 * n, f"{text} {n}") for n in range(600) for text in ("value", "late")]
     assert list(store.fetch("a", 0, 1200)) == expected
     assert store.fetch("a", 1198) == "late 599"
-    contents.forget()
+    contents.reset_counts()
     assert list(store.fetch("a", 1100, 1110)) == expected[1100:1112]
     assert contents.ranges == 1
 
@@ -257,7 +257,7 @@ def test_lists_of_duplicates_expire_a_few_per_put():
     left = []
     for start_ms in range(71, 71 + 48):
         store.put("z", 0, start_ms)
-        left.append(sum(leading_key(place[9:]) != b"z" for place in places(contents)))
+        left.append(sum(read_leading_key(entry_key[9:]) != b"z" for entry_key in entry_keys(contents)))
     assert (left[0], left[-1]) == (100, 0)
     assert max(before - after for before, after in pairwise(left)) == 64
 
@@ -266,11 +266,11 @@ def test_with_a_clock_per_key_lists_of_duplicates_expire_by_their_own_key():
     contents = MemoryStore()
     store = window_store(KeyClock, retention_ms=30, contents=contents, retain_duplicates=True)
     fill(store, ("a", 1, 0), ("b", 1, 0), ("a", 2, 70))
-    assert [leading_key(place[1:]) for place in places(contents)] == [b"a", b"b"]
+    assert [read_leading_key(entry_key[1:]) for entry_key in entry_keys(contents)] == [b"a", b"b"]
     assert list(store.all()) == [(at("a", 70), 2), (at("b", 0), 1)]
 
 
-def test_with_a_clock_per_key_a_put_removes_what_it_makes_expire():
+def test_with_a_clock_per_key_a_put_removes_the_entries_that_it_expires():
     contents = MemoryStore()
     fill(window_store(KeyClock, contents=contents), ("a", 1, 0), ("b", 1, 0), ("a", 2, 29), ("a", 3, 31), ("a", 3, 31))
     assert timed_entries_in(contents, segmented=False) == [(b"a", 29), (b"a", 31), (b"b", 0)]
@@ -283,7 +283,7 @@ KEYS = st.sampled_from(TRICKY_KEYS)
 TIMES = st.integers(0, 12).map(lambda n: n * 25_000) | st.integers(0, 400_000)
 PUTS = st.tuples(KEYS, st.none() | st.integers(0, 9), TIMES)
 STEPS = st.lists(st.sampled_from(["commit", "reopen"]) | PUTS, max_size=40)
-variants = pytest.mark.parametrize("place", [InMemory, Batches])
+variants = pytest.mark.parametrize("backing", [InMemory, InBatches])
 few = settings(max_examples=examples(150), deadline=None)
 
 
@@ -318,8 +318,8 @@ class Model:
         return [(key, start_ms, value) for key, start_ms, _, value in self.numbered()]
 
 
-def open_store(place, clock, duplicates=False):
-    contents = place.contents
+def open_store(backing, clock, duplicates=False):
+    contents = backing.contents
     return WindowStore(
         contents,
         clock(contents, RETENTION),
@@ -335,14 +335,14 @@ def open_store(place, clock, duplicates=False):
 @pytest.mark.parametrize("duplicates", [False, True])
 @few
 @given(steps=STEPS, bounds=st.tuples(st.none() | KEYS, st.none() | KEYS, TIMES, TIMES))
-def test_reads_equal_those_of_a_list_of_all_puts(place, clock, duplicates, steps, bounds):
-    place, model = place(), Model(clock, duplicates)
-    store = open_store(place, clock, duplicates)
+def test_reads_equal_those_of_a_list_of_all_puts(backing, clock, duplicates, steps, bounds):
+    backing, model = backing(), Model(clock, duplicates)
+    store = open_store(backing, clock, duplicates)
     for step in steps:
         if step == "commit":
-            place.commit()
+            backing.commit()
         if step in ("commit", "reopen"):
-            store = open_store(place, clock, duplicates)
+            store = open_store(backing, clock, duplicates)
             continue
         store.put(*step)
         model.put(*step)
@@ -368,12 +368,12 @@ def test_reads_equal_those_of_a_list_of_all_puts(place, clock, duplicates, steps
 @pytest.mark.parametrize("duplicates", [False, True])
 @few
 @given(stored=st.lists(PUTS, max_size=20), writes=st.lists(PUTS, max_size=20), of_key=st.none() | KEYS)
-def test_an_iterator_shows_what_lies_ahead_at_each_step(place, clock, duplicates, stored, writes, of_key):
-    place, model, last = place(), Model(clock, duplicates), None
-    fill(open_store(place, clock, duplicates), *stored)
-    place.commit()
+def test_an_iterator_sees_writes_that_lie_ahead_of_it(backing, clock, duplicates, stored, writes, of_key):
+    backing, model, last = backing(), Model(clock, duplicates), None
+    fill(open_store(backing, clock, duplicates), *stored)
+    backing.commit()
     fill(model, *stored)
-    store = open_store(place, clock, duplicates)
+    store = open_store(backing, clock, duplicates)
     shown = store.all() if of_key is None else store.fetch(of_key, 0, 400_000)
     for write in [*writes, (b"", None, 0)]:
         ahead = [

@@ -9,7 +9,7 @@ from headrace._core import operators as ops
 from headrace._core.columnar.joins.rows import StreamSide
 from headrace._core.columnar.joins.stream_stream import StreamJoinForm
 from headrace._core.columnar.layout import can_store_input_bytes
-from headrace._state.layouts.listed import ListsBySpan
+from headrace._state.layouts.entry_lists import ListsBySpan
 
 
 def join_forms(sources: Mapping[str, ops.Source], stores: Mapping[str, Any]) -> dict[str, StreamJoinForm]:
@@ -37,4 +37,4 @@ def _side(source: ops.Source, join: ops.StreamJoin, stores: Mapping[str, Any]) -
         return None
     if not source.key_serde.canonical or not can_store_input_bytes(source.value_serde):
         return None
-    return StreamSide(join, store.listed, source.value_serde) if isinstance(store.listed, ListsBySpan) else None
+    return StreamSide(join, store.duplicates, source.value_serde) if isinstance(store.duplicates, ListsBySpan) else None

@@ -12,7 +12,7 @@ from headrace._core.columnar.groups import Ints
 from headrace._core.columnar.joins.partners import Candidates, MatchFinder, Seekers
 from headrace._core.columnar.joins.rows import ROWS_AT_ONCE, Bools, JoinRows, MatchesByRow, StreamSide
 from headrace._core.operators.joins.stream_stream import StreamJoin
-from headrace._state.layouts.growing_list import Entry
+from headrace._state.layouts.growing_list import TimedValue
 
 
 class SideRecords:
@@ -64,7 +64,7 @@ class SideRecords:
             alive = self._to_store[times > max(latest_ms, store.time_ms) - store.retention_ms]
             store.put_many(self._lists(alive), len(alive), latest_ms)
 
-    def _lists(self, chosen: Ints) -> Iterator[tuple[bytes, list[Entry]]]:
+    def _lists(self, chosen: Ints) -> Iterator[tuple[bytes, list[TimedValue]]]:
         """Some rows as the entries of each key and span, by arrival."""
         batch, numbers = self._rows.batch, self._rows.numbers[chosen]
         spans = batch.timestamps[chosen] // self._side.stored.span_ms

@@ -18,7 +18,7 @@ from headrace._core.columnar.batch import Batch, headers_of
 from headrace._core.columnar.groups import Ints
 from headrace._core.columnar.layout import RowError
 from headrace._core.operators.joins.stream_stream import StreamJoin
-from headrace._state.layouts.listed import ListsBySpan
+from headrace._state.layouts.entry_lists import ListsBySpan
 from headrace.model.record import Record
 from headrace.serdes import Json, Serde
 

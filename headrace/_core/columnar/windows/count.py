@@ -54,7 +54,7 @@ class WindowCountForm:
         distinct: list[bytes] = encoded.dictionary.to_pylist()
         rows = Groups(encoded.indices.to_numpy(), len(distinct))
         keys, first_ms = [key[:-_START] for key in distinct], rows.last(starts).tolist()
-        entry_keys = self._store.entries.places(keys, first_ms)
+        entry_keys = self._store.entries.entry_keys(keys, first_ms)
         stored = self._store.contents.get_many(entry_keys)
         before = b"".join(raw or _ABSENT for raw in stored)
         timestamps, counts = np.frombuffer(before, ">i8").reshape(-1, 2).T.astype(np.int64)

@@ -15,7 +15,7 @@ from headrace._core.columnar.groups import Groups, Ints
 from headrace._core.laws import closes_at, last_closed_end
 from headrace._core.operators.windows.suppress import TableSuppress
 from headrace._core.time.stream_time import KeyTime
-from headrace._state.stores.suppress_buffer import HeldRow, SuppressBuffer, row_size
+from headrace._state.stores.suppress_buffer import StoredRow, SuppressBuffer, row_size
 from headrace.model.record import Headers
 
 _START = 8
@@ -68,12 +68,12 @@ class WindowCloseForm:
         beyond = len(batch.keys)
         finals = [_final(key, row, at) for key, row, _, at in states if at < beyond]
         finals += self._closed_without_update(due, set(keys), close_rows)
-        self._buffer.release_many((key, before) for key, _, before, at in states if at < beyond and before is not None)
-        self._buffer.hold_many((key, row, before) for key, row, before, at in states if at == beyond)
+        self._buffer.remove_many((key, before) for key, _, before, at in states if at < beyond and before is not None)
+        self._buffer.put_many((key, row, before) for key, row, before, at in states if at == beyond)
         if finals:
             self._forward(_as_batch(sorted(finals), batch))
 
-    def _updated(self, batch: Batch, keys: list[bytes], last: Ints, present: list[HeldRow | None]) -> list[HeldRow]:
+    def _updated(self, batch: Batch, keys: list[bytes], last: Ints, present: list[StoredRow | None]) -> list[StoredRow]:
         """The buffered row of each window after its last update in the batch."""
         topic = self._operator.context.topic
         values = batch.values.take(pa.array(last)).to_pylist()
@@ -85,7 +85,7 @@ class WindowCloseForm:
             prior = None if before is None else before.prior
             replaced = None if value == _FIRST else value  # stands in for the count before: same length
             size = row_size(key, prior, replaced, value, topic, headers)
-            rows.append(HeldRow(end_ms, size, timestamp_ms, prior, value, headers))
+            rows.append(StoredRow(end_ms, size, timestamp_ms, prior, value, headers))
         return rows
 
     def _closed_without_update(
@@ -94,7 +94,7 @@ class WindowCloseForm:
         keys = [key for key in due if key not in updated]
         rows = [row for row in self._buffer.rows_of(keys) if row is not None]
         closing = close_rows(keys, _ends(rows)).tolist()
-        self._buffer.release_many(zip(keys, rows, strict=True))
+        self._buffer.remove_many(zip(keys, rows, strict=True))
         return [_final(key, row, at) for key, row, at in zip(keys, rows, closing, strict=True)]
 
     def _clock(self, batch: Batch) -> tuple[_CloseRows, list[bytes]]:
@@ -133,11 +133,11 @@ class WindowCloseForm:
         return close_rows, due
 
 
-def _ends(rows: list[HeldRow]) -> Ints:
+def _ends(rows: list[StoredRow]) -> Ints:
     return np.array([row.buffer_time_ms for row in rows], np.int64)
 
 
-def _final(key: bytes, row: HeldRow, at: int) -> _FinalCount:
+def _final(key: bytes, row: StoredRow, at: int) -> _FinalCount:
     assert row.new is not None
     return _FinalCount(at, row.buffer_time_ms, key, row.new, row.timestamp_ms, row.headers)
 

@@ -15,7 +15,7 @@ from headrace._core.operator import AnyRecord, Operator
 from headrace._core.operators.foreign_keys.messages import Answer, Instruction, Subscription
 from headrace._core.rows import Rows
 from headrace._core.task.context import TaskContext
-from headrace._state.bytes.composite import beyond, escaped
+from headrace._state.bytes.composite import end_of_key, escape_key
 from headrace.model.record import Record
 from headrace.serdes import Serde
 
@@ -106,7 +106,7 @@ class ForeignKeyReceive(Operator):
         subscription: Subscription = record.value
         foreign = self._foreign_to_bytes(record.key)
         if foreign is not None:
-            entry_key = escaped(foreign) + subscription.key
+            entry_key = escape_key(foreign) + subscription.key
             self._subscriptions.put(entry_key, subscription.value)
             self.context.scratchpad(self._store_name)[entry_key] = subscription.number
         if subscription.instruction is not Instruction.DELETE_SILENTLY:
@@ -184,12 +184,12 @@ class ForeignKeyChange(Operator):
             return
         foreign = self._foreign_to_bytes(record.key)
         assert foreign is not None
-        prefix = escaped(foreign)
+        prefix = escape_key(foreign)
         new = self._foreign_value_to_bytes(change.new)
         deleted = new is None and not self._left
         itself = foreign if self._with_itself or (self._with_part and not deleted) else None
         numbers = self.context.scratchpad(self._store_name)
-        for entry_key, value in self._subscriptions.range(prefix, beyond(prefix)):
+        for entry_key, value in self._subscriptions.range(prefix, end_of_key(prefix)):
             key = entry_key[len(prefix) :]
             if key != itself:
                 answer = Answer(None if deleted else value, new, numbers.get(entry_key, 0))

@@ -9,7 +9,7 @@ from headrace._core.laws import latest
 from headrace._core.operator import AnyRecord, Operator
 from headrace._core.task.context import TaskContext
 from headrace._core.time.join_clock import ClockSettings, JoinClock
-from headrace._state.layouts.bykey import forget
+from headrace._state.layouts.bykey import remove_key
 from headrace._state.stores.window import WindowStore
 from headrace.model.record import Record
 
@@ -20,12 +20,12 @@ class JoinSettings(NamedTuple):
     """One side of a join: the window stores of this side and the other, and how far apart partners may be.
 
     `before_ms` and `after_ms` are as seen from this side. An outer side emits unmatched records; if one of the two is
-    outer, `unjoined` names the store of unmatched records.
+    outer, `unmatched` names the store of unmatched records.
     """
 
     window: str
     other: str
-    unjoined: str | None
+    unmatched: str | None
     joiner: Callable[[Any, Any], Any]
     is_left: bool
     is_outer: bool
@@ -55,7 +55,7 @@ class StreamJoin(Operator):
         settings = self.settings
         self._other: WindowStore[Any, Any] = context.store(settings.other)
         self._clock: JoinClock | None = None
-        if settings.unjoined is not None or settings.clock.key_times is not None:
+        if settings.unmatched is not None or settings.clock.key_times is not None:
             self._clock = JoinClock.of(context, settings.clock)
             if settings.is_left:
                 self.idle = self._clock.idle  # the left side closes idle keys for both
@@ -90,7 +90,7 @@ class StreamJoin(Operator):
 
     def _delete_records(self, key_bytes: bytes) -> None:
         for store in (self._other, self.context.store(self.settings.window)):
-            forget(store.contents, key_bytes)
+            remove_key(store.contents, key_bytes)
 
     def _drop(self, record: AnyRecord) -> None:
         self.context.drop(self.name, "null key" if record.key is None else "null value")

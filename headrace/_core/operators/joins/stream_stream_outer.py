@@ -8,7 +8,7 @@ from headrace._core.laws import latest
 from headrace._core.operator import AnyRecord
 from headrace._core.operators.joins.stream_stream import JoinSettings, Matches, StreamJoin
 from headrace._core.task.context import TaskContext
-from headrace._state.stores.unjoined import Unjoined, UnjoinedStore, Waits
+from headrace._state.stores.unmatched import UnmatchedRecord, UnmatchedStore, Waits
 from headrace.model.pending import PendingTask
 from headrace.model.record import Headers, Record
 
@@ -33,10 +33,10 @@ class StreamOuterJoin(StreamJoin):
     def init(self, context: TaskContext) -> None:
         super().init(context)
         assert self._clock is not None
-        assert self.settings.unjoined is not None
+        assert self.settings.unmatched is not None
         self._time = self._clock.time
         self._advance = self._clock.advance
-        self._unjoined: UnjoinedStore[Any] = context.store(self.settings.unjoined)
+        self._unmatched: UnmatchedStore[Any] = context.store(self.settings.unmatched)
 
     def join(self, record: AnyRecord, matches: Matches) -> None:
         key, value, timestamp_ms, headers = record.key, record.value, record.timestamp_ms, record.headers
@@ -48,42 +48,42 @@ class StreamOuterJoin(StreamJoin):
             else:
                 self._drop(record)
             return
-        key_bytes = self._unjoined.key_bytes(key)
+        key_bytes = self._unmatched.key_bytes(key)
         # As in Kafka Streams, only a record at the head of stream time emits those that are due.
         if timestamp_ms == time_ms:
             self._emit_due(key_bytes, time_ms, headers)
         for other_ms, other in matches:
             if self._other_is_outer:
-                self._unjoined.remove(key_bytes, other_ms, is_left=not self._is_left)
+                self._unmatched.remove(key_bytes, other_ms, is_left=not self._is_left)
             self.forward(Record(key, self._joined(value, other), latest(timestamp_ms, other_ms), headers))
         if matches or not self._is_outer:
             return
         if max(0, timestamp_ms + self._after_ms) < time_ms:
             self.forward(record.with_value(self._joined(value, None)))
         else:
-            self._unjoined.add(key_bytes, value, timestamp_ms, is_left=self._is_left)
+            self._unmatched.add(key_bytes, value, timestamp_ms, is_left=self._is_left)
 
     def close_idle(self) -> None:
         """Emits the unmatched records of idle keys, and deletes all records of these keys on both sides."""
         assert self.idle is not None
-        rows: list[Unjoined[Any]] = []
+        rows: list[UnmatchedRecord[Any]] = []
         for _, key_bytes in self.idle.remove_idle():
-            rows += self._unjoined.forget(key_bytes)
+            rows += self._unmatched.evict_key(key_bytes)
             self._delete_records(key_bytes)
-        for row in sorted(rows, key=self._unjoined.order):
+        for row in sorted(rows, key=self._unmatched.order):
             self._forward_unmatched(row, ())
 
     def pending(self) -> PendingTask:
-        unjoined, time, task_id = self._unjoined, self._time, self.context.task_id
-        firsts = [row for is_left in (False, True) if (row := unjoined.oldest(is_left=is_left)) is not None]
+        unmatched, time, task_id = self._unmatched, self._time, self.context.task_id
+        firsts = [row for is_left in (False, True) if (row := unmatched.oldest(is_left=is_left)) is not None]
         if not firsts:
             return PendingTask(task_id, waiting=0, stream_time_ms=-1 if time.by_key else time.current(None))
         oldest = min(firsts, key=self._due_ms)
-        next_ms = unjoined.next_ms(unjoined.key_bytes(oldest.key))
+        next_ms = unmatched.next_ms(unmatched.key_bytes(oldest.key))
         assert next_ms is not None
         return PendingTask(
             task_id,
-            unjoined.waiting(),
+            unmatched.count(),
             oldest.key,
             since_ms=oldest.timestamp_ms,
             release_ms=max(self._due_ms(oldest), next_ms + max(self._waits) + 1),
@@ -92,16 +92,16 @@ class StreamOuterJoin(StreamJoin):
         )
 
     def _emit_due(self, key_bytes: bytes, time_ms: int, headers: Headers) -> None:
-        next_ms = self._unjoined.next_ms(key_bytes)
+        next_ms = self._unmatched.next_ms(key_bytes)
         if next_ms is not None and next_ms + self._own_wait_ms < time_ms:
-            for row in self._unjoined.give_up(key_bytes, time_ms, self._waits):
+            for row in self._unmatched.evict_due(key_bytes, time_ms, self._waits):
                 self._forward_unmatched(row, headers)
 
-    def _forward_unmatched(self, row: Unjoined[Any], headers: Headers) -> None:
+    def _forward_unmatched(self, row: UnmatchedRecord[Any], headers: Headers) -> None:
         joiner = self.settings.joiner
         result = joiner(row.value, None) if row.is_left else joiner(None, row.value)
         self.forward(Record(row.key, result, row.timestamp_ms, headers))
 
-    def _due_ms(self, row: Unjoined[Any]) -> int:
+    def _due_ms(self, row: UnmatchedRecord[Any]) -> int:
         """The stream time at which an unmatched record is due, at the earliest."""
         return row.timestamp_ms + self._waits[row.is_left] + 1

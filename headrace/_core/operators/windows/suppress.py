@@ -9,7 +9,7 @@ from headrace._core.operator import AnyRecord, Operator
 from headrace._core.task.context import TaskContext
 from headrace._core.time.idle_keys import IdleKeys, IdleSettings
 from headrace._core.time.stream_time import stream_time
-from headrace._state.stores.suppress_buffer import Buffered
+from headrace._state.stores.suppress_buffer import BufferedRow
 from headrace.errors import StateError, StreamsError
 from headrace.model.emission import BufferConfig
 from headrace.model.pending import PendingTask
@@ -87,7 +87,7 @@ class TableSuppress(Operator):
             stream_time_ms=time.current(_clock_key(key)),
         )
 
-    def _emit(self, row: Buffered[Any, Any]) -> None:
+    def _emit(self, row: BufferedRow[Any, Any]) -> None:
         # A window whose last value is None has no final result.
         if row.value is not None or not self.settings.until_window_closes:
             self.forward(Record(row.key, Change(row.value, row.prior), row.timestamp_ms, row.headers))

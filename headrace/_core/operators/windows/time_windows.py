@@ -53,7 +53,7 @@ class TimeWindowAggregate(WindowedOperator):
 
     def init(self, context: TaskContext) -> None:
         super().init(context)
-        self._expires_windows = self._store.told
+        self._expires_windows = self._store.caller_expires
 
     def _expire(self, key: Any, before_ms: int, time_ms: int) -> None:
         first, last = self._last_expired_start(before_ms) + 1, self._last_expired_start(time_ms)
@@ -75,7 +75,7 @@ class TimeWindowAggregate(WindowedOperator):
     def _expire_spans(self, spans: list[tuple[bytes, int, int]]) -> None:
         due = [span for span in spans if span[2] >= max(span[1], 0)]
         if due:
-            self._store.forget(due, self._advance_ms)
+            self._store.expire(due, self._advance_ms)
 
     def _last_expired_start(self, time_ms: Any) -> Any:
         """The latest start of windows that are expired at a stream time."""

@@ -14,7 +14,7 @@ from headrace._core.time.idle_keys import IdleKeys, IdleSettings
 from headrace._core.time.open_windows import ClosedWindow, OpenWindows
 from headrace._core.time.stream_time import stream_time
 from headrace._state.bytes.composite import MAX_TIME
-from headrace._state.layouts.bykey import forget
+from headrace._state.layouts.bykey import remove_key
 from headrace.model.pending import PendingTask
 from headrace.model.record import Change, Record
 from headrace.model.windows import Window, Windowed, Windows
@@ -102,7 +102,7 @@ class WindowedOperator(Operator):
             if self._open is not None:
                 closed = self._open.remove_closed(key, MAX_TIME)
                 finals += [(final.windowed.window, key_bytes, final) for final in closed]
-            forget(self._store.contents, key_bytes)
+            remove_key(self._store.contents, key_bytes)
         finals.sort(key=lambda final: (final[0].end_ms, final[0].start_ms, final[1]))
         for _, _, (windowed, value, timestamp_ms) in finals:
             self.forward(Record(windowed, Change(value, None), timestamp_ms))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from headrace._runtime.spark.planning.plan import Plan, offset_key
 from headrace._runtime.spark.topics.backend import TopicBackend
-from headrace._state.log.entries import BatchPlan, State
-from headrace._state.log.state_log import View
+from headrace._state.log.entries import ApplicationState, BatchPlan
+from headrace._state.log.state_log import LogView
 
 # A batch that one task needs longer for is spread over all Spark partitions; one that is much shorter no longer is.
 _SPREAD_FROM_S = 0.3
@@ -15,7 +15,7 @@ _RECORD_US = 10.0
 _ENOUGH_RECORDS = 100
 
 
-def spread(plan: Plan, state: State, records: int) -> int:
+def spread(plan: Plan, state: ApplicationState, records: int) -> int:
     """The number of Spark partitions for a batch of so many records; 0: one task runs all of it.
 
     Spreading costs a shuffle for each stage and a job of Spark for each batch. It pays if one task would need long.
@@ -28,7 +28,7 @@ def spread(plan: Plan, state: State, records: int) -> int:
     return plan.spark_partitions if records * (state.record_us or _RECORD_US) > limit_s * 1e6 else 0
 
 
-def measured_us(state: State, records: int, took_s: float) -> float:
+def measured_us(state: ApplicationState, records: int, took_s: float) -> float:
     """How long one task needs for a record, after it has run a batch; 0 if the batch was too small to tell."""
     if records < _ENOUGH_RECORDS:
         return 0.0
@@ -47,7 +47,7 @@ class BatchPlanner:
         places = self._plan.places
         return {offset_key(place): end for place, end in zip(places, self._backend.ends(places), strict=True)}
 
-    def next(self, view: View, until: dict[str, int] | None = None) -> BatchPlan | None:
+    def next(self, view: LogView, until: dict[str, int] | None = None) -> BatchPlan | None:
         """The next batch; `None` if there is neither a record nor anything due by the wall clock.
 
         A batch that was planned before and not committed comes first, as it was planned. `until` bounds what is read,
@@ -68,13 +68,13 @@ class BatchPlanner:
         ends = dict(zip(keys, chosen, strict=True))
         return BatchPlan(state.batch + 1, ends, now_ms, plan.run, spread(plan, state, records))
 
-    def starts(self, view: View) -> list[int]:
+    def starts(self, view: LogView) -> list[int]:
         """Where the next batch begins in each topic-partition."""
         offsets, first = view.state.offsets, self._plan.first_offsets
         keys = map(offset_key, self._plan.places)
         return [offsets[key] if key in offsets else first.get(key, 0) for key in keys]
 
-    def _ticks(self, view: View, now_ms: int | None, *, runs_on: bool) -> bool:
+    def _ticks(self, view: LogView, now_ms: int | None, *, runs_on: bool) -> bool:
         """Whether a batch is needed even without records: once as a query starts, and when the clock asks for it."""
         if not self._plan.timed or now_ms is None:
             return False

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from headrace._graph.stores import Store
+from headrace._graph.stores import StoreSpec
 from headrace._runtime.defaults import Defaults
 from headrace._runtime.spark.planning.plan import Plan, Stage
 from headrace.config import StreamsConfig
@@ -61,10 +61,10 @@ def _dealt_by(plan: Plan, stage: Stage) -> set[str]:
     return read - plan.relays
 
 
-def _kind(store: Store, *, whole: bool) -> str:
+def _kind(store: StoreSpec, *, whole: bool) -> str:
     """What a store keeps, as far as the form of its entries depends on it, or which entries each task has."""
     by_key = " with a time for each key (allow_stream_time_key_tracking)" if getattr(store, "by_key", False) else ""
-    return f"{type(store).__name__} store{by_key}{' of a global table' if whole else ''}"
+    return f"{type(store).__name__.removesuffix('Spec')} store{by_key}{' of a global table' if whole else ''}"
 
 
 def refuse_incompatible(before: tuple[SavedStage, ...], current: tuple[SavedStage, ...], config: StreamsConfig) -> None:

@@ -19,7 +19,7 @@ from headrace.config import StreamsConfig
 from headrace.errors import ConfigError
 
 if TYPE_CHECKING:
-    from headrace._state.log.state_log import View
+    from headrace._state.log.state_log import LogView
 
 _T = TypeVar("_T")
 _STREAMING = "org.apache.spark.sql.execution.streaming"
@@ -206,7 +206,7 @@ def query_settings(spark: Any, config: StreamsConfig, spark_partitions: int) -> 
                 spark.conf.set(name, value)
 
 
-def parallelism(cores: int | None, wanted: int | None, tasks: int, before: View | None) -> tuple[int, bool]:
+def parallelism(cores: int | None, wanted: int | None, tasks: int, before: LogView | None) -> tuple[int, bool]:
     """Spark partitions of a spread batch, and whether one task may run all of a batch instead.
 
     A batch that was begun and not committed is repeated on as many partitions as before. On one machine there are no

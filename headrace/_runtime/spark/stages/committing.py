@@ -17,7 +17,7 @@ from headrace._runtime.spark.state_directory.log import state_log
 from headrace._runtime.spark.topics.backend import SinkTask, TopicBackend
 from headrace._state.log.entries import BatchPlan, Commit
 from headrace._state.log.objects import delete, expired
-from headrace._state.log.state_log import View
+from headrace._state.log.state_log import LogView
 from headrace._state.log.task import WrittenState
 from headrace.topics.embedded.log import Run
 
@@ -55,7 +55,7 @@ def write_part(plan: Plan, backend: TopicBackend, frames: Iterable[Frame], task:
     return part
 
 
-def commit(plan: Plan, backend: TopicBackend, view: View, batch: BatchPlan, parts: Sequence[BatchPart]) -> View:
+def commit(plan: Plan, backend: TopicBackend, view: LogView, batch: BatchPlan, parts: Sequence[BatchPart]) -> LogView:
     """Commits a batch: state, offsets, counters, alarm, and what is to be published. Then publishes it.
 
     Raises:

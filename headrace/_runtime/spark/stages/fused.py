@@ -21,7 +21,7 @@ from headrace._runtime.spark.state_directory.finish import FinishFile
 from headrace._runtime.spark.state_directory.log import current_view, state_log
 from headrace._runtime.spark.topics.backend import SinkTask, TopicBackend
 from headrace._state.log.entries import BatchPlan
-from headrace._state.log.state_log import View
+from headrace._state.log.state_log import LogView
 
 _LOOK_UP_S = 0.1
 
@@ -60,7 +60,7 @@ class FusedRound:
             else:
                 self._wait(view)
 
-    def run_batch(self, view: View, batch: BatchPlan) -> View:
+    def run_batch(self, view: LogView, batch: BatchPlan) -> LogView:
         """Runs one batch from beginning to end."""
         plan = self._plan
         if plan.plans_first and view.unfinished is None:
@@ -95,7 +95,7 @@ class FusedRound:
         while (left_s := until_s - time.monotonic()) > 0 and not finish.asks(self._plan.run):
             time.sleep(min(left_s, _LOOK_UP_S))
 
-    def _wait(self, view: View) -> None:
+    def _wait(self, view: LogView) -> None:
         """Until there may be something to do."""
         within_s = _LOOK_UP_S
         if self._plan.timed and view.state.alarm_ms is not None:

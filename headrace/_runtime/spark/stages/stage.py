@@ -23,7 +23,7 @@ from headrace._runtime.spark.state_directory.log import state_log
 from headrace._state.changes.durable import DurableTask
 from headrace._state.changes.task_state import TaskState
 from headrace._state.log.objects import MissingObjectError, ObjectWriter, sparse
-from headrace._state.log.state_log import View
+from headrace._state.log.state_log import LogView
 from headrace._state.log.task import LoggedTask, WrittenState
 from headrace._state.replica.replica import Replica, replicas_of
 
@@ -37,7 +37,7 @@ class TaskRunner:
         writer: tells this process apart from others that work on the same batch.
     """
 
-    def __init__(self, plan: Plan, view: View, writer: str) -> None:
+    def __init__(self, plan: Plan, view: LogView, writer: str) -> None:
         self._plan = plan
         self._view = view
         self._log = state_log(plan)
@@ -74,7 +74,7 @@ class TaskRunner:
             name = names[self._view.state.batch % len(names)]
             with self._superseded_if_missing():
                 durable = self._durable(name, f"application {self._plan.application_id!r}, task {name}")
-                if name not in self._written.heads and durable.lies_in(self._sparse):
+                if name not in self._written.heads and durable.has_blobs_in(self._sparse):
                     durable.put_head(durable.get_head() or b"")
                     self._written.add(durable.written)
 

@@ -6,7 +6,7 @@ from functools import cache
 
 from headrace._runtime.spark.planning.plan import Plan
 from headrace._state.log.files import DiskFiles
-from headrace._state.log.state_log import StateLog, View
+from headrace._state.log.state_log import LogView, StateLog
 
 
 def state_log(plan: Plan) -> StateLog:
@@ -24,7 +24,7 @@ def open_log(state_dir: str, application_id: str, *, sync: bool = True) -> State
     return StateLog(DiskFiles(state_dir, sync=sync), f"Application {application_id!r} on {state_dir!r}")
 
 
-def current_view(plan: Plan, before: int | None = None) -> View:
+def current_view(plan: Plan, before: int | None = None) -> LogView:
     """The present state, for whoever works on the batch after `before`.
 
     Raises:

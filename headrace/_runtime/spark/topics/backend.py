@@ -11,8 +11,8 @@ import pyarrow as pa
 from headrace._core.metrics import Metrics
 from headrace._runtime.spark.planning.plan import Plan
 from headrace._runtime.spark.stages.frames import Frame
-from headrace._state.log.entries import BatchPlan, State
-from headrace._state.log.state_log import View
+from headrace._state.log.entries import ApplicationState, BatchPlan
+from headrace._state.log.state_log import LogView
 from headrace.config import StreamsConfig
 from headrace.topics.embedded.log import Run
 from headrace.topics.kafka.cluster import KafkaCluster, Place
@@ -49,7 +49,7 @@ class TopicBackend(Protocol):
     def first_offsets(self, places: Sequence[Place], known: Mapping[str, int]) -> dict[str, int]:
         """Where an application begins to read; `known` is what was said at its earlier starts, and stays."""
 
-    def prepare(self, plan: Plan, state: State) -> None:
+    def prepare(self, plan: Plan, state: ApplicationState) -> None:
         """What is to be done between the start of a plan and its query: earlier starts can write no more after it."""
 
     def settle(self, plan: Plan) -> None:
@@ -89,10 +89,10 @@ class TopicBackend(Protocol):
     def output(self, runs: list[Run]) -> Any:
         """What the commit of a batch has to keep until it is published, as plain data."""
 
-    def publish(self, plan: Plan, state: State) -> None:
+    def publish(self, plan: Plan, state: ApplicationState) -> None:
         """Makes the output of the last commit visible, unless it is."""
 
-    def refuse_other_age(self, plan: Plan, view: View) -> None:
+    def refuse_other_age(self, plan: Plan, view: LogView) -> None:
         """Raises a `StateError` if topics and state directory are not of the same time: one was restored or copied."""
 
 

@@ -20,8 +20,8 @@ from headrace._runtime.spark.planning.plan import Plan
 from headrace._runtime.spark.stages import frames
 from headrace._runtime.spark.stages.frames import Frame
 from headrace._runtime.spark.topics.backend import SinkTask
-from headrace._state.log.entries import State
-from headrace._state.log.state_log import View
+from headrace._state.log.entries import ApplicationState
+from headrace._state.log.state_log import LogView
 from headrace.errors import StateError
 from headrace.topics.embedded.log import Extent, Run, SegmentWriter, TopicLog
 from headrace.topics.kafka.cluster import Place
@@ -44,7 +44,7 @@ class EmbeddedBackend:
     def first_offsets(self, places: Sequence[Place], known: Mapping[str, int]) -> dict[str, int]:  # noqa: ARG002
         return {}
 
-    def prepare(self, plan: Plan, state: State) -> None:
+    def prepare(self, plan: Plan, state: ApplicationState) -> None:
         self.publish(plan, state)
         self._log.sweep_producer(plan.instance, plan.epoch)
         self._log.sweep(_ABANDONED_AFTER_S)
@@ -92,14 +92,14 @@ class EmbeddedBackend:
     def output(self, runs: list[Run]) -> Any:
         return msgspec.to_builtins(runs)
 
-    def publish(self, plan: Plan, state: State) -> None:
+    def publish(self, plan: Plan, state: ApplicationState) -> None:
         if state.batch < 0 or self._log.last_batch(plan.instance) == state.batch:
             return
         runs = msgspec.convert(state.output or [], list[Run])
         create = {topic: plan.partitions[topic] for topic in plan.sink_topics}
         self._log.commit(runs, producer=plan.instance, batch=state.batch, create=create)
 
-    def refuse_other_age(self, plan: Plan, view: View) -> None:
+    def refuse_other_age(self, plan: Plan, view: LogView) -> None:
         self._log.refresh()
         published, committed = self._log.last_batch(plan.instance), view.state.batch
         published = -1 if published is None else published

@@ -15,8 +15,8 @@ from headrace._runtime.spark.stages.frames import Frame
 from headrace._runtime.spark.state_directory.log import current_view, state_log
 from headrace._runtime.spark.topics.backend import SinkTask
 from headrace._runtime.spark.topics.kafka_output import TaskOutput
-from headrace._state.log.entries import State
-from headrace._state.log.state_log import View
+from headrace._state.log.entries import ApplicationState
+from headrace._state.log.state_log import LogView
 from headrace.errors import NewPartitionsError, StateError, TopicError
 from headrace.topics.embedded.log import Run
 from headrace.topics.kafka.cluster import KafkaCluster, Place
@@ -61,7 +61,7 @@ class KafkaBackend:
         ]
         return {**known, **{offset_key(place): offset for place, offset in found}}
 
-    def prepare(self, plan: Plan, state: State) -> None:  # noqa: ARG002
+    def prepare(self, plan: Plan, state: ApplicationState) -> None:  # noqa: ARG002
         """Creates the output topics that are missing, and ends what an earlier start still writes.
 
         A topic of dead letters takes what the topics take that are read.
@@ -175,14 +175,14 @@ class KafkaBackend:
     def output(self, runs: list[Run]) -> None:  # noqa: ARG002
         return None
 
-    def publish(self, plan: Plan, state: State) -> None:
+    def publish(self, plan: Plan, state: ApplicationState) -> None:
         """Lets tools that show the lag of consumer groups see how far the application is, now and then."""
         now_s = time.monotonic()
         if state.offsets and now_s >= self._published_s + _PUBLISH_EVERY_S:
             self._published_s = now_s
             ConsumerGroup(self._cluster, plan.application_id).commit_soon(_by_place(state.offsets))
 
-    def refuse_other_age(self, plan: Plan, view: View) -> None:
+    def refuse_other_age(self, plan: Plan, view: LogView) -> None:
         """Notes may be those of an unfinished batch, if there is one; else of none that is not committed."""
         written = self._commits(plan).last_batch() if plan.exactly_once else None
         most = view.state.batch + (view.unfinished is not None)
@@ -195,7 +195,7 @@ class KafkaBackend:
             )
             raise StateError(message)
 
-    def _publish_offsets(self, plan: Plan, state: State) -> None:
+    def _publish_offsets(self, plan: Plan, state: ApplicationState) -> None:
         if state.offsets:
             ConsumerGroup(self._cluster, plan.application_id).commit(_by_place(state.offsets))
 

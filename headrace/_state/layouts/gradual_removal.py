@@ -1,4 +1,4 @@
-"""Removal of expired entries, a few at a time."""
+"""Removes expired entries, a few at a time."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from itertools import islice
 
 from headrace._state.bytes.api import ByteStore
 
-# A put adds at most two entries: what expires is removed faster than it came.
+# A put adds at most two entries: expired entries are removed faster than new ones arrive.
 _STEP = 4
 
 
-class Sweep:
-    """Takes entries off the low end of a store, so that no single put pays for all that expired at once."""
+class GradualRemoval:
+    """Removes the first entries of a store, a few with each put, so that no single put pays for a whole segment."""
 
     def __init__(self, contents: ByteStore, start: bytes) -> None:
         self.pending = False
@@ -21,13 +21,13 @@ class Sweep:
         self._entries: Iterator[tuple[bytes, bytes]] = iter(())
 
     def extend(self, end: bytes) -> None:
-        """From now on everything below `end` is to go."""
-        # Not from the start again: within a batch, removed entries still take time to pass.
+        """Marks everything below `end` for removal."""
+        # Continues where it stopped: within a batch, a scan still passes over the entries that the batch removed.
         self._entries = self._contents.range(self._low, end)
         self.pending = True
 
     def step(self, puts: int = 1) -> list[tuple[bytes, bytes]]:
-        """Removes the next few entries, for a put or for several, and returns them."""
+        """Removes and returns the next few entries, in proportion to the number of puts."""
         removed = list(islice(self._entries, _STEP * puts))
         self._contents.put_many((key, None) for key, _ in removed)
         if removed:

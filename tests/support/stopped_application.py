@@ -1,4 +1,4 @@
-"""Applications in processes of their own that stop at a step of a commit."""
+"""An application in a separate process that stops at a step of a commit."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tests.support.processes import descendants, kill
 _WITHIN_S = 120
 
 
-class Stopped:
-    """One run of an application that stops at a step, for a test to decide what becomes of it."""
+class StoppedApplication:
+    """One run of an application that stops at a step; a test then kills or resumes it."""
 
     def __init__(self, directory, step, batch, *, broker=None, partitions=None, max_records=20):
         self.file = directory / f"stopped-{os.urandom(4).hex()}"
@@ -34,7 +34,7 @@ class Stopped:
             )
 
     def wait(self):
-        """Returns the process that has stopped, or nothing if the application has ended without coming to the step."""
+        """Returns the id of the process that has stopped, or `None` if the application ended before it did."""
         ends_s = time.monotonic() + _WITHIN_S
         while time.monotonic() < ends_s:
             if self.file.exists() and self.file.read_text():
@@ -45,14 +45,14 @@ class Stopped:
         raise AssertionError(self.stderr.read_text()[-3000:])
 
     def kill(self, pid, victim):
-        """Kills the process that has stopped, or all of the application."""
+        """Kills the stopped process, or all processes of the application."""
         kill(pid)
         if victim == "driver":
             kill(self.process.pid, *descendants(self.process.pid))
         self.end()
 
     def resume(self, pid):
-        """Lets it go on to its end; returns what it said of why."""
+        """Lets the stopped process continue until the application ends; returns its stderr."""
         os.kill(pid, signal.SIGCONT)
         self.end()
         return self.stderr.read_text()

@@ -1,7 +1,7 @@
-"""Stops the process that comes to a named step of a commit, so that a test can kill it there, or let others go on.
+"""Stops a process at a named step of a commit, so that a test can kill it there, or let other processes continue.
 
-`STOP_AT="step batch file"` in the environment: the first process that comes to this step in this batch leaves its id in
-the file and stops itself with SIGSTOP. Steps are named after what has just been done.
+`STOP_AT="step batch file"` in the environment: the first process that reaches this step in this batch writes its id to
+the file and stops itself with SIGSTOP. A step is named after what the process has just done.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ STEPS = ("started", "planned", "state written", "output written", "about to comm
 
 
 def install():
-    """Has this process stop where the environment says; does nothing without."""
+    """Makes this process stop at the step in the environment, if there is one."""
     if "STOP_AT" in os.environ:
         name, batch, file = os.environ["STOP_AT"].rsplit(" ", 2)
-        _Stopping(name, int(batch), Path(file)).install()
+        _StopPoint(name, int(batch), Path(file)).install()
 
 
-class _Stopping:
+class _StopPoint:
     def __init__(self, name, batch, file):
         self.name, self.batch, self.file = name, batch, file
 
@@ -36,10 +36,10 @@ class _Stopping:
         self.wrap(StateLog, "commit", "committed", lambda log, before, commit: commit.batch)
         self.wrap(StateLog, "commit", "about to commit", lambda log, before, commit: commit.batch, after=False)
         self.wrap(ObjectWriter, "finish", "state written", lambda writer: int(writer.name.split("-")[1]))
-        for home in (EmbeddedBackend, KafkaBackend):
-            # The batch that is being written is not known there; the log is not asked, to change nothing.
-            self.wrap(home, "write", "output written", lambda *_: self.batch)
-            self.wrap(home, "publish", "published", lambda home, plan, state: state.batch)
+        for backend in (EmbeddedBackend, KafkaBackend):
+            # `write` does not know its batch, and reading it from the log could change the behaviour under test.
+            self.wrap(backend, "write", "output written", lambda *_: self.batch)
+            self.wrap(backend, "publish", "published", lambda backend, plan, state: state.batch)
 
     def wrap(self, owner, method, name, batch_of, *, after=True):
         if name != self.name:
@@ -47,7 +47,7 @@ class _Stopping:
         original = getattr(owner, method)
 
         @wraps(original)
-        def stopping(*given, **named):
+        def stop_around(*given, **named):
             if not after:
                 self.stop(batch_of(*given, **named))
             result = original(*given, **named)
@@ -55,7 +55,7 @@ class _Stopping:
                 self.stop(batch_of(*given, **named))
             return result
 
-        setattr(owner, method, stopping)
+        setattr(owner, method, stop_around)
 
     def stop(self, batch):
         if batch < self.batch:

@@ -1,8 +1,8 @@
-"""Whatever happens to a batch or to the replica, state is what the committed batches made it.
+"""The state of a task is the sum of its committed batches, whatever happens to other batches or to the replica.
 
-Random batches over several stores, with keys that LMDB cannot take as they are, are aborted, repeated, and run on
-replicas that were deleted, damaged, set back to an older copy, or belong to another machine. Whoever opens the state
-then finds what a plain dict holds, and so does a rebuild from durable state alone after every step.
+Random batches over several stores, with keys that LMDB cannot store directly, are aborted, repeated, and run on
+replicas that were deleted, damaged, replaced by an older copy, or belong to another machine. After every step, the
+state equals a plain dict, both with the replica and restored from durable state alone.
 """
 
 import shutil
@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from headrace._state.changes import task_state as changelog
+from headrace._state.changes import task_state
 from headrace._state.changes.compaction import CompactionPolicy
 from headrace._state.changes.durable import MemoryDurable
 from headrace._state.changes.head import Head
@@ -37,11 +37,13 @@ _KEYS = st.one_of(
 )
 _VALUES = st.one_of(st.none(), st.binary(max_size=4), st.integers(1, 60).map(bytes))
 _BATCHES = st.lists(st.tuples(st.sampled_from(STORES), _KEYS, _VALUES), max_size=12)
-_FATES = st.sampled_from(["commit", "commit", "commit", "abort before", "abort after", "abort after", "other machine"])
+_OUTCOMES = st.sampled_from(
+    ["commit", "commit", "commit", "abort before", "abort after", "abort after", "other machine"]
+)
 _MISHAPS = st.sampled_from(["none", "none", "none", "delete", "cut", "garbage", "older", "swap", "other process"])
 _POLICIES = st.builds(
     CompactionPolicy,
-    min_log_bytes=st.sampled_from([1, 300]),
+    min_delta_bytes=st.sampled_from([1, 300]),
     max_deltas=st.integers(0, 6),
     min_step_bytes=st.sampled_from([1, 40, 400]),
     max_step_bytes=st.sampled_from([1, 60, 4000]),
@@ -50,7 +52,7 @@ _POLICIES = st.builds(
 
 
 class Machine:
-    """A task's durable state, two machines' replicas of it, and the model of what it holds."""
+    """A task's durable state, its replicas on two machines, and a dict as the model of its content."""
 
     def __init__(self, root: Path, policy: CompactionPolicy) -> None:
         self.root, self.policy = root, policy
@@ -61,9 +63,9 @@ class Machine:
         replica = Replica(self.root / directory, map_size=MAP_SIZE)
         return TaskState(self.durable, replica, DESCRIBE, policy=self.policy)
 
-    def run(self, batch, fate: str) -> None:
+    def run(self, batch, outcome: str) -> None:
         changed = deepcopy(self.model)
-        with self.open("remote" if fate == "other machine" else "local") as state:
+        with self.open("remote" if outcome == "other machine" else "local") as state:
             assert contents(state) == ordered(self.model)
             for name, key, value in batch:
                 store = state.store(name)
@@ -74,9 +76,9 @@ class Machine:
                     store.put(key, value)
                     changed[name][key] = value
             assert contents(state) == ordered(changed)
-            if fate != "abort before":
+            if outcome != "abort before":
                 state.commit()
-        if fate.startswith("abort"):
+        if outcome.startswith("abort"):
             self.durable.rollback()
         else:
             self.durable.commit()
@@ -100,7 +102,7 @@ class Machine:
             shutil.rmtree(local, ignore_errors=True)
             (self.root / "remote").rename(local)
         elif kind == "other process":
-            changelog._recent.clear()
+            task_state._recent_deltas.clear()
 
     def check(self) -> None:
         fresh = tempfile.mkdtemp(dir=self.root)
@@ -112,7 +114,7 @@ class Machine:
 
     def check_durable(self) -> None:
         head = Head() if self.durable.head is None else Head.decode(self.durable.head, DESCRIBE)
-        assert list(self.durable.deltas) == [entry.version for entry in head.log]
+        assert list(self.durable.deltas) == [entry.version for entry in head.deltas]
         assert head.regions[-1].high == b"\xff"
         assert [region.high for region in head.regions] == sorted({region.high for region in head.regions})
         in_use = {region.slice_id for region in head.regions} - {0}
@@ -132,19 +134,19 @@ def ordered(model: dict[str, dict[bytes, bytes]]) -> dict[str, list[tuple[bytes,
 
 
 @settings(max_examples=examples(80), deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(policy=_POLICIES, steps=st.lists(st.tuples(_BATCHES, _FATES, _MISHAPS), max_size=14))
-def test_state_is_what_the_committed_batches_made_it(policy, steps):
+@given(policy=_POLICIES, steps=st.lists(st.tuples(_BATCHES, _OUTCOMES, _MISHAPS), max_size=14))
+def test_state_equals_the_sum_of_the_committed_batches(policy, steps):
     with tempfile.TemporaryDirectory() as root:
         machine = Machine(Path(root), policy)
-        for batch, fate, mishap in steps:
-            machine.run(batch, fate)
+        for batch, outcome, mishap in steps:
+            machine.run(batch, outcome)
             machine.mishap(mishap)
             machine.check()
 
 
 @pytest.mark.parametrize("keys_per_batch", [3, 40])
-def test_log_stays_bounded_by_live_state(tmp_path, keys_per_batch):
-    policy = CompactionPolicy(min_log_bytes=2000, max_deltas=16, min_step_bytes=500, max_step_bytes=4000)
+def test_size_of_deltas_is_bounded_by_the_live_state(tmp_path, keys_per_batch):
+    policy = CompactionPolicy(min_delta_bytes=2000, max_deltas=16, min_step_bytes=500, max_step_bytes=4000)
     machine = Machine(tmp_path, policy)
     for number in range(200):
         batch = [("a", b"key%d" % (number * keys_per_batch * 7 % 400 + i), b"v" * 20) for i in range(keys_per_batch)]
@@ -152,16 +154,16 @@ def test_log_stays_bounded_by_live_state(tmp_path, keys_per_batch):
         machine.check_durable()
         head = Head.decode(machine.durable.head, DESCRIBE)
         live = sum(len(key) + len(value) + 16 for key, value in machine.model["a"].items())
-        delta = max(entry.size for entry in head.log)
-        assert sum(entry.size for entry in head.needed()) <= 2 * max(live, policy.min_log_bytes) + 2 * delta
+        delta = max(entry.size for entry in head.deltas)
+        assert sum(entry.size for entry in head.needed()) <= 2 * max(live, policy.min_delta_bytes) + 2 * delta
         assert sum(region.size for region in head.regions) <= 2 * live + policy.max_step_bytes
-        assert len(head.log) - len(head.needed()) <= 2 * policy.max_deltas + len(head.needed())
+        assert len(head.deltas) - len(head.needed()) <= 2 * policy.max_deltas + len(head.needed())
     assert head.tail.version > 0
     machine.check()
 
 
 def test_base_shrinks_after_most_entries_are_deleted(tmp_path):
-    policy = CompactionPolicy(min_log_bytes=500, max_deltas=8, min_step_bytes=500, max_step_bytes=4000)
+    policy = CompactionPolicy(min_delta_bytes=500, max_deltas=8, min_step_bytes=500, max_step_bytes=4000)
     machine = Machine(tmp_path, policy)
     keys = [b"key%04d" % i for i in range(1000)]
     machine.run([("a", key, b"v" * 20) for key in keys], "commit")
@@ -171,8 +173,8 @@ def test_base_shrinks_after_most_entries_are_deleted(tmp_path):
     machine.run([("a", key, None) for key in keys[10:]], "commit")
     for _ in range(30):
         machine.run([("a", b"key0000", b"x")], "commit")
-    kept = sum(map(len, [*machine.durable.slices.values(), *machine.durable.deltas.values()]))
-    assert kept < before / 2
+    after = sum(map(len, [*machine.durable.slices.values(), *machine.durable.deltas.values()]))
+    assert after < before / 2
     machine.check()
 
 
@@ -184,7 +186,7 @@ from headrace._state.changes.compaction import CompactionPolicy
 from headrace._state.changes.durable import MemoryDurable
 from headrace._state.replica.replica import Replica
 rng, durable, model = random.Random(sys.argv[2]), MemoryDurable(), {}
-policy = CompactionPolicy(min_log_bytes=2000, max_deltas=10, min_step_bytes=2000, max_step_bytes=8000)
+policy = CompactionPolicy(min_delta_bytes=2000, max_deltas=10, min_step_bytes=2000, max_step_bytes=8000)
 for number in range(60):
     with TaskState(durable, Replica(Path(sys.argv[1])), "test", policy=policy) as state:
         store = state.store("s")
@@ -200,6 +202,6 @@ for number in range(60):
 """
 
 
-def test_processes_of_other_histories_may_fight_over_one_replica(tmp_path):
+def test_processes_of_different_histories_may_share_one_replica(tmp_path):
     processes = [subprocess.Popen([sys.executable, "-c", _PROCESS, str(tmp_path), str(seed)]) for seed in (1, 2)]
     assert [process.wait() for process in processes] == [0, 0]

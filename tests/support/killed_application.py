@@ -1,4 +1,4 @@
-"""An application on Kafka whose parts are killed with `kill -9`; as under a supervisor it is started again then."""
+"""An application on Kafka whose processes are killed with `kill -9`, and restarted as a supervisor would do."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import sys
 import time
 
 from tests.support.processes import busiest, descendants, kill, workers
-from tests.support.state_logs import begun
+from tests.support.state_logs import newest_begun
 
 _DONE_WITHIN_S = 600
 
 
-class Crashing:
-    """One application through any number of rounds, each of which is to process what is new in its input topics.
+class KilledApplication:
+    """One application, in rounds: each round processes the new records of its input topics.
 
     Args:
-        masters: where it may be started; on `local[2,4]` a task that is lost is tried anew, on `local[2]` it ends.
-        outages_s: how long the broker may be away.
+        masters: Spark masters to choose from; `local[2,4]` retries a lost task, `local[2]` fails.
+        outages_s: how long the broker may be unavailable.
     """
 
     def __init__(self, topology, directory, broker, max_records, rng, masters, outages_s):
@@ -29,7 +29,7 @@ class Crashing:
         self.events, self.errors = [], []
 
     def process(self):
-        """Begins a round: with the process there is, or with a new one."""
+        """Begins a round, in the running process or in a new one."""
         if self._process is not None and self._process.poll() is None:
             self._done = self._said("done")
             self._process.stdin.write(b"\n")
@@ -39,10 +39,10 @@ class Crashing:
 
     def last_batch(self):
         """The newest batch that has begun, -1 before the first."""
-        return begun(self._directory / "state")
+        return newest_begun(self._directory / "state")
 
     def reaches(self, batch):
-        """Waits until a batch has begun; says whether it has, and the round is not over."""
+        """Waits until a batch has begun; returns false if the round ended before."""
         while self._process.poll() is None and self._said("done") == self._done:
             if self.last_batch() >= batch:
                 return True
@@ -50,10 +50,10 @@ class Crashing:
         return False
 
     def strike(self, victim):
-        """Kills a part of the application, unless it has just ended, or the broker, which is back after a while.
+        """Kills a process of the application, unless it has just ended, or the broker, which restarts after a while.
 
-        Of what is beneath a driver all may survive it for a moment, or the workers with what they are writing, or
-        nothing.
+        When the driver is killed, all its child processes may survive it for a moment, or only the workers, which are
+        still writing, or none.
         """
         driver = self._process.pid
         match victim:
@@ -71,7 +71,7 @@ class Crashing:
         self.events.append(f"{victim} killed in batch {self.last_batch()}")
 
     def finish(self):
-        """Until the round is over; as often as the application ends before, it is started again."""
+        """Waits for the end of the round; restarts the application whenever it ends before."""
         ends_s = time.monotonic() + _DONE_WITHIN_S
         while self._said("done") == self._done:
             assert time.monotonic() < ends_s, (self.events, self._stderr.read_text()[-2000:])

@@ -1,4 +1,4 @@
-"""Numbers that tell apart what is put under the same key and time, in the order of the puts."""
+"""Sequence numbers, which distinguish entries of the same key and time and order them by arrival."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from headrace._state.bytes.composite import SEQUENCE
 SEQUENCE_SIZE = 8
 
 
-class Sequence:
-    """Counts on from where the store last stood."""
+class SequenceNumbers:
+    """Increasing numbers; the last one is saved in the store, so a later batch continues after it."""
 
     def __init__(self, contents: ByteStore) -> None:
         self._contents = contents

@@ -1,6 +1,6 @@
-"""However batches are cut, lost and repeated, and wherever they run, processors live on as if there were none.
+"""Processors keep their state and schedules however batches are cut, lost and repeated, and wherever they run.
 
-Fields, schedules and stores of processors, on real state; the clock moves when all records are in.
+Tests fields, schedules and stores of processors, on real state; the clock advances after all records.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def one(runner, limit, event, *, tick=False):
 
 @settings(max_examples=examples(40))
 @given(records=RECORDS, cuts=CUTS, moves=MOVES)
-def test_cuts_failures_and_machines_do_not_change_what_processors_do(records, cuts, moves):
+def test_cuts_failures_and_moves_between_machines_do_not_change_what_processors_do(records, cuts, moves):
     undisturbed = [(milliseconds, None) for milliseconds, _ in moves]
     assert run(records, cuts, moves, 3) == run(records, [], undisturbed, 3)
 
@@ -72,8 +72,8 @@ def test_driver_and_plan_run_processors_alike(records, moves, limit):
     assert found["first"].get(0, []) == expected
 
 
-def test_processor_of_the_same_run_goes_on_with_the_code_of_today(tmp_path):
-    """A batch repeated after a failure belongs to the run that planned it; mended code must reach it all the same."""
+def test_processor_restored_in_the_same_run_uses_the_current_code(tmp_path):
+    """A batch repeated after a failure belongs to the run that planned it, but must still use corrected code."""
 
     def versioned(version):
         class Versioned(hr.Processor):
@@ -83,7 +83,7 @@ def test_processor_of_the_same_run_goes_on_with_the_code_of_today(tmp_path):
                 self.seen += 1
                 self.context.forward(record.with_value([version, self.seen]))
 
-        Versioned.__module__ = "__main__"  # as in a script: classes travel by value
+        Versioned.__module__ = "__main__"  # as in a script, whose classes are pickled by value
         builder = hr.StreamsBuilder()
         builder.stream("in").process(lambda: Versioned()).to("out")
         return builder.build()
