@@ -9,7 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Literal, Self, overload
 
-from headrace._settings import check, writes_two_events
+from headrace._settings import check, is_address, writes_two_events
 from headrace.errors import ConfigError, known_names, nearest
 from headrace.model.error_handlers import ErrorHandler
 from headrace.model.timestamps import Extractor, fail_on_invalid_timestamp
@@ -20,7 +20,7 @@ _TEXT_FLAGS = {"true": True, "false": False}
 
 
 class _DirectorySetting:
-    """A setting that takes a path as text, too, and gives it as a `Path`."""
+    """A setting that accepts a directory as text or `Path`, and returns a `Path`."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
@@ -34,12 +34,13 @@ class _DirectorySetting:
     def __get__(self, config: object, owner: type) -> Path | None:
         return None if config is None else vars(config)[self._name]
 
-    def __set__(self, config: object, given: str | Path | None) -> None:
-        vars(config)[self._name] = None if given is None else Path(given)
+    def __set__(self, config: object, directory: str | Path | None) -> None:
+        # `check` refuses addresses. Until then they stay text: a `Path` would drop one of the two slashes.
+        vars(config)[self._name] = directory if directory is None or is_address(directory) else Path(directory)
 
 
 class _StateDirectorySetting(_DirectorySetting):
-    """The same, with a default that depends on the application."""
+    """A directory setting whose default depends on the application id."""
 
     @overload
     def __get__(self, config: None, owner: type) -> None: ...
@@ -55,55 +56,57 @@ class _StateDirectorySetting(_DirectorySetting):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class StreamsConfig:
-    """The settings of one application; immutable. `replace` makes a copy with some of them changed.
+    """The settings of one application. They are immutable; `replace` returns a copy with some of them changed.
 
     Args:
-        application_id: names the application; its state belongs to it.
+        application_id: the name of the application; its state belongs to this name.
         bootstrap_servers: Kafka brokers that have the topics, e.g. `"kafka-1:9092,kafka-2:9092"`.
-        kafka: how to reach them: settings of the Kafka client by librdkafka's names, e.g.
+        kafka: how to connect to the brokers: settings of the Kafka client by librdkafka's names, e.g.
             `{"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN", ...}`.
-        task_timeout: how long a running application waits for brokers that do not answer before it fails; default 5
+        task_timeout: how long a running application waits for brokers that do not answer before it fails. Default: 5
             minutes.
-        auto_offset_reset: where to begin to read a topic of Kafka that the application has not read before: "earliest"
-            or "latest", which is where it ends as the application first starts.
-        topics_dir: directory of the embedded topics; they need no broker.
-        state_dir: where offsets and state live, one per application; default `headrace-state/<application_id>`.
-        commit_interval: time between the starts of two micro-batches while running on; 0 runs them back to back.
-        max_records_per_batch: upper bound of records admitted to one micro-batch.
-        default_key_serde: serde of keys where an operator names none; without it `serdes.String()`.
-        default_value_serde: serde of values where an operator names none; without it `serdes.Json()`.
-        default_timestamp_extractor: where event time comes from; by default the record's own timestamp.
-        allow_stream_time_key_tracking: judge by the highest timestamp seen of each key, instead of all keys, which
-            records are late, which windows are closed and what window stores still keep.
-        stream_time_key_idle: after so much wall-clock time without a record of a key, its windows close, their final
-            results are written, and the key begins anew with its next record; only with
+        auto_offset_reset: where to begin in a Kafka topic that the application has not read before: "earliest", or
+            "latest", which is the end of the topic at the first start of the application.
+        topics_dir: directory of the embedded topics, which need no broker.
+        state_dir: directory of offsets and state, one per application. Default: `headrace-state/<application_id>`.
+        commit_interval: time between the starts of two micro-batches of a running application; 0 runs them back to
+            back.
+        max_records_per_batch: the most records that one micro-batch reads.
+        default_key_serde: serde of keys where an operator names none. Default: `serdes.String()`.
+        default_value_serde: serde of values where an operator names none. Default: `serdes.Json()`.
+        default_timestamp_extractor: returns the event time of a record. Default: the record's own timestamp.
+        allow_stream_time_key_tracking: track stream time for each key instead of for all keys together. It decides
+            which records are late, which windows are closed, and what window stores still retain.
+        stream_time_key_idle: if no record of a key arrives for this much wall-clock time, its windows close, their
+            final results are emitted, and the key starts over with its next record. Needs
             `allow_stream_time_key_tracking`. Default: never.
-        max_timestamp_ahead: how far ahead of the wall clock the timestamp of an input record may be; one in the far
-            future closes every window. Default: no limit.
-        timestamp_ahead_handler: what becomes of a record beyond that: "fail" stops the application, "continue" drops
-            and counts it, "dead_letter" also writes it to `dead_letter_topic`.
-        deserialization_exception_handler: what becomes of an input record that cannot be decoded, or has a negative
-            timestamp: "fail" stops the application, "continue" drops and counts it, "dead_letter" also writes it to
-            `dead_letter_topic`; or a function that is given an `ErrorHandlerContext` and answers one of these.
-        processing_exception_handler: the same for a record on which an operator fails, and for punctuations.
-        production_exception_handler: the same for a result that cannot be encoded, or that its topic on Kafka does not
-            take.
-        dead_letter_topic: where handlers write records as they were read, with headers that say why and where from.
-        processing_guarantee: "exactly_once_v2", or "at_least_once": then output to Kafka is written without
-            transactions, and again when a micro-batch is repeated after a failure. Embedded topics are always exact.
-        upgrade_from: a version of Kafka Streams up to "3.4" has table aggregations take a change within a group as two
-            events, with the result in between visible, as those versions did; default: one event.
+        max_timestamp_ahead: how far ahead of the wall clock the timestamp of an input record may be. A timestamp in
+            the far future would close every window. Default: no limit.
+        timestamp_ahead_handler: what to do with a record that exceeds `max_timestamp_ahead`: "fail" stops the
+            application, "continue" drops and counts the record, "dead_letter" also writes it to `dead_letter_topic`.
+        deserialization_exception_handler: what to do with an input record that cannot be decoded or has a negative
+            timestamp: "fail" stops the application, "continue" drops and counts the record, "dead_letter" also writes
+            it to `dead_letter_topic`; or a function that takes an `ErrorHandlerContext` and returns one of these.
+        processing_exception_handler: the same for a record or a punctuation on which an operator fails.
+        production_exception_handler: the same for a result that cannot be encoded, or that its Kafka topic rejects.
+        dead_letter_topic: where handlers write input records unchanged, with headers that give the error and the
+            origin of the record.
+        processing_guarantee: "exactly_once_v2", or "at_least_once", which writes to Kafka without transactions: if a
+            micro-batch is repeated after a failure, its output is written again. Embedded topics are always exactly
+            once.
+        upgrade_from: a version of Kafka Streams up to "3.4" makes table aggregations process a change within a group
+            as two events, with the intermediate result visible, as those versions did. Default: one event.
         spark: settings for the Spark session and query.
-        spark_partitions: how many Spark partitions run a micro-batch; 1 runs all tasks in one process. By default it
-            follows the load on one machine, between one for a trickle and all cores for a backlog; on a cluster every
-            task has one. Results do not depend on it, and it may change at every start.
-        sync_state: whether every commit is on disk before the next batch begins, so that a power loss takes nothing
-            back. Without it a killed process still loses nothing.
-        state_retention: how long files of superseded state are kept for readers that are under way.
-        local_dir: fast local directory on every executor for replicas of the state; default: the temporary directory.
+        spark_partitions: how many Spark partitions run a micro-batch; 1 runs all tasks in one process. By default the
+            number follows the load on one machine, between one for a trickle and all cores for a backlog; on a cluster
+            every task has its own. Results do not depend on it, and it may change at every start.
+        sync_state: whether every commit is on disk before the next batch begins, so that a power loss undoes nothing.
+            Even without it, a killed process loses nothing.
+        state_retention: how long files of superseded state stay, so that readers can finish with them.
+        local_dir: fast local directory on every executor for replicas of the state. Default: the temporary directory.
 
     Raises:
-        ConfigError: for an unknown setting (with the nearest known one), or a value that is not allowed.
+        ConfigError: if a setting is unknown (the message suggests the nearest one), or its value is not allowed.
 
     Example:
         >>> StreamsConfig(application_id="clicks").state_dir.as_posix()
@@ -143,31 +146,31 @@ class StreamsConfig:
     sync_state: bool = True
     state_retention: timedelta = timedelta(minutes=2)
 
-    def __new__(cls, **given: Any) -> Self:
+    def __new__(cls, **settings: Any) -> Self:
         known = [setting.name for setting in fields(cls)]
-        for name in given:
+        for name in settings:
             if name not in known:
                 message = f"Unknown setting {name!r}.{nearest(name, known)} Known settings: {known_names(known)}."
                 raise ConfigError(message)
         return super().__new__(cls)
 
     def __post_init__(self) -> None:
-        check(self._given())
+        check(self._values())
         vars(self)["kafka"] = dict(self.kafka)
         vars(self)["spark"] = {str(name): str(value) for name, value in self.spark.items()}
 
     @property
     def writes_old_change_events(self) -> bool:
-        """Whether `upgrade_from` asks for change events that Kafka Streams up to 3.4 understands."""
+        """Whether table aggregations use the change events of Kafka Streams up to 3.4, because of `upgrade_from`."""
         return writes_two_events(self.upgrade_from)
 
     def replace(self, **changes: Any) -> StreamsConfig:
-        """A copy with some settings changed."""
-        return StreamsConfig(**{**self._given(), **changes})
+        """Returns a copy with some settings changed."""
+        return StreamsConfig(**{**self._values(), **changes})
 
     @classmethod
     def from_mapping(cls, settings: Mapping[str, Any]) -> StreamsConfig:
-        """The same from Kafka's dotted names, e.g. `{"application.id": "clicks"}`; numbers and flags may be text."""
+        """Creates a configuration from Kafka's dotted names, e.g. `"application.id"`; numbers and flags may be text."""
         types = {setting.name: str(setting.type) for setting in fields(cls)}
         converted: dict[str, Any] = {}
         for dotted, value in settings.items():
@@ -181,8 +184,8 @@ class StreamsConfig:
             converted[name] = value
         return cls(**converted)
 
-    def _given(self) -> dict[str, Any]:
-        """All settings as they were given, defaults included."""
+    def _values(self) -> dict[str, Any]:
+        """All settings as they are stored, without the default that depends on the application id."""
         return {setting.name: vars(self)[setting.name] for setting in fields(self)}
 
     def __repr__(self) -> str:

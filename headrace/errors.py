@@ -1,4 +1,4 @@
-"""Every error of the library derives from `StreamsError` and says what was refused, what is allowed, and what to do."""
+"""The errors of the library. Each message says what was refused, what is allowed, and what to do."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class StreamsError(Exception):
 
 
 class TopologyError(StreamsError, ValueError):
-    """A topology cannot be built as asked; raised while building, before any record is read."""
+    """A topology is invalid; raised while it is built, before any record is read."""
 
 
 class ConfigError(StreamsError, ValueError):
@@ -23,32 +23,32 @@ class SerdeError(StreamsError, ValueError):
 
 
 class RegistryError(SerdeError):
-    """A schema registry cannot be asked, or refuses a schema; the record that needed it may be fine."""
+    """A schema registry does not answer, or refuses a schema; the record that needed it may be valid."""
 
 
 class TopicError(StreamsError):
-    """A topic is unknown, or what it holds cannot be read."""
+    """A topic is unknown, or its records cannot be read."""
 
 
 class NewPartitionsError(TopicError):
-    """A topic has other partitions than when the application began to read it; its next start reads those."""
+    """The partitions of a topic changed while the application ran; its next start reads the new ones."""
 
 
 class StateError(StreamsError):
-    """Stored state is missing, damaged, too large, or belongs to something else. No error handler passes over it."""
+    """Stored state is missing, damaged, too large, or belongs to another application. Error handlers never see it."""
 
 
 class ProcessingError(StreamsError):
-    """A user function raised while a record was processed; names the operator, the record and the user's line."""
+    """A user function failed on a record; the message names the operator, the record, and the line that raised."""
 
 
 def known_names(names: Iterable[str]) -> str:
-    """The names as an error message lists them."""
+    """Names in the form in which error messages list them: sorted, quoted, with commas."""
     listed = sorted(names)
     return ", ".join(repr(name) for name in listed) if listed else "none"
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """A ` Did you mean 'x'?` for a name close to a known one, else nothing."""
+    """The sentence ` Did you mean 'x'?` if a known name is close, else an empty text."""
     close = difflib.get_close_matches(name, list(names), n=1)
     return f" Did you mean {close[0]!r}?" if close else ""

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 class Streams:
     """One application on Spark: a topology, its settings, its state.
 
-    Everything is exactly once: input offsets, state and output topics of a micro-batch are committed together or not at
-    all, and a new `Streams` with the same `application_id` and `state_dir` goes on where the last one stopped.
+    Processing is exactly once: input offsets, state and output of a micro-batch are committed together or not at all.
+    A new `Streams` with the same `application_id` and `state_dir` continues where the last one stopped.
 
     Args:
-        topology: what to run.
-        config: settings.
-        spark: your own session, classic or Connect; without it one is made, and stopped with this object: on the
-            cluster that `spark-submit` was told, or that `config.spark` names by `spark.master` or `spark.remote`, else
-            a local one.
+        topology: the topology to run.
+        config: the settings of the application.
+        spark: your own session, classic or Connect. Without it a session is created, and stopped by `stop()`: on the
+            cluster of `spark-submit`, or the one that `config.spark` names by `spark.master` or `spark.remote`, else
+            locally.
 
     Example:
         >>> import headrace as hr, tempfile                                     # doctest: +SKIP
@@ -42,7 +42,7 @@ class Streams:
             )
             raise ConfigError(message)
         if not topology._graph.source_topics:
-            message = "The topology reads no topic; add a source first."
+            message = "The topology reads no topic. Add a source, such as builder.stream(...)."
             raise TopologyError(message)
         self._topology = topology
         self._config = config
@@ -50,62 +50,62 @@ class Streams:
         self._running: Application | None = None
 
     def process_available(self) -> None:
-        """Processes everything that is in the input topics now, then returns.
+        """Processes all records that are in the input topics now, then returns.
 
         Raises:
-            StreamsError: when it fails; nothing of the failed micro-batch remains, and a later call goes on there.
+            StreamsError: if it fails. The failed micro-batch is rolled back, and the next call repeats it.
         """
         self._on_spark().process_available()
 
     def start(self) -> None:
-        """Begins to process records as they arrive, and returns."""
+        """Starts to process records as they arrive, and returns at once."""
         self._on_spark().start()
 
     def await_termination(self, timeout: timedelta | None = None) -> bool:
-        """Waits until the application stops or fails, or the time is over; says whether it ended.
+        """Waits until the application stops or fails, or the timeout expires; returns whether it ended.
 
         Raises:
-            StreamsError: when it failed.
+            StreamsError: if it failed.
         """
         return self._application.await_termination(timeout)
 
     def stop(self) -> None:
-        """Ends the application; a Spark session made here is stopped too.
+        """Stops the application, and its Spark session unless that is yours.
 
-        A micro-batch that is under way has five seconds to finish. After that it is cut off and done again by the next
-        start: nothing is lost or doubled.
+        The current micro-batch has five seconds to finish. After that it is aborted, and the next start repeats it:
+        nothing is lost or written twice.
         """
         if self._running is not None:
             self._running.stop()
             self._running = None
 
     def store(self, name: str) -> Any:
-        """A store as the last committed micro-batch left it; get it again to see a later one.
+        """Returns a read-only view of a store as of the last committed micro-batch; call it again to see a later one.
 
-        It is read without Spark, and may be asked for while the application runs, or after it has ended.
+        It is read without Spark, while the application runs or after it has stopped.
         """
         return self._application.store(name)
 
     def explain_pending(self, name: str | None = None) -> list[Pending]:
-        """Why nothing comes out: what each operator holds back, and what would let it go.
+        """Explains missing output: which results each operator holds back, and what would release them.
 
-        Operators that hold results back are `suppress` and windows with `EmitStrategy.on_window_close()`. What is told
-        is what the last committed micro-batch left, also while the application runs. Printed, each is a sentence.
+        Operators that hold results back are `suppress`, windows with `EmitStrategy.on_window_close()`, and joins whose
+        records wait. The answer is as of the last committed micro-batch. Printed, each `Pending` is a sentence.
 
         Args:
-            name: only of this operator, or of the operator with this store.
+            name: explain only this operator, or the operator with this store.
 
         Raises:
-            StateError: for a name that holds nothing back; it lists those that do.
+            StateError: if nothing of that name holds results back; the message lists what does.
         """
         return self._application.explain_pending(name)
 
     def metrics(self) -> dict[str, dict[str, Any]]:
-        """Counters by operator over the life of the application; dropped records under `dropped`, by reason."""
+        """Returns counters by operator since the application's first start; `dropped` has dropped records by reason."""
         return self._application.metrics()
 
     def _on_spark(self) -> Application:
-        """The application, about to use Spark: a JVM of its own starts while the rest is imported."""
+        """The application, for a call that needs Spark: the JVM starts in the background while modules are imported."""
         if self._spark is None and self._running is None:
             from headrace._runtime.spark.session.session import begin_launch
 

@@ -1,4 +1,4 @@
-"""From nodes to running tasks."""
+"""Builds the tasks of a topology from its nodes."""
 
 from __future__ import annotations
 
@@ -38,9 +38,10 @@ TASK = "$task"
 
 @dataclass(frozen=True)
 class TaskBlueprint:
-    """Everything needed to make the tasks of one sub-topology, on any machine.
+    """Everything needed to build the tasks of one sub-topology, on any machine.
 
-    `counted_tables` are the global topics of which it is the first reader: its first task counts their records.
+    `counted_tables` are the global topics whose records are counted here. Every task that reads a global table has all
+    its records, so only the first task of the first sub-topology that reads it counts them.
     """
 
     graph: Graph
@@ -51,12 +52,12 @@ class TaskBlueprint:
 
     @property
     def has_processors(self) -> bool:
-        """Whether there are processors of the user's: its tasks then live on from record to record, with clocks."""
+        """Whether the sub-topology has user-defined processors, which keep fields and schedules between records."""
         return bool(self.sub.of_type(nodes.Process))
 
     @property
-    def ticks(self) -> bool:
-        """Whether its tasks have something to do by the wall clock: they then run in every batch."""
+    def needs_ticks(self) -> bool:
+        """Whether its tasks act on the wall clock. If so, each task gets a tick and runs in every batch."""
         return self.has_processors or any(
             isinstance(node, nodes.WindowedAggregate | nodes.Suppress | nodes.StreamJoin) and node.idle_ms is not None
             for node in self.sub.nodes
@@ -64,17 +65,17 @@ class TaskBlueprint:
 
     @property
     def extractors(self) -> dict[str, Extractor]:
-        """Extractors that are more than the record's own timestamp, by topic."""
-        found: dict[str, Extractor] = {}
+        """Timestamp extractors by topic; topics that use the record's own timestamp have none."""
+        extractors: dict[str, Extractor] = {}
         for source in self.sub.sources:
             default = fail_on_invalid_timestamp if source.is_global else self.defaults.extractor
             extractor = source.timestamp_extractor or default
             if not source.internal and extractor is not fail_on_invalid_timestamp:
-                found.update(dict.fromkeys(source.topics, extractor))
-        return found
+                extractors.update(dict.fromkeys(source.topics, extractor))
+        return extractors
 
     def spec(self, name: str) -> StoreSpec:
-        """The description of a store of this sub-topology."""
+        """The description of a store of this sub-topology, or of a copy of a table here."""
         return self.graph.stores.get(name) or next(copy for copy in self.sub.copies.values() if copy.name == name)
 
     @property
@@ -86,7 +87,7 @@ class TaskBlueprint:
 
     @property
     def internal_stores(self) -> tuple[str, ...]:
-        """Names of what operators keep for themselves."""
+        """Names of the byte stores that operators use internally, such as stream times."""
         return tuple(dict.fromkeys(name for node in self.sub.nodes for name in node.internal_stores))
 
     def make_task(
@@ -101,14 +102,14 @@ class TaskBlueprint:
         system_time_ms: int = 0,
         load_state: LoadProcessorState | None = None,
     ) -> Task:
-        """A task on these stores; `columnar=False` keeps it on the record path throughout.
+        """Builds the task of one partition on these stores; `columnar=False` makes it process record by record.
 
-        `system_time_ms` and `load_state` matter to tasks with processors: what the clock shows as they begin, and the
-        state with which they go on instead.
+        Tasks with processors use the last two: `system_time_ms` is the wall-clock time at which new processors start,
+        and `load_state` loads the processors that the last batch saved, if there are any.
         """
-        typed = self._typed(stores, self.sub.stores) | {name: stores[name] for name in self.internal_stores}
+        typed = self._typed_stores(stores, self.sub.stores) | {name: stores[name] for name in self.internal_stores}
         context = self._context(partition, collector, typed, metrics, places, self.sub.nodes, system_time_ms)
-        context.global_tables = self._tables_of_processors(stores)
+        context.global_tables = self._global_tables_of_processors(stores)
         built = {node.name: operator_for(node, self.defaults) for node in self.sub.nodes}
         context.errors.guard(built.values())
         for name, operator in built.items():
@@ -131,28 +132,28 @@ class TaskBlueprint:
         return Task(context, list(built.values()), decoder, forms, tables, joins, processors)
 
     def operator_on(self, name: str, partition: int, stores: Mapping[str, ByteStore]) -> Operator:
-        """One operator by itself on the stores of a task: to be asked about them, not to be run."""
+        """Builds one operator on the stores of a task, to report what it holds back; it must not process records."""
         node = self.sub.by_name[name]
-        typed = self._typed(stores, node.stores) | {name: stores[name] for name in node.internal_stores}
+        typed = self._typed_stores(stores, node.stores) | {name: stores[name] for name in node.internal_stores}
         operator = operator_for(node, self.defaults)
-        operator.init(self._context(partition, _Nowhere(), typed, Metrics(), (), (node,)))
+        operator.init(self._context(partition, _NoOutput(), typed, Metrics(), (), (node,)))
         return operator
 
     def _sources(self, built: Mapping[str, Operator], *, is_global: bool) -> dict[str, Source]:
-        """The sources by their topics: of topics that each task has whole, or of the others."""
-        found: dict[str, Source] = {}
+        """The source operator of each topic: of global topics, or of all others."""
+        sources: dict[str, Source] = {}
         for node in self.sub.sources:
             operator = built[node.name]
             assert isinstance(operator, Source)
             if node.is_global == is_global:
-                found.update(dict.fromkeys(node.topics, operator))
-        return found
+                sources.update(dict.fromkeys(node.topics, operator))
+        return sources
 
-    def _tables_of_processors(self, stores: Mapping[str, ByteStore]) -> dict[str, Any]:
+    def _global_tables_of_processors(self, stores: Mapping[str, ByteStore]) -> dict[str, Any]:
         specs = [self.graph.stores[name] for node in self.sub.of_type(nodes.Process) for name in node.global_stores]
         return {spec.name: make_global_rows(spec, stores[spec.name], self.defaults.serdes(spec)) for spec in specs}
 
-    def _typed(self, stores: Mapping[str, ByteStore], names: Sequence[str]) -> dict[str, Any]:
+    def _typed_stores(self, stores: Mapping[str, ByteStore], names: Sequence[str]) -> dict[str, Any]:
         specs = [self.spec(name) for name in names]
         return {spec.name: make_store(spec, stores[spec.name], self.defaults.serdes(spec)) for spec in specs}
 
@@ -181,22 +182,23 @@ class TaskBlueprint:
         return context
 
 
-class _Nowhere:
-    """The collector of operators that are not run."""
+class _NoOutput:
+    """The collector of operators that process no records: it accepts no output."""
 
     def send(self, topic: str, *_: object) -> None:
-        message = f"Nothing is written to {topic!r} by an operator that is only asked."
+        message = f"An operator that must not process records has written to {topic!r}."
         raise AssertionError(message)
 
     send_batch = send
 
 
 def blueprints(graph: Graph, config: StreamsConfig) -> tuple[TaskBlueprint, ...]:
-    """One per sub-topology, each after all that feed it."""
+    """One blueprint for each sub-topology, ordered so that each comes after those that feed it."""
     defaults = Defaults.of(config)
-    made: list[TaskBlueprint] = []
-    read: set[str] = set()
+    ordered: list[TaskBlueprint] = []
+    counted: set[str] = set()
     for sub in stages(graph):
-        made.append(TaskBlueprint(graph, sub, defaults, config.application_id, frozenset(sub.global_topics) - read))
-        read.update(sub.global_topics)
-    return tuple(made)
+        first_read_here = frozenset(sub.global_topics) - counted
+        ordered.append(TaskBlueprint(graph, sub, defaults, config.application_id, first_read_here))
+        counted.update(sub.global_topics)
+    return tuple(ordered)

@@ -1,4 +1,4 @@
-"""What the configuration decides for nodes that leave it open."""
+"""Settings that apply to nodes which do not set their own."""
 
 from __future__ import annotations
 
@@ -21,7 +21,11 @@ from headrace.serdes import Json, Serde, String
 
 @dataclass(frozen=True)
 class Defaults:
-    """What the configuration decides: serdes and extractor for nodes that name none, what is refused, and more."""
+    """The settings that operators need: default serdes and extractor, the timestamp guard, the error handlers.
+
+    `single_event` says whether a change within a group of a table is sent as one event or, as Kafka Streams did up to
+    3.4, as two.
+    """
 
     key_serde: Serde[Any]
     value_serde: Serde[Any]
@@ -37,7 +41,7 @@ class Defaults:
             config.default_value_serde or Json(),
             config.default_timestamp_extractor,
             single_event=not config.writes_old_change_events,
-            guard=_guard(config),
+            guard=_timestamp_guard(config),
             error_handlers=ErrorHandlers(
                 config.deserialization_exception_handler,
                 config.processing_exception_handler,
@@ -46,23 +50,25 @@ class Defaults:
             ),
         )
 
-    def keys(self, given: Serde[Any] | None) -> Serde[Any]:
-        """The serde of keys, where a node names this one or none."""
-        return (given or self.key_serde).with_default(self.key_serde)
+    def resolve_key(self, serde: Serde[Any] | None) -> Serde[Any]:
+        """The serde for a node's keys: its own, or the default if it has none."""
+        return (serde or self.key_serde).with_default(self.key_serde)
 
-    def values(self, given: Serde[Any] | None) -> Serde[Any]:
-        return (given or self.value_serde).with_default(self.value_serde)
+    def resolve_value(self, serde: Serde[Any] | None) -> Serde[Any]:
+        """The serde for a node's values: its own, or the default if it has none."""
+        return (serde or self.value_serde).with_default(self.value_serde)
 
     def serdes(self, node: nodes.Source | nodes.Sink | StoreSpec) -> tuple[Serde[Any], Serde[Any]]:
-        return self.keys(node.key_serde), self.values(node.value_serde)
+        """The serdes for the keys and values of a topic or store."""
+        return self.resolve_key(node.key_serde), self.resolve_value(node.value_serde)
 
     def view(self, graph: Graph, name: str, parts: Sequence[ByteReader]) -> Any:
-        """What a query sees of a store of which the tasks hold these parts."""
+        """A read-only view of a store over the parts that its tasks hold."""
         store = known_store(graph, name)
         return make_view(store, parts, self.serdes(store))
 
 
-def _guard(config: StreamsConfig) -> ops.TimestampGuard | None:
+def _timestamp_guard(config: StreamsConfig) -> ops.TimestampGuard | None:
     ahead = config.max_timestamp_ahead
     if ahead is None:
         return None

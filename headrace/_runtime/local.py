@@ -1,4 +1,4 @@
-"""Drives tasks in this process, one input record at a time: as Spark does with batches of one record."""
+"""Runs tasks in this process, one input record at a time, as Spark would with batches of one record."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headrace._core.task.task import Task
 from headrace._graph.graph import Graph
 from headrace._graph.nodes import Node
 from headrace._runtime.assemble import TaskBlueprint, blueprints
-from headrace._runtime.pending import holding, pending, pending_in_task
+from headrace._runtime.pending import nodes_holding_results, pending_in_task, pending_results
 from headrace._state.bytes.memory import MemoryStore
 from headrace._state.bytes.overlay import OverlayStore
 from headrace.config import StreamsConfig
@@ -25,7 +25,7 @@ from headrace.model.record import Headers
 
 
 class Message(NamedTuple):
-    """A record as topics hold it."""
+    """A record as a topic stores it."""
 
     key: bytes | None
     value: bytes | None
@@ -33,16 +33,16 @@ class Message(NamedTuple):
     headers: Headers
 
 
-_Written = tuple[str, Message]
-_Pending = dict[tuple[str, int], list[tuple[Order, Message]]]
-_StorePlace = tuple[int | None, int, str]  # stage, partition, name; a global table is in no stage
+_Output = tuple[str, Message]
+_Inputs = dict[tuple[str, int], list[tuple[Order, Message]]]  # by topic and partition
+_StoreKey = tuple[int | None, int, str]  # stage, partition, name; a global table belongs to no stage
 
 
 class LocalRuntime:
-    """Tasks of all sub-topologies, created when a partition first gets a record. Repartitions have one partition.
+    """The tasks of all sub-topologies, created when a partition first gets a record. Repartitions have one partition.
 
-    Those of partition 0 that have processors are there from the start, with or without records. Global tables are
-    there once, for all tasks: the first reader's task of partition 0 takes their records in.
+    Tasks of partition 0 that have processors exist from the start, so that schedules fire without records. All tasks
+    share one copy of each global table: the task of partition 0 of the first stage that reads it stores its records.
     """
 
     def __init__(self, graph: Graph, config: StreamsConfig, wall_clock_ms: int) -> None:
@@ -51,7 +51,7 @@ class LocalRuntime:
         sinks = [sink for blueprint in self._blueprints for sink in blueprint.sub.sinks if sink.internal]
         self._internal = {sink.topic for sink in sinks}
         self._relays = {sink.topic for sink in sinks if sink.relay}
-        self._durable: dict[_StorePlace, MemoryStore] = {}
+        self._durable: dict[_StoreKey, MemoryStore] = {}
         self._offsets: dict[tuple[str, int], int] = {}
         self._ranks: dict[tuple[str, int], int] = {}
         self._counts: Counts = {}
@@ -61,7 +61,7 @@ class LocalRuntime:
         self.restart()
 
     def restart(self) -> None:
-        """Forgets everything but what was committed."""
+        """Discards everything that is not committed, as after a crash."""
         self._tasks: dict[tuple[int, int], _LocalTask] = {}
         for stage, blueprint in enumerate(self._blueprints):
             if blueprint.has_processors:
@@ -76,22 +76,24 @@ class LocalRuntime:
         return [store for (_, _, store_name), store in self._durable.items() if store_name == name]
 
     def pending(self, name: str | None) -> list[Pending]:
-        """What operators hold back, as committed; all of them, or the one that the name of it or its store says."""
-        found = []
-        for node in holding(self._graph, name):
+        """Committed results that operators hold back: of all, or of the one with that name or store."""
+        results = []
+        for node in nodes_holding_results(self._graph, name):
             stage = next(
                 index for index, blueprint in enumerate(self._blueprints) if node.name in blueprint.sub.by_name
             )
             partitions = sorted(self._partitions(stage))
-            found.append(pending(node, tuple(self._pending_in(stage, node, partition) for partition in partitions)))
-        return found
+            results.append(
+                pending_results(node, tuple(self._pending_in(stage, node, partition) for partition in partitions))
+            )
+        return results
 
     def _pending_in(self, stage: int, node: Node, partition: int) -> PendingTask:
-        stores = {store: self._durable[place] for store, place in self._places(stage, partition).items()}
+        stores = {store: self._durable[key] for store, key in self._store_keys(stage, partition).items()}
         return pending_in_task(self._blueprints[stage], node, partition, stores)
 
     def pipe(self, topic: str, partition: int, message: Message) -> None:
-        """Processes one record and all that follows from it; on an error nothing of it remains."""
+        """Processes one record and all records that result from it; an error rolls all of that back."""
         waiting = deque([(topic, message)])
         while waiting:
             place, message = (waiting[0][0], partition), waiting.popleft()[1]
@@ -102,7 +104,7 @@ class LocalRuntime:
             waiting.extend(others)
 
     def advance(self, milliseconds: int) -> None:
-        """Moves the wall clock and runs the punctuations that are then due, and all that follows from them."""
+        """Advances the wall clock, runs the punctuations that are due, and processes the records that result."""
         self.wall_clock_ms += milliseconds
         tables, others = self._step({}, tick=True)
         for topic, message in (*tables, *others):
@@ -113,16 +115,16 @@ class LocalRuntime:
         for task in tasks.values():
             task.close()
 
-    def _step(self, pending: _Pending, *, tick: bool = False) -> tuple[list[_Written], list[_Written]]:
-        """One commit. Returns what was written to topics that are read: those of global tables, and others."""
+    def _step(self, inputs: _Inputs, *, tick: bool = False) -> tuple[list[_Output], list[_Output]]:
+        """Processes and commits. Returns output that is input again: to topics of global tables, and to others."""
         try:
-            produced = self._process(pending, tick=tick)
+            produced = self._process(inputs, tick=tick)
         except Exception:
             self.restart()
             raise
         self._commit()
-        for topic, written in produced:
-            self.outputs.setdefault(topic, []).append(written)
+        for topic, message in produced:
+            self.outputs.setdefault(topic, []).append(message)
             self._counts = total([self._counts, {f"topic {topic}": {"records_out": 1}}])
         tables = self._graph.global_topics
         read = [one for one in produced if one[0] in self._graph.source_topics]
@@ -132,25 +134,25 @@ class LocalRuntime:
         for task in self._tasks.values():
             self._counts = total([self._counts, task.commit()])
 
-    def _process(self, pending: _Pending, *, tick: bool) -> list[_Written]:
-        outputs: list[_Written] = []
+    def _process(self, inputs: _Inputs, *, tick: bool) -> list[_Output]:
+        outputs: list[_Output] = []
         for stage, blueprint in enumerate(self._blueprints):
             topics = blueprint.sub.source_topics
-            arrived = {where: pending[where] for where in sorted(pending) if where[0] in topics}
-            ticking = self._partitions(stage) if tick and blueprint.ticks else set()
-            arrived |= {(topic, 0): pending[topic, p] for topic, p in pending if topic in blueprint.counted_tables}
+            arrived = {place: inputs[place] for place in sorted(inputs) if place[0] in topics}
+            ticking = self._partitions(stage) if tick and blueprint.needs_ticks else set()
+            arrived |= {(topic, 0): inputs[topic, p] for topic, p in inputs if topic in blueprint.counted_tables}
             for task_partition in sorted({partition for _, partition in arrived} | ticking):
-                inputs = {name: records for (name, p), records in arrived.items() if p == task_partition}
-                for sink_topic, written_order, written in self._task(stage, task_partition).run(inputs, tick=tick):
+                records_of_task = {name: records for (name, p), records in arrived.items() if p == task_partition}
+                for sink_topic, order, message in self._task(stage, task_partition).run(records_of_task, tick=tick):
                     if sink_topic in self._internal:
                         target = (sink_topic, task_partition if sink_topic in self._relays else 0)
-                        pending.setdefault(target, []).append((written_order, written))
+                        inputs.setdefault(target, []).append((order, message))
                     else:
-                        outputs.append((sink_topic, written))
+                        outputs.append((sink_topic, message))
         return outputs
 
     def _partitions(self, stage: int) -> set[int]:
-        """Those that a stage with state has had tasks for."""
+        """The partitions for which a stage with state has had tasks."""
         return {partition for at, partition, _ in self._durable if at == stage}
 
     def _rank(self, place: tuple[str, int]) -> int:
@@ -163,14 +165,14 @@ class LocalRuntime:
         if (stage, partition) not in self._tasks:
             blueprint = self._blueprints[stage]
             durable = {
-                name: self._durable.setdefault(place, MemoryStore())
-                for name, place in self._places(stage, partition).items()
+                name: self._durable.setdefault(key, MemoryStore())
+                for name, key in self._store_keys(stage, partition).items()
             }
             self._tasks[stage, partition] = _LocalTask(blueprint, partition, durable, self)
         return self._tasks[stage, partition]
 
-    def _places(self, stage: int, partition: int) -> dict[str, _StorePlace]:
-        """Where the stores of a task are kept."""
+    def _store_keys(self, stage: int, partition: int) -> dict[str, _StoreKey]:
+        """The keys in `_durable` of a task's stores."""
         tables = self._graph.global_tables
         return {
             name: (None, 0, name) if name in tables else (stage, partition, name)
@@ -204,7 +206,7 @@ class _LocalTask:
         self._written.append((topic, self._task.context.position, Message(key, value, timestamp_ms, headers)))
 
     def send_batch(self, topic: str, batch: Batch) -> None:
-        message = f"The local runtime has no batches to write to {topic!r}: {batch!r}"
+        message = f"The local runtime processes record by record, but a batch was sent to {topic!r}: {batch!r}"
         raise AssertionError(message)
 
     def run(
@@ -215,16 +217,16 @@ class _LocalTask:
         chunks = [_chunk(topic, records, handed_over=topic in handed_over) for topic, records in inputs.items()]
         for _ in self._task.process(chunks):
             pass
-        yield from self._taken()
+        yield from self._drain()
         if tick:
             self._task.punctuate()
-            yield from self._taken()
+            yield from self._drain()
 
     def close(self) -> None:
         if self._task.processors is not None:
             self._task.processors.close()
 
-    def _taken(self) -> Iterator[tuple[str, Order, Message]]:
+    def _drain(self) -> Iterator[tuple[str, Order, Message]]:
         written, self._written = self._written, []
         for topic, position, message in written:
             yield topic, self._task.context.order.take([position]), message

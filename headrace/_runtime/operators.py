@@ -1,4 +1,4 @@
-"""Which operator gives a node its meaning."""
+"""Maps every kind of node to the operator that runs it."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from headrace.model.windows import SessionWindows, SlidingWindows
 
 
 def operator_for(node: nodes.Node, defaults: Defaults) -> Operator:
-    """The operator of a node, neither connected nor initialised."""
+    """Creates the operator of a node; the caller connects and initialises it."""
     try:
-        make = _OPERATORS[type(node)]
+        create = _OPERATORS[type(node)]
     except KeyError:
-        message = f"Node {node.name!r} of kind {type(node).__name__} has no operator."
+        message = f"Node {node.name!r} of kind {type(node).__name__} has no operator: register one in _OPERATORS."
         raise TopologyError(message) from None
-    return make(node, defaults)
+    return create(node, defaults)
 
 
 def _table_source(node: nodes.TableSource) -> Operator:
@@ -68,10 +68,11 @@ def _key_times(node: nodes.Node, operator: str) -> str | None:
     return times if times in node.stores else None
 
 
-def _idle(idle_ms: int | None, operator: str, beside: tuple[str, ...] = ()) -> IdleSettings | None:
+def _idle(idle_ms: int | None, operator: str, sharing: tuple[str, ...] = ()) -> IdleSettings | None:
+    """The idle-key settings of an operator; `sharing` are the operators that share its store."""
     if idle_ms is None:
         return None
-    return IdleSettings(idle_ms, nodes.idle_keys(operator), tuple(map(nodes.idle_keys, beside)))
+    return IdleSettings(idle_ms, nodes.idle_keys(operator), tuple(map(nodes.idle_keys, sharing)))
 
 
 def _stream_join(node: nodes.StreamJoin) -> Operator:
@@ -197,27 +198,27 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
     nodes.ForeignKeySubscribe: lambda node, defaults: ops.ForeignKeySubscribe(
         node.name,
         node.foreign_key,
-        defaults.keys(node.key_serde),
-        defaults.values(node.value_serde),
-        defaults.keys(node.foreign_serde),
+        defaults.resolve_key(node.key_serde),
+        defaults.resolve_value(node.value_serde),
+        defaults.resolve_key(node.foreign_serde),
         left=node.left,
     ),
     nodes.ForeignKeyReceive: lambda node, defaults: ops.ForeignKeyReceive(
-        node.name, node.stores[0], defaults.keys(node.foreign_serde)
+        node.name, node.stores[0], defaults.resolve_key(node.foreign_serde)
     ),
     nodes.ForeignKeyAnswer: lambda node, defaults: ops.ForeignKeyAnswer(
         node.name,
         node.tables[0],
-        defaults.keys(node.key_serde),
-        defaults.values(node.foreign_value_serde),
+        defaults.resolve_key(node.key_serde),
+        defaults.resolve_value(node.foreign_value_serde),
         left=node.left,
     ),
     nodes.ForeignKeyChange: lambda node, defaults: ops.ForeignKeyChange(
         node.name,
         node.stores[0],
-        defaults.keys(node.key_serde),
-        defaults.keys(node.foreign_serde),
-        defaults.values(node.foreign_value_serde),
+        defaults.resolve_key(node.key_serde),
+        defaults.resolve_key(node.foreign_serde),
+        defaults.resolve_value(node.foreign_value_serde),
         left=node.left,
         with_itself=node.with_itself,
         with_part=node.with_part,
@@ -225,23 +226,23 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
     nodes.ForeignKeyResolve: lambda node, defaults: ops.ForeignKeyResolve(
         node.name,
         node.joiner,
-        defaults.keys(node.key_serde),
-        defaults.values(node.value_serde),
-        defaults.values(node.foreign_value_serde),
+        defaults.resolve_key(node.key_serde),
+        defaults.resolve_value(node.value_serde),
+        defaults.resolve_value(node.foreign_value_serde),
     ),
     nodes.StreamForeignKeySelect: lambda node, defaults: ops.StreamForeignKeySelect(
         node.name,
         node.foreign_key,
-        defaults.keys(node.key_serde),
-        defaults.values(node.value_serde),
+        defaults.resolve_key(node.key_serde),
+        defaults.resolve_value(node.value_serde),
         left=node.left,
     ),
     nodes.StreamForeignKeyJoin: lambda node, defaults: ops.StreamForeignKeyJoin(
         node.name,
         node.tables[0],
         node.joiner,
-        defaults.keys(node.key_serde),
-        defaults.values(node.value_serde),
+        defaults.resolve_key(node.key_serde),
+        defaults.resolve_value(node.value_serde),
         left=node.left,
         versioned=node.versioned,
     ),

@@ -1,4 +1,4 @@
-"""What the operators of a topology hold back, asked of the operators themselves on committed state."""
+"""Which results the operators of a topology hold back, computed by the operators from committed state."""
 
 from __future__ import annotations
 
@@ -13,46 +13,49 @@ from headrace.errors import StateError, known_names, nearest
 from headrace.model.pending import Pending, PendingTask
 
 
-def holding(graph: Graph, name: str | None) -> tuple[Node, ...]:
-    """The nodes that hold results back; only the one of that name or with that store, if a name is given.
+def nodes_holding_results(graph: Graph, name: str | None) -> tuple[Node, ...]:
+    """The nodes that hold results back; with a name, only the node of that name or with that store.
 
     Raises:
-        StateError: if none is called so.
+        StateError: if no such node has that name or store.
     """
-    found = tuple(node for node in graph.nodes if _holds_back(node))
+    holding = tuple(node for node in graph.nodes if _holds_back(node))
     if name is None:
-        return found
-    chosen = tuple(node for node in found if name in _names(node))
+        return holding
+    chosen = tuple(node for node in holding if name in _names(node))
     if chosen:
         return chosen
-    stores = [_names(node)[1] for node in found]
-    known = f"Stores whose results wait: {known_names(stores)}." if stores else "Nothing in this topology does."
-    what = (
-        "holds nothing back" if name in graph.stores or name in graph.by_name else "is neither a store nor an operator"
+    stores = [_names(node)[1] for node in holding]
+    known = f"Stores that hold results back: {known_names(stores)}." if stores else "This topology has none of them."
+    problem = (
+        "holds no results back"
+        if name in graph.stores or name in graph.by_name
+        else "is neither a store nor an operator"
     )
     message = (
-        f"{name!r} {what}.{nearest(name, stores)} Results are held back by suppress(...), by windows with "
+        f"{name!r} {problem}.{nearest(name, stores)} Results are held back by suppress(...), by windows with "
         f"EmitStrategy.on_window_close(), and by joins whose records wait. {known}"
     )
     raise StateError(message)
 
 
-def pending(node: Node, tasks: tuple[PendingTask, ...]) -> Pending:
+def pending_results(node: Node, tasks: tuple[PendingTask, ...]) -> Pending:
+    """What a node holds back in all its tasks, for the user."""
     return Pending(*_names(node), tasks, "record" if isinstance(node, StreamJoin) else "row")
 
 
 def pending_in_task(
     blueprint: TaskBlueprint, node: Node, partition: int, stores: Mapping[str, ByteReader]
 ) -> PendingTask:
-    """What a node holds back in the task of one partition, which has these stores."""
+    """What a node holds back in the task of one partition, read from the stores of that task."""
     operator = blueprint.operator_on(node.name, partition, cast("Mapping[str, ByteStore]", stores))
-    told = operator.pending()
-    assert told is not None
-    return told
+    task = operator.pending()
+    assert task is not None
+    return task
 
 
 def _holds_back(node: Node) -> bool:
-    """Whether it does; of a join, one side tells it for both."""
+    """Whether a node holds results back. A stream join has one store for both sides: its left side reports it."""
     match node:
         case StreamJoin():
             return node.unmatched is not None and node.is_left
@@ -64,7 +67,7 @@ def _holds_back(node: Node) -> bool:
 
 
 def _names(node: Node) -> tuple[str, str]:
-    """What the operator is called, and the store of what waits."""
+    """The name of the operator, and of the store that holds its pending results."""
     if isinstance(node, StreamJoin):
         assert node.unmatched is not None
         return node.join, node.unmatched

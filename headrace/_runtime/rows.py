@@ -1,4 +1,4 @@
-"""From a table's node to its rows, on the stores of a task."""
+"""Finds the rows of a table in the stores of a task, for joins that look them up."""
 
 from __future__ import annotations
 
@@ -14,29 +14,32 @@ from headrace._state.stores.window import TimestampedWindowStore
 
 
 def rows_of(sub: SubTopology, table: str, stores: Mapping[str, Any]) -> Any:
-    """The rows of a table of a sub-topology, or of one that is copied there."""
+    """The rows of a table: stored ones, or rows derived from the tables before it.
+
+    `sub` contains the table, or has a copy of it.
+    """
     if table in sub.copies:
-        return _stored(stores[sub.copies[table].name])
+        return _rows_in(stores[sub.copies[table].name])
     node = sub.by_name[table]
 
-    def before(name: str) -> Any:
+    def parent_rows(name: str) -> Any:
         return rows_of(sub, name, stores)
 
     match node:
         case nodes.Suppress():
-            return rows.SuppressedRows(stores[node.stores[0]], before(node.parents[0]))
+            return rows.SuppressedRows(stores[node.stores[0]], parent_rows(node.parents[0]))
         case nodes.Node(stores=(store, *_)):
-            return _stored(stores[store])
+            return _rows_in(stores[store])
         case nodes.TableFilter():
-            return rows.DerivedRows(before(node.parents[0]), row_filter(node.predicate, keep=node.keep))
+            return rows.DerivedRows(parent_rows(node.parents[0]), row_filter(node.predicate, keep=node.keep))
         case nodes.TableMapValues():
-            return rows.DerivedRows(before(node.parents[0]), node.mapper)
+            return rows.DerivedRows(parent_rows(node.parents[0]), node.mapper)
         case nodes.TableMerge():
-            return before(node.parents[0])
+            return parent_rows(node.parents[0])
         case nodes.TableJoinMerge():
             return rows.JoinedRows(
-                before(node.left),
-                before(node.right),
+                parent_rows(node.left),
+                parent_rows(node.right),
                 node.joiner,
                 left_optional=node.left_optional,
                 right_optional=node.right_optional,
@@ -45,7 +48,7 @@ def rows_of(sub: SubTopology, table: str, stores: Mapping[str, Any]) -> Any:
     raise AssertionError(message)
 
 
-def _stored(store: Any) -> Any:
+def _rows_in(store: Any) -> Any:
     if isinstance(store, TimestampedWindowStore):
         return rows.WindowRows(store)
     return rows.SessionRows(store) if isinstance(store, SessionStore) else store

@@ -1,4 +1,4 @@
-"""From the description of a store to the store: the only place that knows which class is which kind."""
+"""Creates stores from their descriptions. Only this module knows which class implements which kind of store."""
 
 from __future__ import annotations
 
@@ -33,14 +33,18 @@ _Make = Callable[[Any, ByteStore, _Serdes], Any]
 
 
 class _Kind(NamedTuple):
-    """`make` the typed store of one task; `view` what a query sees of the parts that all tasks hold."""
+    """How to create one kind of store: `make` for a task, `view` for reads over the parts that all tasks hold."""
 
     make: _Make
     view: Callable[[Any, Sequence[ByteStore], _Serdes], Any]
 
 
 def known_store(graph: Graph, name: str) -> stores.StoreSpec:
-    """The store of that name, or an error that lists those there are."""
+    """The description of a store.
+
+    Raises:
+        StateError: if there is no store of that name; the message lists the known ones.
+    """
     store = graph.stores.get(name)
     if store is None:
         known = graph.stores
@@ -50,17 +54,17 @@ def known_store(graph: Graph, name: str) -> stores.StoreSpec:
 
 
 def make_store(spec: stores.StoreSpec, contents: ByteStore, serdes: _Serdes) -> Any:
-    """The typed store of one task, on its bytes."""
+    """Creates the typed store of one task on its bytes."""
     return _KINDS[type(spec)].make(spec, contents, serdes)
 
 
 def make_global_rows(spec: stores.StoreSpec, contents: ByteStore, serdes: _Serdes) -> GlobalRows[Any, Any]:
-    """A global table as the processors of one task see it."""
+    """Creates the read-only store by which the processors of one task see a global table."""
     return GlobalRows(contents, *serdes, name=spec.name)
 
 
 def make_view(spec: stores.StoreSpec, parts: Sequence[ByteReader], serdes: _Serdes) -> Any:
-    """What a query sees of a store: reads only, over the tasks that hold a part of it."""
+    """Creates a read-only view of a store over the parts that its tasks hold."""
     readable = cast("Sequence[ByteStore]", parts)  # views never write
     return _KINDS[type(spec)].view(spec, readable, serdes)
 
@@ -117,24 +121,24 @@ def _versioned(spec: stores.VersionedSpec, contents: ByteStore, serdes: _Serdes)
     return VersionedStore(contents, spec.history_ms, *serdes, name=spec.name)
 
 
-def _as_one(make: _Make, view: Callable[[Any], Any]) -> _Kind:
-    """A kind whose entries do not depend on others: the bytes of all tasks are read as those of one."""
+def _merged_view(make: _Make, view: Callable[[Any], Any]) -> _Kind:
+    """A kind whose view reads the bytes of all tasks as one store, since no entry depends on a task's clock."""
     return _Kind(make, lambda spec, parts, serdes: view(make(spec, cast("ByteStore", CombinedReader(parts)), serdes)))
 
 
-def _side_by_side(make: _Make, view: Callable[[Sequence[Any]], Any]) -> _Kind:
-    """A kind of which each task has a clock of its own."""
+def _view_per_task(make: _Make, view: Callable[[Sequence[Any]], Any]) -> _Kind:
+    """A kind whose view reads the store of each task, since the clock of that task decides what has expired."""
     return _Kind(make, lambda spec, parts, serdes: view([make(spec, part, serdes) for part in parts]))
 
 
 _KINDS: dict[type[stores.StoreSpec], _Kind] = {
-    stores.KeyValueSpec: _as_one(_key_value, ReadOnlyKeyValueStore),
-    stores.TimestampedKeyValueSpec: _as_one(_timestamped, ReadOnlyTimestampedStore),
-    stores.WindowSpec: _side_by_side(_window, ReadOnlyWindowStore),
-    stores.TimestampedWindowSpec: _side_by_side(_timestamped_window, ReadOnlyWindowStore),
-    stores.SessionSpec: _side_by_side(_session, ReadOnlySessionStore),
-    stores.SuppressBufferSpec: _side_by_side(_suppress_buffer, ReadOnlySuppressBuffer),
-    stores.RecordBufferSpec: _side_by_side(_records, ReadOnlyRecordBuffer),
-    stores.UnmatchedSpec: _side_by_side(_unmatched, ReadOnlyUnmatchedStore),
-    stores.VersionedSpec: _side_by_side(_versioned, ReadOnlyVersionedStore),
+    stores.KeyValueSpec: _merged_view(_key_value, ReadOnlyKeyValueStore),
+    stores.TimestampedKeyValueSpec: _merged_view(_timestamped, ReadOnlyTimestampedStore),
+    stores.WindowSpec: _view_per_task(_window, ReadOnlyWindowStore),
+    stores.TimestampedWindowSpec: _view_per_task(_timestamped_window, ReadOnlyWindowStore),
+    stores.SessionSpec: _view_per_task(_session, ReadOnlySessionStore),
+    stores.SuppressBufferSpec: _view_per_task(_suppress_buffer, ReadOnlySuppressBuffer),
+    stores.RecordBufferSpec: _view_per_task(_records, ReadOnlyRecordBuffer),
+    stores.UnmatchedSpec: _view_per_task(_unmatched, ReadOnlyUnmatchedStore),
+    stores.VersionedSpec: _view_per_task(_versioned, ReadOnlyVersionedStore),
 }

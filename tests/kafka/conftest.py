@@ -1,4 +1,4 @@
-"""Topics of their own for each test, on one broker."""
+"""Fixtures: one broker, without topics of other tests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.support.runtimes import FAST_START
 
 @pytest.fixture
 def topics(broker):
-    """The broker without topics that other tests left."""
+    """The topics of the broker, after those of other tests are deleted."""
     from confluent_kafka.admin import AdminClient
 
     admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
@@ -25,9 +25,9 @@ def topics(broker):
 def config(broker, tmp_path):
     """Settings of an application on the broker."""
 
-    def settings(**given):
+    def settings(**changes):
         paths = {"state_dir": tmp_path / "state", "local_dir": tmp_path / "local"}
-        given = {"application_id": f"app-{tmp_path.name}", **paths, **given}
-        return hr.StreamsConfig(bootstrap_servers=broker.bootstrap_servers, spark=FAST_START, **given)
+        chosen = {"application_id": f"app-{tmp_path.name}", **paths, **changes}
+        return hr.StreamsConfig(bootstrap_servers=broker.bootstrap_servers, spark=FAST_START, **chosen)
 
     return settings

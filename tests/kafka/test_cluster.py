@@ -43,7 +43,7 @@ def lines(count, first=0):
 
 
 def expected(records):
-    """What the test driver makes of the same lines, as it lies in two partitions."""
+    """The output of the test driver for the same lines, by partition of two."""
     with TopologyTestDriver(runpy.run_path(str(APP))["topology"]()) as driver:
         for line in records:
             driver.input_topic("lines", **TEXT).pipe(line.key, line.value, line.timestamp_ms)
@@ -52,7 +52,7 @@ def expected(records):
 
 
 def tasks_by_executor(directory):
-    """How many tasks each executor has ended well, by Spark's event log."""
+    """How many tasks each executor has completed, from Spark's event log."""
     events = [json.loads(line) for file in directory.rglob("events_*") for line in file.read_text().splitlines()]
     ended = [event["Task Info"] for event in events if event["Event"] == "SparkListenerTaskEnd"]
     return Counter(task["Executor ID"] for task in ended if not task["Failed"])
@@ -74,7 +74,7 @@ def test_submitted_application_runs_in_executors_of_both_workers(cluster, topics
     assert all(copies)
 
 
-def test_application_outlives_an_executor_that_is_killed(cluster, topics, broker, tmp_path):
+def test_application_survives_a_killed_executor(cluster, topics, broker, tmp_path):
     topics.create("lines", partitions=2)
     topics.produce("lines", lines(60), **TEXT)
     submitted = cluster.submit(APP, broker.bootstrap_servers, str(tmp_path / "state"), "6")
@@ -86,7 +86,7 @@ def test_application_outlives_an_executor_that_is_killed(cluster, topics, broker
     assert topics.read("counts", **LONG) == expected(lines(60))
 
 
-def test_application_goes_on_through_spark_connect_where_a_submitted_one_stopped(cluster, topics, broker, tmp_path):
+def test_application_on_spark_connect_continues_where_a_submitted_one_stopped(cluster, topics, broker, tmp_path):
     topics.create("lines", partitions=2)
     topics.produce("lines", lines(7), **TEXT)
     submitted = cluster.submit(APP, broker.bootstrap_servers, str(tmp_path / "state"))

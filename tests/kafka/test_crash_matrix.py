@@ -1,4 +1,4 @@
-"""Driver, worker or broker is killed with `kill -9` at random moments: nothing lost, nothing twice, all in order."""
+"""Kills driver, worker or broker at random moments: nothing is lost or written twice, and the order is right."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ VICTIMS = ("driver", "worker", "broker")
 
 
 def payments(rng, count, first_ms):
-    """One every ten milliseconds, some of which are late; each has its number in a header."""
+    """Payments every ten milliseconds, some of them late; each has its number in a header."""
     for number in range(count):
         customer = rng.randrange(CUSTOMERS)
         value = f"s{rng.randrange(SHOPS)} {rng.randrange(1, 1_000)}"
@@ -28,23 +28,23 @@ def payments(rng, count, first_ms):
 
 
 def in_order(records):
-    """By the highest timestamp their partition had reached, then by partition, then as they lie there."""
-    reached = [0] * PARTITIONS
+    """Records by the highest timestamp so far in their partition, then by partition, then by offset."""
+    highest = [0] * PARTITIONS
     places = []
     for number, record in enumerate(records):
-        reached[record.partition] = max(reached[record.partition], record.timestamp_ms)
-        places.append((reached[record.partition], record.partition, number))
+        highest[record.partition] = max(highest[record.partition], record.timestamp_ms)
+        places.append((highest[record.partition], record.partition, number))
     return [records[number] for *_, number in sorted(places)]
 
 
 class Model:
-    """What the application must write, by one that never fails."""
+    """Computes what the application must write."""
 
     def __init__(self):
         self._sums = {}
 
     def written(self, records):
-        """By topic and key: values, timestamps and headers in order."""
+        """The expected output by topic and key: values, timestamps and headers in order."""
         found = {}
         for record in in_order(records):
             shop, amount = record.value.split()
@@ -58,7 +58,7 @@ class Model:
 
 
 class Judge:
-    """A consumer that has nothing to do with this library: reads what is committed, every record once."""
+    """An independent consumer: reads committed records, every record once."""
 
     def __init__(self, broker):
         self._settings = {
@@ -73,7 +73,7 @@ class Judge:
         }
 
     def read(self):
-        """What was written since the last call, by topic and key: values, timestamps and headers in order."""
+        """The output since the last call, by topic and key: values, timestamps and headers in order."""
         from confluent_kafka import Consumer, TopicPartition
 
         consumer = Consumer(self._settings)
@@ -99,7 +99,7 @@ def decoded(topic, value):
 
 
 class Matrix:
-    """One application and one broker through all rounds: what a crash spoiled would show in every later round."""
+    """One application and one broker for all rounds: damage from a crash would show in every later round."""
 
     def __init__(self, topics, broker, directory, seed, records, batches, **where):
         self._topics, self._records, self._batches = topics, records, batches
@@ -142,13 +142,13 @@ def matrix(topics, broker, tmp_path):
 
 
 @pytest.mark.slow
-def test_consumers_see_nothing_of_a_killed_broker_and_driver(matrix):
+def test_consumers_do_not_notice_a_killed_broker_and_driver(matrix):
     settings = {"masters": ["local[2,4]"], "outages_s": [0, 1]}
     matrix(records=3_000, batches=3, **settings).round("broker", "driver")
 
 
 @pytest.mark.slow
-def test_consumers_see_nothing_of_kills_in_thirty_rounds(matrix):
+def test_consumers_do_not_notice_kills_in_thirty_rounds(matrix):
     settings = {"masters": ["local[2]", "local[2,4]"], "outages_s": [0, 1, 4, 12]}
     rounds = matrix(records=200_000, batches=8, **settings)
     for number in range(30):

@@ -28,7 +28,7 @@ USUAL = [
 
 
 def writable(golden):
-    """Whether Kafka's client can write all its records."""
+    """Whether Kafka's client can write all records of a golden."""
     written = [record[2] for records in expected(golden).values() for record in records]
     return all(timestamp_ms > 0 for timestamp_ms in [*(step[3] for step in golden.steps), *written])
 
@@ -38,7 +38,7 @@ def replayable(golden):
 
 
 def samples():
-    """The scenarios of the first variation of every topology, grouped into queries; only the first few are not slow."""
+    """The scenarios of each topology's first variation, distributed over queries; only the first few are not slow."""
     variations = {}
     for topology_id in ids():
         found = [golden for golden in goldens(topology_id) if topology_id not in REQUIRES and replayable(golden)]

@@ -1,4 +1,4 @@
-"""`kill -9` as soon as a part of a batch is written, before the batch is committed: nothing twice, nothing lost."""
+"""`kill -9` when a part of a batch is written but not committed: nothing is lost or written twice."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def start(directory, broker, max_records=20):
 
 
 def notes(topics):
-    """Where the notes of all tasks end that a part of a batch is written."""
+    """The end offsets of the topic in which tasks note the batches they have written."""
     name = "killable-headrace-commits"
     return topics.describe(name).end_offsets if name in topics.list() else ()
 
 
 def kill_when_a_part_is_written(process, topics, directory, rng):
-    """Says whether a batch was under way that was not committed."""
+    """Kills the application; returns whether that left a batch that was planned but not committed."""
     before = None
     while process.poll() is None:
         found = notes(topics)

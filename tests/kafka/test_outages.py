@@ -1,4 +1,4 @@
-"""A broker that is gone for a while: a running application waits for it, and goes on with what it was doing."""
+"""A broker that fails and comes back: a running application waits for it, then continues."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ pytestmark = pytest.mark.kafka
 
 
 @contextmanager
-def away(broker, seconds):
-    """Kills the broker, which comes back by itself."""
+def outage(broker, seconds):
+    """Kills the broker and restarts it in the background after some seconds."""
     broker.kill()
     back = threading.Timer(seconds, broker.start)
     back.start()
@@ -38,38 +38,38 @@ def cluster(broker):
     return KafkaCluster(broker.bootstrap_servers, patience_s=120)
 
 
-def test_what_is_asked_meanwhile_is_answered_when_the_broker_is_back(topics, broker, cluster):
+def test_requests_during_an_outage_are_answered_when_the_broker_is_back(topics, broker, cluster):
     topics.create("t", partitions=1)
     topics.produce("t", [hr.Record("k", "v", 7)], value_serde=serdes.String())
-    with ThreadPoolExecutor(3) as threads, away(broker, 1):
+    with ThreadPoolExecutor(3) as threads, outage(broker, 1):
         read = threads.submit(lambda: [batch.column("value").to_pylist() for batch in cluster.read("t", 0, 0, 1)])
         committed = threads.submit(ConsumerGroup(cluster, "group").commit, {("t", 0): 1})
         listed = threads.submit(cluster.topics)
     assert (read.result(), committed.result(), listed.result()) == ([[b"v"]], None, {"t": 1})
 
 
-def test_offsets_are_right_or_late_but_never_made_up(topics, broker, cluster):
+def test_offsets_may_arrive_late_but_are_never_wrong(topics, broker, cluster):
     topics.create("t", partitions=3)
     topics.produce("t", [hr.Record("k", 1, 7, partition=partition) for partition in range(3)])
-    told = set()
+    answers = set()
     back = threading.Event()
 
     def ask():
         while not back.is_set():
-            told.add(tuple(cluster.ends([("t", partition) for partition in range(3)])))
+            answers.add(tuple(cluster.ends([("t", partition) for partition in range(3)])))
 
     with ThreadPoolExecutor(2) as threads:
         asking = [threads.submit(ask) for _ in range(2)]
-        while not told:
+        while not answers:
             time.sleep(0.01)
-        with away(broker, 0):
+        with outage(broker, 0):
             pass
         back.set()
     assert [one.result() for one in asking] == [None, None]
-    assert told == {(1, 1, 1)}
+    assert answers == {(1, 1, 1)}
 
 
-def test_transaction_goes_on_when_the_broker_is_back(topics, broker, cluster):
+def test_transaction_continues_when_the_broker_is_back(topics, broker, cluster):
     topics.create("out", partitions=1)
     commits = Commits(cluster, "app", "instance", start=1)
     commits.take_over(1)
@@ -77,7 +77,7 @@ def test_transaction_goes_on_when_the_broker_is_back(topics, broker, cluster):
     def interrupted():
         yield from outgoing("a")
         await_sent(cluster, "out")
-        with away(broker, 1):
+        with outage(broker, 1):
             yield from outgoing("b")
 
     assert commits.write(0, 0, interrupted).written
@@ -86,7 +86,7 @@ def test_transaction_goes_on_when_the_broker_is_back(topics, broker, cluster):
 
 
 @pytest.mark.slow
-def test_transaction_that_kafka_gave_up_meanwhile_is_begun_anew(topics, broker):
+def test_transaction_that_kafka_aborted_meanwhile_is_repeated(topics, broker):
     settings = {"transaction.timeout.ms": 2_000, "message.timeout.ms": 2_000}
     topics.create("out", partitions=1)
     commits = Commits(KafkaCluster(broker.bootstrap_servers, settings, patience_s=120), "app", "instance", start=1)
@@ -98,7 +98,7 @@ def test_transaction_that_kafka_gave_up_meanwhile_is_begun_anew(topics, broker):
         yield from outgoing("a")
         if len(attempts) == 1:
             await_sent(commits._cluster, "out")
-            with away(broker, 3):
+            with outage(broker, 3):
                 pass
             while has_open_transaction(commits._cluster, "out"):
                 time.sleep(0.1)
@@ -111,7 +111,7 @@ def test_transaction_that_kafka_gave_up_meanwhile_is_begun_anew(topics, broker):
 
 @pytest.mark.slow
 @pytest.mark.spark
-def test_running_application_says_when_it_waits_no_longer_and_goes_on_when_started_again(topics, broker, config, spark):
+def test_running_application_fails_after_its_timeout_and_continues_when_started_again(topics, broker, config, spark):
     builder = hr.StreamsBuilder()
     builder.stream("in").group_by_key().count(store="counts").to_stream().to("out")
     topology, settings = builder.build(), config(task_timeout=timedelta(seconds=10))
@@ -137,7 +137,7 @@ def test_running_application_says_when_it_waits_no_longer_and_goes_on_when_start
 
 @pytest.mark.slow
 @pytest.mark.spark
-def test_application_that_waits_can_be_stopped(topics, broker, config, spark):
+def test_application_that_waits_for_a_broker_can_be_stopped(topics, broker, config, spark):
     builder = hr.StreamsBuilder()
     builder.stream("in").to("out")
     topics.create("in", partitions=1)
@@ -154,6 +154,6 @@ def test_application_that_waits_can_be_stopped(topics, broker, config, spark):
 
 
 def await_batch(settings, number):
-    """Returns when a batch is committed."""
+    """Waits until a batch is committed."""
     while state_logs.newest_committed(settings.state_dir) < number:
         time.sleep(0.05)

@@ -1,4 +1,4 @@
-"""Input topics that get partitions, between two runs and during one."""
+"""Input topics that get more partitions, between two runs and during a run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SOON = {"topic.metadata.refresh.interval.ms": 200}
 
 
 def stateless_and_repartitioned():
-    """Copies records as they come; counts values, by partitions of its own."""
+    """Copies records without state; counts values after a repartition."""
     builder = hr.StreamsBuilder()
     stream = builder.stream("in", **TEXT)
     stream.map_values(str.upper).to("copies", **TEXT)
@@ -27,7 +27,7 @@ def stateless_and_repartitioned():
 
 
 def by_key():
-    """Counts keys where they come."""
+    """Counts keys without a repartition."""
     builder = hr.StreamsBuilder()
     counts = builder.stream("in", **TEXT).group_by_key(**TEXT).count(store="counts")
     counts.to_stream().map_values(str).to("out", **TEXT)
@@ -48,15 +48,17 @@ def written(topics, topic):
 
 
 REFUSED = (
-    "Application {application_id!r} cannot go on from its state in {state_dir!r}: topic 'in' has 3 partitions, it had "
-    "1. Keys would come to tasks that do not have their rows, in store 'counts'. Start anew, with another "
-    "application_id and state_dir, or after `headrace reset`. A topology that calls repartition() before it keeps "
-    "state has its own number of partitions, and goes on when a topic gets more."
+    "Application {application_id!r} cannot continue from its state in {state_dir!r}: topic 'in' has 3 partitions; it "
+    "had 1. Keys would move to tasks that do not have their rows in store 'counts'. Start over: use another "
+    "application_id and state_dir, or run `headrace reset`. To be able to continue when a topic gets more partitions, "
+    "call repartition() before stateful operators: it fixes their number of partitions."
 )
 
 
 @pytest.mark.parametrize("begin", ["earliest", pytest.param("latest", marks=pytest.mark.slow)])
-def test_new_partitions_are_read_from_their_beginning_and_repartitioned_keys_stay(topics, config, spark, begin):
+def test_new_partitions_are_read_from_their_beginning_and_repartitioned_keys_stay_in_their_tasks(
+    topics, config, spark, begin
+):
     topics.create("in", partitions=1)
     settings = config(auto_offset_reset=begin)
     if begin == "latest":
@@ -77,7 +79,7 @@ def test_new_partitions_are_read_from_their_beginning_and_repartitioned_keys_sta
     assert list(app.store("counts").all()) == [("a", 3), ("b", 2)]
 
 
-def test_new_partitions_are_refused_where_keys_would_leave_their_rows(topics, config, spark):
+def test_new_partitions_are_refused_if_keys_would_move_away_from_their_rows(topics, config, spark):
     topics.create("in", partitions=1)
     topics.produce("in", [record(0, "a", 1)], **TEXT)
     app = hr.Streams(by_key(), config(kafka=SOON), spark=spark)
@@ -95,7 +97,7 @@ def test_new_partitions_are_refused_where_keys_would_leave_their_rows(topics, co
     assert written(topics, "out") == [("k", "1", 1)]
 
 
-def test_running_application_goes_on_with_new_partitions(topics, config, spark):
+def test_running_application_continues_with_new_partitions(topics, config, spark):
     topics.create("in", partitions=1)
     topics.produce("in", [record(0, "a", 1), record(0, "b", 2)], **TEXT)
     app = hr.Streams(stateless_and_repartitioned(), config(kafka=SOON), spark=spark)
@@ -116,7 +118,7 @@ def test_running_application_goes_on_with_new_partitions(topics, config, spark):
 
 
 def wait_until(app, condition, within_s=240):
-    """Waits as an application does that awaits its end."""
+    """Waits until a condition holds, in `await_termination`, where an application handles new partitions."""
     end_s = time.monotonic() + within_s
     while not condition():
         assert time.monotonic() < end_s

@@ -1,4 +1,4 @@
-"""Poison on Kafka, read and written: named, dropped or kept as the handlers say, and of the rest nothing is lost."""
+"""Poison records in Kafka input and output: they fail, are dropped or become dead letters; no other record is lost."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def registry():
 
 @pytest.fixture
 def make(topics):
-    """Makes topics of one partition with settings of their own."""
+    """Creates topics of one partition with their own settings."""
 
     def created(name, **settings):
         topics._cluster.create({name: 1}, {setting.replace("_", "."): str(to) for setting, to in settings.items()})
@@ -39,7 +39,7 @@ def make(topics):
 
 
 def produce(topics, topic, records):
-    """As bytes, with the client, which takes negative timestamps but no 0."""
+    """Produces bytes with the Kafka client, which accepts negative timestamps but not 0."""
     producer = topics._cluster.producer()
     for key, value, timestamp_ms in records:
         producer.produce(topic, value, key, 0, timestamp=timestamp_ms, headers=[("mine", b"1")])
@@ -54,7 +54,7 @@ def of_each_key(topics, topic, value_serde):
 
 
 def letters(topics, *wanted):
-    """The dead letters by key, value and timestamp; of what they say about the error only what is wanted."""
+    """Key, value and timestamp of the dead letters, with the headers in `wanted`."""
     found = []
     for letter in topics.read("dead", *BYTES):
         headers = {name.removeprefix("headrace.error."): value.decode() for name, value in letter.headers}
@@ -67,7 +67,7 @@ def said(registry, schema=SCHEMA):
 
 
 def measuring(registry):
-    """What each of two topics says, and how long it is."""
+    """Copies a field of the records of two topics, and its length."""
     builder = hr.StreamsBuilder()
     for topic in ("skipped", "kept"):
         stream = builder.stream(topic, value_serde=said(registry), name=f"reads-{topic}")
@@ -78,7 +78,7 @@ def measuring(registry):
 
 
 def poisonous(tea):
-    """Records that cannot be taken: with the reason, and what the error says."""
+    """Records that cannot be decoded, each with the reason for dropping it and the text of its error."""
     return {
         (b"\xff", tea, 2): ("undecodable key", "String() cannot deserialize 1 bytes"),
         (b"k", b"no avro", 3): ("undecodable value", "this begins with 110"),
@@ -93,7 +93,9 @@ def decide(failed):
     return "continue" if failed.topic == "skipped" else "dead_letter"
 
 
-def test_poison_is_named_then_dropped_or_kept_as_the_handler_says(topics, make, config, spark, registry):
+def test_poison_stops_the_application_or_is_dropped_or_becomes_a_dead_letter_by_handler(
+    topics, make, config, spark, registry
+):
     for topic in ("skipped", "kept", "texts"):
         make(topic, max_message_bytes=2 * HUGE)
     tea, large = (said(registry).serialize({"text": text}) for text in ("tea", "x" * HUGE))
@@ -128,7 +130,9 @@ def test_poison_is_named_then_dropped_or_kept_as_the_handler_says(topics, make, 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", range(6))
-def test_each_poison_stops_the_application_which_then_goes_on_without_it(topics, make, config, spark, registry, number):
+def test_each_poison_stops_the_application_which_then_continues_without_it(
+    topics, make, config, spark, registry, number
+):
     for topic in ("skipped", "kept"):
         make(topic, max_message_bytes=2 * HUGE)
     tea = said(registry).serialize({"text": "tea"})
@@ -137,8 +141,8 @@ def test_each_poison_stops_the_application_which_then_goes_on_without_it(topics,
     for _ in range(2):
         with pytest.raises(hr.ProcessingError) as refused:
             hr.Streams(measuring(registry), config(), spark=spark).process_available()
-        told = f"reads-kept failed on record kept-0@1 (key {key!r}, timestamp {timestamp_ms}), task "
-        assert str(refused.value).startswith(told)
+        expected = f"reads-kept failed on record kept-0@1 (key {key!r}, timestamp {timestamp_ms}), task "
+        assert str(refused.value).startswith(expected)
         assert problem in str(refused.value)
         assert topics.read("texts") == []
     app = hr.Streams(measuring(registry), config(deserialization_exception_handler="continue"), spark=spark)
@@ -161,12 +165,12 @@ def copying():
 TOO_LARGE = (
     "copies failed on record in-0@1 (key b'k', timestamp 2), task 0_0: A record for topic 'copies' (key b'k') has "
     "10,000,082 bytes, and the topic takes up to 1,048,588. Raise the topic's max.message.bytes, or make smaller "
-    "records.\nproduction_exception_handler='continue' or 'dead_letter' takes such results out."
+    "records.\nSet production_exception_handler to 'continue' or 'dead_letter' to leave such results out."
 )
 
 
 @pytest.mark.parametrize("guarantee", ["exactly_once_v2", pytest.param("at_least_once", marks=pytest.mark.slow)])
-def test_result_that_its_topic_does_not_take_is_named_then_dropped_and_the_rest_is_written(
+def test_result_that_its_topic_rejects_is_named_then_dropped_and_all_others_are_written(
     topics, broker, make, config, spark, guarantee
 ):
     make("in", max_message_bytes=2 * HUGE, message_timestamp_after_max_ms=10**15)

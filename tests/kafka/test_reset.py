@@ -1,4 +1,4 @@
-"""Reset of an application on Kafka: its notes and its group's offsets go, the user's topics stay."""
+"""Reset on Kafka: the notes and consumer-group offsets of the application are deleted, the user's topics stay."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_notes_of_another_state_directory_stay(topics, broker):
     assert written(topics, kept) == ["kept", "gone", "kept 4"]
 
 
-def test_group_that_something_else_reads_by_is_not_deleted(topics, app, broker):
+def test_consumer_group_that_something_else_uses_is_not_deleted(topics, app, broker):
     topics.create("numbers", partitions=1)
     topics.produce("numbers", [hr.Record("a", 1, 10)])
     cluster = KafkaCluster(broker.bootstrap_servers)

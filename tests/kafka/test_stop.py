@@ -1,4 +1,4 @@
-"""SIGTERM to `headrace run` on Kafka: the batch under way is finished and committed, none begins, a restart goes on."""
+"""SIGTERM to `headrace run` on Kafka: the current batch is committed, no other begins, the next run continues."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ import headrace as hr
 
 
 def patiently(value):
-    # Stays within its batch until it is told to go on.
+    # Keeps the batch open until the test lets it finish.
     if value == 2:
         Path("begun").touch()
         until_s = time.monotonic() + 300
@@ -59,12 +59,12 @@ def counted(topics):
     ("guarantee", "options"),
     [
         ("exactly_once_v2", []),
-        # Without transactions a batch that was given up would be seen: what it wrote would be written again.
+        # Without transactions an aborted batch would be noticed: its output would be written again.
         ("at_least_once", []),
         ("exactly_once_v2", ["--until-caught-up"]),
     ],
 )
-def test_terminated_application_finishes_its_batch_and_the_next_goes_on_behind_it(
+def test_terminated_application_finishes_its_batch_and_the_next_run_continues_after_it(
     topics, broker, tmp_path, guarantee, options
 ):
     (tmp_path / "app.py").write_text(APP.replace("at_least_once", guarantee))
@@ -78,11 +78,11 @@ def test_terminated_application_finishes_its_batch_and_the_next_goes_on_behind_i
         wait_for(lambda: "stopping after this batch" in (tmp_path / "stderr").read_text(), "a word about the signal")
         (tmp_path / "go-on").touch()
         printed, _ = running.communicate(timeout=300)
-    told = "counting stopped: 2 records in, 2 out, 1 batch in T s; 4 wait for the next run.\n"
-    assert (without_seconds(printed), running.returncode) == (told, 0)
+    summary = "counting stopped: 2 records in, 2 out, 1 batch in T s; 4 wait for the next run.\n"
+    assert (without_seconds(printed), running.returncode) == (summary, 0)
     assert counted(topics) == [("a", 1, 1), ("a", 2, 2)]
 
     done = subprocess.run([*command, "--until-caught-up"], capture_output=True, text=True, cwd=tmp_path, check=False)
-    told = "counting caught up: 4 records in, 4 out, 2 batches in T s.\n"
-    assert (without_seconds(done.stdout), done.returncode) == (told, 0)
+    summary = "counting caught up: 4 records in, 4 out, 2 batches in T s.\n"
+    assert (without_seconds(done.stdout), done.returncode) == (summary, 0)
     assert counted(topics) == [("a", number, number) for number in range(1, 7)]

@@ -1,4 +1,4 @@
-"""On Kafka, killed or paused over another's start at every named step of a commit: nothing is lost or written twice."""
+"""Kills and pauses at every step of a commit, on Kafka: nothing is lost or written twice."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.slow]
 
 @pytest.fixture(scope="module")
 def undisturbed(spark, tmp_path_factory):
-    """What an undisturbed run writes under each key; Kafka takes no timestamp 0, so all are a millisecond later."""
+    """The output of an undisturbed run by key, a millisecond later: Kafka's client cannot write timestamp 0."""
     written = of_each_key(reference(spark, tmp_path_factory.mktemp("undisturbed"), (LINES - 10) // 40))
     return {key: [(value, time_ms + 1) for value, time_ms in rows] for key, rows in written.items()}
 
@@ -36,24 +36,24 @@ def finish(directory, broker, partitions):
 
 @pytest.mark.parametrize("victim", ["driver", "worker"])
 @pytest.mark.parametrize("step", STEPS)
-def test_kill_at_a_step_loses_and_doubles_nothing(tmp_path, broker, filled, undisturbed, step, victim):
-    reached = 0
+def test_kill_at_a_step_loses_nothing_and_writes_nothing_twice(tmp_path, broker, filled, undisturbed, step, victim):
+    kills = 0
     for batch in range(5):
         run = StoppedApplication(tmp_path, step, batch, broker=broker, partitions=1 + batch % 2)
         pid = run.wait()
         if pid is None:
             run.end()
         else:
-            reached += 1
+            kills += 1
             run.kill(pid, victim)
     finish(tmp_path, broker, 2)
     assert of_each_key(filled) == undisturbed
-    assert reached >= 2
+    assert kills >= 2
 
 
 @pytest.mark.parametrize("partitions", [1, 2])
 @pytest.mark.parametrize("step", STEPS)
-def test_paused_start_writes_nothing_when_it_goes_on_after_another(
+def test_paused_start_writes_nothing_when_it_resumes_after_another_start(
     tmp_path, broker, filled, undisturbed, step, partitions
 ):
     paused = StoppedApplication(tmp_path, step, int(step != "started"), broker=broker, partitions=partitions)

@@ -1,4 +1,4 @@
-"""Applications from Kafka to Kafka on Spark; what they wrote is read by Java's own consumer, or by ours."""
+"""Applications from Kafka to Kafka on Spark; Java's own consumer or ours reads their output."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def seen_by_java(broker, topic):
     return sorted(((p, t, h, k, v) for t, p, h, k, v in lines), key=lambda line: line[0])  # stable: by offset
 
 
-def test_java_reads_keys_values_headers_timestamps_and_tombstones_as_they_should_be(topics, config, spark, broker):
+def test_java_consumer_reads_the_expected_keys_values_headers_timestamps_and_tombstones(topics, config, spark, broker):
     for topic in ("orders", "returns"):
         topics.create(topic, partitions=2)
     trace = (("trace", b"7"), ("none", None))
@@ -65,7 +65,7 @@ def test_java_reads_keys_values_headers_timestamps_and_tombstones_as_they_should
 
 
 def of_each_key(topics):
-    """What was written under each key, in order, with timestamps."""
+    """The values and timestamps of each key, in order."""
     found = {}
     for topic, serde in WORD_TOPICS.items():
         for record in topics.read(topic, value_serde=serde):
@@ -83,7 +83,7 @@ def lines(seed, count, first_ms=1):
     ]
 
 
-def test_bounded_batches_and_restarts_write_what_embedded_topics_hold_of_an_uncut_run(topics, config, spark, tmp_path):
+def test_bounded_batches_and_restarts_write_what_one_batch_writes_to_embedded_topics(topics, config, spark, tmp_path):
     embedded = SparkRuntime(spark, tmp_path / "embedded")
     for target in (topics, embedded.topics):
         target.create("lines", partitions=3)
@@ -105,7 +105,7 @@ def test_bounded_batches_and_restarts_write_what_embedded_topics_hold_of_an_uncu
 
 
 def committed(topics, group, topic):
-    """How far lag tools see a consumer group."""
+    """The committed offsets of a consumer group, as lag tools see them."""
     from confluent_kafka import TopicPartition
 
     consumer = topics._cluster.consumer(**{"group.id": group})
@@ -116,7 +116,7 @@ def committed(topics, group, topic):
 
 
 def transaction(topics, *values, commit):
-    """Writes records to partition 0 of `in`, ends the transaction so, and waits until it is complete."""
+    """Writes records to partition 0 of `in`, commits or aborts the transaction, and waits until it is complete."""
     producer, successor = (topics._cluster.producer(**{"transactional.id": "input"}) for _ in range(2))
     producer.init_transactions(30)
     producer.begin_transaction()
@@ -128,7 +128,7 @@ def transaction(topics, *values, commit):
 
 
 @pytest.mark.parametrize("guarantee", ["exactly_once_v2", pytest.param("at_least_once", marks=pytest.mark.slow)])
-def test_reading_begins_at_the_end_if_asked_to_and_skips_what_was_not_committed(topics, config, spark, guarantee):
+def test_latest_begins_at_the_end_and_aborted_records_are_skipped(topics, config, spark, guarantee):
     builder = hr.StreamsBuilder()
     builder.stream("in", **TEXT).to("out", **TEXT)
     topics.create("in", partitions=2)
@@ -149,10 +149,10 @@ def test_reading_begins_at_the_end_if_asked_to_and_skips_what_was_not_committed(
     assert [record.value for record in topics.read("out", **TEXT) if record.key == "k"] == ["e"]
 
 
-def test_what_keeps_an_application_from_starting_is_said_at_once(topics, config, spark):
+def test_missing_topic_and_missing_broker_are_reported_at_start(topics, config, spark):
     with pytest.raises(hr.TopicError, match=r"reads topic 'orders', which does not exist. .*Known topics: none"):
         hr.Streams(orders(), config(), spark=spark).process_available()
-    nowhere = hr.StreamsConfig(application_id="a", bootstrap_servers="127.0.0.1:1", state_dir="never-made")
+    nowhere = hr.StreamsConfig(application_id="a", bootstrap_servers="127.0.0.1:1", state_dir="never-created")
     with pytest.raises(hr.TopicError, match=r"No Kafka broker at '127.0.0.1:1' answered within 10 s"):
         hr.Streams(orders(), nowhere, spark=spark).process_available()
 

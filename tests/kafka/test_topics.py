@@ -31,7 +31,7 @@ def cluster(broker):
     return KafkaCluster(broker.bootstrap_servers)
 
 
-def test_what_was_produced_is_read_again_nulls_empties_headers_and_all(topics):
+def test_produced_records_are_read_back_with_nulls_empty_values_and_headers(topics):
     topics.create("t", partitions=2)
     records = [
         hr.Record(b"a", b"x", 5, (("h", b"1"), ("h", None), ("e", b"")), partition=1),
@@ -44,7 +44,7 @@ def test_what_was_produced_is_read_again_nulls_empties_headers_and_all(topics):
     assert (topics.list(), topics.describe("t").end_offsets, topics.describe("t").records) == (["t"], (0, 4), 4)
 
 
-def test_range_of_offsets_has_the_committed_records_in_it_however_many(topics, cluster):
+def test_read_of_a_range_of_offsets_returns_its_committed_records(topics, cluster):
     topics.create("in", partitions=1)
     transaction(topics, *(b"first %d" % n for n in range(1_100)), commit=True)
     transaction(topics, *(b"never %d" % n for n in range(700)), commit=False)
@@ -59,7 +59,7 @@ def test_range_of_offsets_has_the_committed_records_in_it_however_many(topics, c
         ]
 
 
-def test_partitions_are_those_that_javas_producer_chooses(topics, broker):
+def test_partitions_equal_those_of_javas_producer(topics, broker):
     rng = random.Random(7)
     keys = [
         "".join(chr(rng.choice([rng.randrange(33, 127), rng.randrange(0x100, 0x2FF)])) for _ in range(length % 40 + 1))
@@ -81,7 +81,7 @@ def test_timestamp_that_the_client_would_replace_is_refused(topics):
         topics.produce("t", [hr.Record("k", 1, 0)])
 
 
-def test_negative_timestamp_that_a_broker_took_is_named_with_its_place(topics, cluster):
+def test_negative_timestamp_in_a_topic_is_reported_with_its_offset(topics, cluster):
     topics.create("t", partitions=1)
     producer = cluster.producer()
     for timestamp_ms in (3, -7):
@@ -93,7 +93,7 @@ def test_negative_timestamp_that_a_broker_took_is_named_with_its_place(topics, c
 
 @pytest.mark.parametrize("headers", [(), (("h" * 200, b"v" * 300), ("none", None))])
 @pytest.mark.parametrize("key", [None, b"", b"k" * 100])
-def test_largest_record_is_known_to_the_byte(topics, cluster, key, headers):
+def test_size_limit_of_a_topic_is_computed_to_the_byte(topics, cluster, key, headers):
     cluster.create({"t": 1}, {"max.message.bytes": "100000"})
     empty = OutgoingRecord("t", 0, key, b"x" * 90_000, 1, headers)
     largest = empty._replace(value=b"x" * (90_000 + 100_000 - empty.size))
@@ -109,14 +109,14 @@ def test_largest_record_is_known_to_the_byte(topics, cluster, key, headers):
         write_at_least_once(cluster, [Outgoing.of(largest._replace(value=over.value))])
 
 
-def test_many_records_fit_into_a_topic_that_takes_small_ones_only(topics, cluster):
+def test_many_records_fit_into_a_topic_with_a_small_size_limit(topics, cluster):
     cluster.create({"t": 1}, {"max.message.bytes": "2000"})
     records = [hr.Record("k", "x" * 1_000, 1 + number) for number in range(100)]
     topics.produce("t", records)
     assert topics.read("t") == records
 
 
-def test_unknown_and_existing_topics_are_told(topics):
+def test_unknown_and_existing_topics_are_named_in_errors(topics):
     topics.create("clicks", partitions=2)
     with pytest.raises(hr.TopicError, match=r"no topic 'click' at .*Did you mean 'clicks'\? Known topics: 'clicks'"):
         topics.read("click")
@@ -134,12 +134,12 @@ def test_broker_that_does_not_answer_is_named_within_seconds():
     assert time.monotonic() - began_s < 15
 
 
-def test_setting_that_the_client_does_not_know_is_told(broker):
+def test_setting_that_the_client_does_not_know_is_named(broker):
     with pytest.raises(hr.ConfigError, match=r'No such configuration property: "sasl\.name"'):
         hr.KafkaTopics(broker.bootstrap_servers, kafka={"sasl.name": "x"}).list()
 
 
-def test_security_settings_are_the_clients(topics, broker):
+def test_security_settings_are_passed_to_the_client(topics, broker):
     alice = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.username": "alice"}
     secure = hr.KafkaTopics(broker.secure_servers, kafka={**alice, "sasl.password": "wonderland"})
     secure.create("t", partitions=1)
@@ -160,7 +160,7 @@ def written(topics, commits):
 
 
 def await_sent(cluster, topic):
-    """Returns when a partition has a record that is not committed: its transaction is open."""
+    """Waits until a partition has an uncommitted record, which means that its transaction is open."""
     while not has_open_transaction(cluster, topic):
         time.sleep(0.02)
 
@@ -171,7 +171,7 @@ def has_open_transaction(cluster, topic):
     return found.result().offset > cluster.ends([(topic, 0)])[0]
 
 
-def test_batch_of_a_task_is_written_once_over_restarts(topics, cluster):
+def test_batch_of_a_task_is_written_once_despite_restarts(topics, cluster):
     topics.create("out", partitions=1)
     first = Commits(cluster, "app", "instance", start=1)
     assert first.last_batch() is None
@@ -185,7 +185,7 @@ def test_batch_of_a_task_is_written_once_over_restarts(topics, cluster):
     assert second.last_batch() == 0
 
 
-def test_clients_that_create_a_topic_at_once_all_find_it_with_the_most_partitions(topics, broker):
+def test_clients_that_create_a_topic_at_once_all_see_enough_partitions(topics, broker):
     wanted = (1, 2, 3, 3)
     for number in range(10):
         clusters = [KafkaCluster(broker.bootstrap_servers) for _ in wanted]
@@ -199,7 +199,7 @@ def test_clients_that_create_a_topic_at_once_all_find_it_with_the_most_partition
         assert topics.describe(f"t{number}").partitions == 3
 
 
-def test_earlier_start_can_neither_write_nor_finish_what_it_began(topics, cluster):
+def test_earlier_start_can_neither_write_nor_commit_its_open_transaction(topics, cluster):
     topics.create("out", partitions=1)
     first = Commits(cluster, "app", "instance", start=1)
     first.take_over(1)
@@ -222,7 +222,7 @@ def test_earlier_start_can_neither_write_nor_finish_what_it_began(topics, cluste
     assert written(topics, second) == ["b"]
 
 
-def test_state_directories_of_one_name_have_batches_of_their_own(topics, cluster):
+def test_instances_of_one_application_id_have_separate_batches(topics, cluster):
     topics.create("out", partitions=1)
     for instance, start, batch, wrote in (("x", 1, 3, True), ("y", 1, 0, True), ("x", 2, 3, False), ("x", 3, 4, True)):
         commits = Commits(cluster, "app", instance, start)
@@ -232,7 +232,7 @@ def test_state_directories_of_one_name_have_batches_of_their_own(topics, cluster
     assert written(topics, commits) == ["x3", "y0", "x4"]
 
 
-def test_task_may_write_as_many_records_as_the_client_holds_at_a_time(topics, broker):
+def test_task_may_write_as_many_records_as_the_client_buffers(topics, broker):
     holds = {"queue.buffering.max.messages": 50}
     topics.create("out", partitions=1)
     commits = Commits(KafkaCluster(broker.bootstrap_servers, holds), "app", "instance", start=1)

@@ -160,7 +160,7 @@ def test_closed_merged_and_deleted_windows_are_no_longer_pending():
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("counts", "'counts' holds nothing back. Results are held back by suppress(...), by windows with "),
+        ("counts", "'counts' holds no results back. Results are held back by suppress(...), by windows with "),
         ("hold-store", "'hold-store' is neither a store nor an operator. Did you mean 'held-store'?"),
     ],
 )
@@ -168,7 +168,7 @@ def test_an_operator_that_holds_nothing_back_is_refused_and_the_error_lists_thos
     with TopologyTestDriver(suppressed(TUMBLING)) as driver, pytest.raises(hr.StateError) as refused:
         driver.explain_pending(name)
     assert message in str(refused.value)
-    assert str(refused.value).endswith("Stores whose results wait: 'held-store'.")
+    assert str(refused.value).endswith("Stores that hold results back: 'held-store'.")
 
 
 def test_topology_that_holds_nothing_back_has_nothing_to_explain():
@@ -176,7 +176,7 @@ def test_topology_that_holds_nothing_back_has_nothing_to_explain():
     builder.stream("in").to("out")
     with TopologyTestDriver(builder.build()) as driver:
         assert driver.explain_pending() == []
-        with pytest.raises(hr.StateError, match=r"'out' is neither .* records wait. Nothing in this topology does"):
+        with pytest.raises(hr.StateError, match=r"'out' is neither .* records wait. This topology has none"):
             driver.explain_pending("out")
 
 

@@ -1,4 +1,4 @@
-"""Bad input and surroundings: a clear error names the thing, nothing is lost or half-written, and then it goes on."""
+"""Bad input, damaged files, wrong directories: the error names the cause, nothing is lost, the next run continues."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_unserializable_value_is_reported_with_the_sink_and_nothing_is_written(r
     assert runtime.outputs(counting())["out"] == [Record("k", [1], 10)]
 
 
-def test_undecodable_record_is_reported_with_its_place(runtime):
+def test_undecodable_record_is_reported_with_its_topic_partition_and_offset(runtime):
     topology = counting()
     runtime.produce(topology, records(1, 2))
     runtime.topics.produce("in", [Record("k", "{not json", 12)], value_serde=serdes.String())
@@ -96,7 +96,7 @@ def test_undecodable_record_is_reported_with_its_place(runtime):
     assert runtime.outputs(topology)["out"] == []
 
 
-def test_corrupt_segment_file_is_named_and_the_application_goes_on_once_it_is_restored(runtime):
+def test_corrupt_segment_file_is_named_and_the_application_continues_once_it_is_restored(runtime):
     topology = counting()
     runtime.produce(topology, records(1))
     run(runtime, topology)
@@ -140,7 +140,7 @@ def test_directory_with_other_contents_is_refused_as_state_directory(runtime):
     assert [path.name for path in (runtime.directory / "state").iterdir()] == ["thesis.tex"]
 
 
-def test_lost_state_log_is_refused_instead_of_silently_beginning_anew(runtime):
+def test_lost_state_log_is_refused_instead_of_silently_starting_over(runtime):
     topology = counting()
     runtime.produce(topology, records(1))
     run(runtime, topology)
@@ -153,7 +153,7 @@ def test_lost_state_log_is_refused_instead_of_silently_beginning_anew(runtime):
     assert runtime.outputs(topology)["out"] == [Record("k", [1], 10), Record("k", [1, 2], 10)]
 
 
-def test_sparks_own_checkpoint_is_not_needed_to_go_on(runtime):
+def test_application_continues_without_sparks_own_checkpoint(runtime):
     topology = counting()
     runtime.produce(topology, records(1))
     run(runtime, topology)
@@ -163,7 +163,7 @@ def test_sparks_own_checkpoint_is_not_needed_to_go_on(runtime):
     assert runtime.outputs(topology)["out"] == [Record("k", [1], 10), Record("k", [1, 2], 10)]
 
 
-def test_lost_object_is_named_and_the_application_goes_on_once_it_is_restored(runtime):
+def test_lost_object_is_named_and_the_application_continues_once_it_is_restored(runtime):
     topology = counting()
     runtime.produce(topology, records(1))
     run(runtime, topology)
@@ -190,7 +190,7 @@ def changed(kind):
         stream.group_by(lambda k, v: v).aggregate(list, lambda k, v, s: s, store="seen").to_stream().group_by(
             lambda k, v: k
         ).count(store="more").to_stream().to("out")
-    elif kind == "stage gone":
+    elif kind == "stage removed":
         stream.to("out")
     return builder.build()
 
@@ -198,13 +198,13 @@ def changed(kind):
 @pytest.mark.parametrize(
     ("kind", "said"),
     [
-        ("store renamed", "store 'seen' is gone"),
-        ("serde changed", "store 'seen' has the serdes ('String()', 'Long()'), it had ('String()', 'Json()')"),
-        ("stage added", "store 'more' is new"),
-        ("stage gone", "there are 0 stages, there were 1"),
+        ("store renamed", "store 'seen' was removed"),
+        ("serde changed", "store 'seen' has the serdes ('String()', 'Long()'); it had ('String()', 'Json()')"),
+        ("stage added", "store 'more' was added"),
+        ("stage removed", "it has 0 stages; it had 1"),
     ],
 )
-def test_incompatibly_changed_topology_is_refused_before_spark_sees_it(runtime, kind, said):
+def test_incompatible_topology_is_refused_before_the_query_starts(runtime, kind, said):
     runtime.produce(counting(), records(1))
     run(runtime, counting())
     with pytest.raises(hr.StateError) as refused:
@@ -215,7 +215,7 @@ def test_incompatibly_changed_topology_is_refused_before_spark_sees_it(runtime, 
     assert runtime.outputs(counting())["out"] == [Record("k", [1], 10), Record("k", [1, 2], 10)]
 
 
-def test_function_that_cannot_be_sent_to_workers_is_refused_by_name(runtime):
+def test_operator_whose_function_cannot_be_pickled_is_named(runtime):
     lock = threading.Lock()
     runtime.produce(counting(), records(1))
     with pytest.raises(hr.TopologyError, match="Operator 'transform' cannot be sent to Spark's workers"):

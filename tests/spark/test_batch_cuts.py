@@ -1,4 +1,4 @@
-"""On Spark itself: wherever batches are cut, the output topics are the same."""
+"""Output topics on Spark do not depend on where the input is cut into batches."""
 
 from __future__ import annotations
 
@@ -31,5 +31,5 @@ def run(spark, records, limit):
 @pytest.mark.slow
 @settings(max_examples=5)
 @given(records=RECORDS, limit=st.integers(1, 9))
-def test_cuts_into_micro_batches_do_not_change_any_output_topic(spark, records, limit):
+def test_output_topics_do_not_depend_on_batch_limits(spark, records, limit):
     assert run(spark, records, limit) == run(spark, records, 10_000)

@@ -1,4 +1,4 @@
-"""The command line as a user runs it: real processes, real Spark. Their stderr shows no noise of Spark's."""
+"""The command line as users run it, in real processes with real Spark. No noise of Spark's appears on stderr."""
 
 from __future__ import annotations
 
@@ -253,7 +253,7 @@ def in_new_directory(tmp_path, monkeypatch):
 
 
 def headrace(*arguments, stdin=""):
-    """What a command writes to stdout and stderr, and its exit code."""
+    """Runs a command; returns its stdout, stderr and exit code."""
     done = subprocess.run([*COMMAND, *arguments], input=stdin, capture_output=True, text=True, timeout=300, check=False)
     return trimmed(done.stdout), done.stderr, done.returncode
 
@@ -266,7 +266,7 @@ def without_seconds(text):
     return re.sub(r" in [\d.]+ s( \([\d,]+ records/s\))?", " in T s", text)
 
 
-def test_demo_shows_two_runs_and_leaves_what_its_last_words_promise():
+def test_demo_shows_two_runs_and_the_files_it_names_at_the_end_exist():
     assert headrace("demo", "--directory", "my-demo") == (DEMO, "", 0)
     assert sorted(path.name for path in Path("my-demo").iterdir() if path.name != "__pycache__") == [
         "demo.py",
@@ -284,14 +284,14 @@ def test_demo_of_sensors_shows_both_clocks_side_by_side():
 
 
 @pytest.mark.slow
-def test_dead_letters_are_told_and_counted(tmp_path):
+def test_dead_letters_appear_in_the_summary_and_in_their_topic(tmp_path):
     handling = 'processing_exception_handler="dead_letter", dead_letter_topic="dead", spark='
     Path("app.py").write_text(APP.replace("spark=", handling))
     headrace("topics", "create", "numbers", "--partitions", "1")
     headrace("topics", "produce", "numbers", "--json", stdin=LINES)
     stdout, stderr, code = headrace("run", "app.py", "--until-caught-up")
-    told = "sums caught up: 4 records in, 3 out, 1 dead letter in 'dead', 1 batch in T s.\n"
-    assert (without_seconds(stdout), code) == (told, 0)
+    summary = "sums caught up: 4 records in, 3 out, 1 dead letter in 'dead', 1 batch in T s.\n"
+    assert (without_seconds(stdout), code) == (summary, 0)
     assert (
         "Dropped (processing error), written to 'dead': divide failed on record numbers-0@2 (key 'a2', "
         "timestamp 2000), task 0_0: ZeroDivisionError: integer division or modulo by zero, "
@@ -301,7 +301,7 @@ def test_dead_letters_are_told_and_counted(tmp_path):
 
 
 @pytest.mark.slow
-def test_failing_function_is_told_and_the_mended_file_goes_on_with_exact_output(tmp_path):
+def test_failing_function_is_reported_and_the_fixed_application_continues_exactly_once(tmp_path):
     Path("app.py").write_text(APP)
     headrace("topics", "create", "numbers", "--partitions", "1")
     headrace("topics", "produce", "numbers", "--json", stdin=LINES)
@@ -339,7 +339,7 @@ def test_failing_function_is_told_and_the_mended_file_goes_on_with_exact_output(
     )
 
 
-def test_terminated_application_finishes_its_batch_and_sums_up():
+def test_terminated_application_finishes_its_batch_and_prints_a_summary():
     Path("app.py").write_text(
         APP.replace('name="divide")', 'name="divide")\n    .peek(lambda key, value: print("saw", key))')
     )

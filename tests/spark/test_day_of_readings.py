@@ -45,7 +45,7 @@ class Result(NamedTuple):
 
 
 def readings_of(device, hours):
-    """A reading in every minute, sent a few minutes out of order."""
+    """One reading per minute, sent a few minutes out of order."""
     rng = random.Random(device)
     minutes = range(MIDNIGHT_MS, MIDNIGHT_MS + hours * 60 * MINUTE_MS, MINUTE_MS)
     measured = [Reading(f"device-{device:03}", rng.randrange(3_000), at + rng.randrange(MINUTE_MS)) for at in minutes]
@@ -78,7 +78,7 @@ def topology():
 
 
 def processed(spark, directory, readings, *, tracking):
-    """The application after all readings, in batches that cut through devices and windows."""
+    """Processes all readings, in batches that cut through devices and windows; returns the application."""
     runtime = SparkRuntime(spark, directory)
     runtime.topics.create("readings", partitions=4)
     records = (hr.Record(reading.device, reading.watts, reading.timestamp_ms) for reading in readings)
@@ -93,7 +93,7 @@ def processed(spark, directory, readings, *, tracking):
 
 
 def by_batch(spark, directory, readings):
-    """What plain Spark SQL computes from all readings at once, and when each device was last heard of."""
+    """The results that plain Spark SQL computes from all readings at once, and the last timestamp of each device."""
     import pyarrow as pa
     import pyarrow.parquet as pq
     from pyspark.sql import functions as F
@@ -110,7 +110,7 @@ def by_batch(spark, directory, readings):
 
 
 @SIZES
-def test_with_a_clock_for_each_device_the_results_are_those_of_a_batch_computation(spark, tmp_path, size):
+def test_with_a_stream_time_per_device_results_equal_those_of_a_batch_computation(spark, tmp_path, size):
     readings = dump(size)
     app, results = processed(spark, tmp_path, readings, tracking=True)
     batch, clocks = by_batch(spark, tmp_path, readings)
@@ -130,7 +130,7 @@ def test_with_a_clock_for_each_device_the_results_are_those_of_a_batch_computati
 
 
 @SIZES
-def test_with_one_clock_for_all_every_reading_that_is_lost_is_counted_as_late(spark, tmp_path, size):
+def test_with_one_stream_time_every_missing_reading_is_counted_as_late(spark, tmp_path, size):
     readings = dump(size)
     app, results = processed(spark, tmp_path, readings, tracking=False)
     metrics = app.metrics()
@@ -143,11 +143,11 @@ def test_with_one_clock_for_all_every_reading_that_is_lost_is_counted_as_late(sp
         "topic load": {"records_out": len(results)},
     }
     assert late + written + waiting == len(readings)
-    # Only the first device of each of the four partitions is whole.
+    # Only the first device of each of the four partitions is complete.
     assert late > len(readings) / 2
 
 
-def test_the_setting_belongs_to_the_state(spark, tmp_path):
+def test_state_does_not_continue_with_a_changed_tracking_setting(spark, tmp_path):
     readings = dump((2, 1))
     processed(spark, tmp_path, readings, tracking=False)
     config = SparkRuntime(spark, tmp_path).config(allow_stream_time_key_tracking=True)

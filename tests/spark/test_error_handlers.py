@@ -1,4 +1,4 @@
-"""Poison records and failing functions on Spark: the application goes on, and of what failed nothing is lost."""
+"""Poison records and failing functions on Spark: the application continues, and no failed record is lost."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def checked(value):
 
 
 def counting():
-    """An inline stage that can fail, a stage of counts behind it, and one more that reads its topic in columns."""
+    """An inline stage that can fail, a stage of counts after it, and a third stage that processes columns."""
     builder = hr.StreamsBuilder()
     words = builder.stream("in", name="reads").flat_map_values(str.split, name="words")
     words.map_values(checked, name="check").to("out", value_serde=serdes.String(), name="writes")
@@ -65,7 +65,7 @@ def read(runtime, topic, value_serde):
     return [(record.key, record.value, record.timestamp_ms) for record in runtime.topics.read(topic, None, value_serde)]
 
 
-def test_poison_is_named_then_skipped_then_kept_as_the_handlers_change(runtime):
+def test_poison_stops_the_application_or_is_dropped_or_becomes_a_dead_letter_by_handler(runtime):
     with pytest.raises(hr.ProcessingError, match=r"(?s)failed on record in-0@.*drops such records"):
         run(runtime, processing_exception_handler="continue")
     with pytest.raises(hr.ProcessingError, match=r"check failed on record in-0@0 .*bad word"):

@@ -1,4 +1,4 @@
-"""Global tables on Spark: every task has all rows, before the first record and from then on."""
+"""Global tables on Spark: every task has all rows before its first record, and gets later ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KEYS = [f"row {number}" for number in range(30)]
 
 
 def topology():
-    """The table in tasks of two stages, by any key in the first and by the record's own in the second."""
+    """Joins the table in two stages: by a key from the value in the first, by the record's own key in the second."""
     builder = StreamsBuilder()
     table = builder.global_table("table", store="rows", name="table")
     pairs = builder.stream("in").left_join(table, lambda row, has: [row, has], key_selector=lambda key, row: row)
@@ -35,7 +35,7 @@ def records(first):
 
 
 def written(runtime, topic, first):
-    """Results of the records from a timestamp on, whatever the partition."""
+    """Results with at least that timestamp, from all partitions."""
     return sorted((r.key, r.value, r.timestamp_ms) for r in runtime.topics.read(topic) if r.timestamp_ms >= first)
 
 
@@ -88,7 +88,7 @@ def test_all_tasks_have_all_rows_before_the_first_record_in_batches_of_any_size_
 
 
 @pytest.mark.spark
-def test_a_running_application_takes_rows_in_as_they_come(runtime):
+def test_a_running_application_uses_rows_as_they_arrive(runtime):
     app = hr.Streams(topology(), runtime.config(), spark=runtime.spark)
     app.start()
     try:
@@ -103,7 +103,7 @@ def test_a_running_application_takes_rows_in_as_they_come(runtime):
 
 
 @pytest.mark.spark
-def test_a_table_that_nobody_joins_has_one_task_and_can_be_asked(runtime):
+def test_a_table_that_is_not_joined_has_one_task_and_can_be_queried(runtime):
     builder = StreamsBuilder()
     builder.global_table("table", store="rows", name="table")
     builder.stream("in").to("out")
@@ -124,7 +124,7 @@ def layout(build, tmp_path):
 
 
 def two_stages(builder, joins):
-    """Both with a store of their own, and with the global table if it is to be joined there."""
+    """Two stages with a store each, which join the global table if `joins` has their number."""
     rows = builder.global_table("t", store="rows")
     stream = builder.stream("in").group_by_key().count(store="first").to_stream()
     stream = stream.join(rows, max) if 0 in joins else stream
@@ -136,11 +136,11 @@ def two_stages(builder, joins):
 @pytest.mark.parametrize(
     ("before", "now", "said"),
     [
-        ({0}, {0, 1}, "store 'rows' is new in stage 1, which has not read its topic from the start"),
+        ({0}, {0, 1}, "store 'rows' was added to stage 1, which has not read its topic from the start"),
         ({0}, {1}, "store 'rows' moved from stage 0 to stage 1"),
     ],
 )
-def test_state_is_not_continued_where_tasks_would_have_missed_rows(tmp_path, before, now, said):
+def test_state_does_not_continue_if_tasks_would_have_missed_rows(tmp_path, before, now, said):
     old, config = layout(lambda builder: two_stages(builder, before), tmp_path)
     new, _ = layout(lambda builder: two_stages(builder, now), tmp_path)
     refuse_incompatible(old, old, config)
@@ -149,12 +149,12 @@ def test_state_is_not_continued_where_tasks_would_have_missed_rows(tmp_path, bef
     assert said in str(refused.value)
 
 
-def test_a_stage_may_cease_to_read_a_global_table(tmp_path):
+def test_a_stage_may_stop_reading_a_global_table(tmp_path):
     old, config = layout(lambda builder: two_stages(builder, {0, 1}), tmp_path)
     new, _ = layout(lambda builder: two_stages(builder, {1}), tmp_path)
     refuse_incompatible(old, new, config)
 
 
-def test_partitions_of_a_global_topic_make_no_tasks(tmp_path):
+def test_partitions_of_a_global_topic_do_not_add_tasks(tmp_path):
     stages, _ = layout(lambda builder: two_stages(builder, {0, 1}), tmp_path)
     assert [stage.tasks for stage in stages] == [4, 4]

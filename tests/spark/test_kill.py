@@ -1,4 +1,4 @@
-"""`kill -9` at random moments: after restarts the output topics are those of a run without any kill."""
+"""`kill -9` at random moments: after restarts the output equals that of a run without kills."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def start(name, directory, max_records):
 
 
 def kill_after(process, batches, topics, rng):
-    """Waits for so many more batches and a moment more, then kills driver, JVM and workers, or the driver alone."""
+    """Waits for some batches and a random moment, then kills driver, JVM and workers, or the driver alone."""
     log = topics._log
     instance = None
     while process.poll() is None:
@@ -103,7 +103,7 @@ SALES_TOPICS = ("placed-customers", "known-sales", "sums", "totals")
 
 
 def commerce(seed, count):
-    """Customers that move, regions that change hands, and sales: no two at one time, so that all agree on the order."""
+    """Customers that move, regions with new managers, and sales, with unique timestamps so that the order is fixed."""
     rng = random.Random(seed)
     for number in range(count):
         kind, time_ms = rng.choice(["customers", "regions", "sales", "sales", "sales"]), 10 * number
@@ -118,7 +118,7 @@ def commerce(seed, count):
 
 
 def of_each_key(records):
-    """What was written under each key, in order."""
+    """The values and timestamps of each key, in order."""
     found = {}
     for record in records:
         found.setdefault(str(record.key), []).append((record.value, record.timestamp_ms))
@@ -157,7 +157,7 @@ def with_key(key_serde):
 
 
 def minute(rng, partition):
-    """A minute of event time: steps up to two and a half seconds, some back, some exactly on the grid."""
+    """Timestamps over a minute: steps of up to two and a half seconds, some backwards, some exactly on the grid."""
     time_ms = 10_000 + rng.randrange(1_000)
     while time_ms < 70_000:
         time_ms += rng.choice([40, 250, 700, 700, 2_500, (300 - time_ms) % 1_000])
@@ -165,7 +165,7 @@ def minute(rng, partition):
 
 
 def with_ticks(records, task):
-    """The output of one task, by a model that knows no restarts."""
+    """The expected output of one task, from a model without restarts."""
     now = due = None
     for record in records:
         now = record.timestamp_ms if now is None else max(now, record.timestamp_ms)
@@ -180,7 +180,7 @@ def with_ticks(records, task):
 @pytest.mark.spark
 @pytest.mark.slow
 @pytest.mark.parametrize("kills", [3])
-def test_punctuation_on_a_grid_fires_every_boundary_once_and_in_place_whatever_is_killed(tmp_path, kills):
+def test_punctuation_with_a_shift_fires_once_and_in_order_at_every_boundary_despite_kills(tmp_path, kills):
     seed = random.randrange(10**6)
     print(f"seed {seed}")
     rng = random.Random(seed)

@@ -1,4 +1,4 @@
-"""Processors on Spark: lives over batches and runs, the wall clock with and without input, what cannot travel."""
+"""Processors on Spark: fields across batches and runs, the wall clock with and without input, unpicklable fields."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_wall_clock_fires_in_tasks_that_never_saw_a_record(runtime):
         assert times == sorted(set(times))
 
 
-def test_clock_of_a_batch_fires_what_is_due_and_catching_up_ends(runtime):
+def test_wall_clock_fires_due_schedules_and_a_catch_up_run_ends(runtime):
     topology = ticking(timedelta(milliseconds=10))
     runtime.topics.create("in", partitions=2)
     clock = FileClock(runtime.directory / "clock")
@@ -82,7 +82,7 @@ def test_clock_of_a_batch_fires_what_is_due_and_catching_up_ends(runtime):
 
 
 @pytest.mark.slow
-def test_fields_last_over_batches_and_calls_and_end_with_the_run(runtime):
+def test_fields_survive_batches_and_calls_but_not_the_run(runtime):
     topology = ticking(timedelta(days=1))
     counts = []
     app = hr.Streams(topology, runtime.config(max_records_per_batch=1), spark=runtime.spark)
@@ -95,7 +95,7 @@ def test_fields_last_over_batches_and_calls_and_end_with_the_run(runtime):
     assert counts == [1, 2, 3, 4, 1]
 
 
-def test_field_that_cannot_travel_is_named(runtime):
+def test_field_that_cannot_be_pickled_is_named(runtime):
     class Locked(hr.Processor):
         def init(self, context):
             super().init(context)
@@ -110,17 +110,17 @@ def test_field_that_cannot_travel_is_named(runtime):
         runtime.run(topology, [("in", "k", "v", 1)])
 
 
-def test_field_left_out_is_made_when_it_is_needed(runtime):
+def test_field_left_out_of_the_pickle_is_created_when_needed(runtime):
     class Lazy(hr.Processor):
-        made = None
+        lock = None
 
         def process(self, record):
-            self.made = self.made or threading.Lock()
-            with self.made:
+            self.lock = self.lock or threading.Lock()
+            with self.lock:
                 self.context.forward(record)
 
         def __getstate__(self):
-            return {name: value for name, value in vars(self).items() if name != "made"}
+            return {name: value for name, value in vars(self).items() if name != "lock"}
 
     builder = hr.StreamsBuilder()
     builder.stream("in").process(Lazy).to("out")
@@ -130,7 +130,7 @@ def test_field_left_out_is_made_when_it_is_needed(runtime):
 
 
 @pytest.mark.slow
-def test_catching_up_ends_although_the_clock_feeds_an_input_topic(runtime):
+def test_catch_up_run_ends_although_a_schedule_writes_to_an_input_topic(runtime):
     builder = hr.StreamsBuilder()
     ticks = builder.stream("loop").filter(lambda key, value: False).process(lambda: Ticking(timedelta(milliseconds=1)))
     ticks.to("loop")

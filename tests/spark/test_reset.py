@@ -1,4 +1,4 @@
-"""An application that was reset begins again: all input is processed anew, all output appended once more."""
+"""After a reset an application starts over: it processes all input again, and appends all output once more."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ ALL_SUMS, ALL_KINDS = [*SUMS, ("b", 7, 40)], [*KINDS, ("odd", 3, 40)]
 
 @pytest.fixture(autouse=True)
 def own_environment(monkeypatch):
-    """The command line tells workers, by PYTHONPATH, where the file is."""
+    """Restores PYTHONPATH, by which the command line makes workers find the file."""
     monkeypatch.setenv("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
 
 
 def written(topics):
-    """All of both output topics, which have one partition."""
+    """All records of both output topics, which have one partition."""
     read = [(topics.read("sums"), "sums"), (topics.read("kinds", value_serde=serdes.Long()), "kinds")]
     return {topic: [(r.key, r.value, r.timestamp_ms) for r in records] for records, topic in read}
 
@@ -49,7 +49,7 @@ def reset(app, *options):
 
 
 def check_everything_is_processed_again(spark, topics, app, config):
-    """Runs, resets, and runs the application of a file; gives what the reset said."""
+    """Runs, resets and runs the application of a file again; returns the output of the reset."""
     topics.create("numbers", partitions=1)
     topics.produce("numbers", FIRST)
     prepared(load(str(app)), config, spark).process_available()
@@ -80,7 +80,7 @@ def test_reset_application_on_embedded_topics_processes_everything_again(spark, 
     assert f"  - state directory '{config.state_dir}': offsets, stores, counters\n" in stdout
 
 
-def test_application_that_runs_is_not_reset(spark, tmp_path):
+def test_running_application_is_not_reset(spark, tmp_path):
     places = {name: str(tmp_path / name) for name in ("topics_dir", "state_dir", "local_dir")}
     app = tmp_path / "app.py"
     app.write_text(f"{SOURCE}config = hr.StreamsConfig(application_id='app', **{places!r})\n")

@@ -1,4 +1,4 @@
-"""Killed, or paused over another's start, at every named step of a commit: nothing is lost or written twice."""
+"""Kills at every step of a commit, and pauses there during another start: nothing is lost or written twice."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ QUICK = [("committed", "driver", 1)]
 
 
 def cases(times):
-    """Every step and victim, fused and spread; a few of them in the quick tests."""
+    """Every combination of step and victim, fused and spread; the quick tests run a few of them."""
     for step in EMBEDDED:
         for victim in ("driver", "worker"):
             for partitions in (1, 2):
@@ -35,26 +35,26 @@ def undisturbed(spark, tmp_path_factory):
 
 
 @pytest.mark.parametrize(("step", "victim", "partitions", "times"), list(cases(5)))
-def test_kill_at_a_step_loses_and_doubles_nothing(tmp_path, undisturbed, step, victim, partitions, times):
+def test_kill_at_a_step_loses_nothing_and_writes_nothing_twice(tmp_path, undisturbed, step, victim, partitions, times):
     topics = fill(tmp_path, lines(1, LINES))
-    reached = 0
+    kills = 0
     for batch in range(times if step != "committed" or victim == "worker" else 2):
         run = StoppedApplication(tmp_path, step, batch, partitions=1 + (partitions + batch) % 2)
         pid = run.wait()
         if pid is None:
             run.end()
         else:
-            reached += 1
+            kills += 1
             run.kill(pid, victim)
     finish(tmp_path, partitions)
     assert contents(topics) == undisturbed
-    assert reached >= 2
+    assert kills >= 2
 
 
 @pytest.mark.parametrize(
     "step", [pytest.param(step, marks=() if step == "about to commit" else pytest.mark.slow) for step in EMBEDDED]
 )
-def test_paused_start_writes_nothing_when_it_goes_on_after_another(tmp_path, undisturbed, step):
+def test_paused_start_writes_nothing_when_it_resumes_after_another_start(tmp_path, undisturbed, step):
     topics = fill(tmp_path, lines(1, LINES))
     paused = StoppedApplication(tmp_path, step, int(step != "started"), partitions=2)
     pid = paused.wait()

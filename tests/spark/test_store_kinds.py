@@ -1,4 +1,4 @@
-"""Every kind of store can be read while its application runs, and after it stopped."""
+"""Every kind of store can be read while its application runs, and after it has stopped."""
 
 from __future__ import annotations
 

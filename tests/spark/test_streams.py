@@ -1,4 +1,4 @@
-"""`Streams` as users call it: runs, restarts, reads of stores, sessions of their own, Spark Connect."""
+"""`Streams` as users call it: runs, restarts, reads of stores, their own sessions, Spark Connect."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def lines(*texts, first=0):
     return [("lines", f"k{i}", text, first + i) for i, text in enumerate(texts)]
 
 
-def test_several_calls_and_new_objects_go_on_where_the_last_one_stopped(runtime):
+def test_further_calls_and_new_objects_continue_where_the_last_one_stopped(runtime):
     topology = word_letters()
     runtime.produce(topology, lines("ant bee", "ant"))
     app = hr.Streams(topology, runtime.config(), spark=runtime.spark)
@@ -47,7 +47,7 @@ def test_several_calls_and_new_objects_go_on_where_the_last_one_stopped(runtime)
 def test_stores_show_the_last_committed_state_with_timestamps(runtime):
     topology = word_letters()
     runtime.produce(topology, lines("ant bee cat", "ant"))
-    # Some of Spark's readers find no path with such characters.
+    # Some of Spark's readers cannot open a path with such characters.
     config = runtime.config(state_dir=runtime.directory / "my state [100%]")
     app = hr.Streams(topology, config, spark=runtime.spark)
     assert list(app.store("words").all()) == []
@@ -75,7 +75,9 @@ def test_running_application_processes_what_arrives_and_stops(runtime):
         runtime.produce(topology, lines("ant", first=5))
         wait_until_caught_up(app)
         assert app.store("words").get("ant") == 2
-        with pytest.raises(hr.StreamsError, match=r"process_available\(\) was called while application 'test' runs"):
+        with pytest.raises(
+            hr.StreamsError, match=r"process_available\(\) was called while application 'test' is running"
+        ):
             app.process_available()
     finally:
         app.stop()
@@ -103,7 +105,7 @@ def test_records_produced_while_it_runs_are_each_counted_once_and_in_order(runti
 
 
 @pytest.mark.slow
-def test_metrics_count_every_record_once_over_restarts(runtime):
+def test_metrics_count_every_record_once_despite_restarts(runtime):
     topology = word_letters()
     runtime.produce(topology, lines("ant bee", "ant"))
     hr.Streams(topology, runtime.config(max_records_per_batch=1), spark=runtime.spark).process_available()
@@ -116,7 +118,7 @@ def test_metrics_count_every_record_once_over_restarts(runtime):
     assert metrics["topic word-counts"] == {"records_out": 4}
 
 
-def test_session_settings_of_the_user_are_left_as_they_were(runtime):
+def test_session_settings_of_the_user_are_restored(runtime):
     before = dict(runtime.spark.conf.getAll)
     runtime.produce(word_letters(), lines("ant"))
     hr.Streams(word_letters(), runtime.config(), spark=runtime.spark).process_available()
@@ -124,7 +126,7 @@ def test_session_settings_of_the_user_are_left_as_they_were(runtime):
 
 
 @pytest.mark.slow
-def test_replicas_may_vanish_at_any_time(runtime):
+def test_replicas_may_be_deleted_at_any_time(runtime):
     import shutil
 
     topology = word_letters()

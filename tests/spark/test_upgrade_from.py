@@ -1,4 +1,4 @@
-"""The state goes on from the old form of table events to the new one and back, and no result is wrong."""
+"""An application may switch between the old and the new form of table events, with correct results."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 import headrace as hr
 from headrace._runtime.spark.stages import frames
-from headrace._runtime.spark.stages.stage import TaskRunner
+from headrace._runtime.spark.stages.task_runner import TaskRunner
 from tests.support.plan_runner import PlanRunner
 from tests.support.runtimes import SparkRuntime
 
@@ -31,7 +31,7 @@ def topology():
 
 @pytest.mark.slow
 @pytest.mark.spark
-def test_bounces_between_both_forms_go_on_with_the_same_state(spark, tmp_path):
+def test_state_continues_when_restarts_switch_between_both_forms(spark, tmp_path):
     runtime = SparkRuntime(spark, tmp_path)
     for number, version in enumerate(STARTS):
         runtime.produce(topology(), [("in", "1", f"A{number}", 10 * number)])
@@ -44,7 +44,7 @@ def test_bounces_between_both_forms_go_on_with_the_same_state(spark, tmp_path):
 
 @pytest.fixture
 def flags(monkeypatch):
-    """The flag of every event on its way to the aggregation, in one task and in spread batches alike."""
+    """The flag of every event that is sent to the aggregation, in fused and in spread batches."""
     noted, run_stage = [], TaskRunner.run_stage
 
     def watched(runner, stage, received):
@@ -59,7 +59,7 @@ def flags(monkeypatch):
     return noted
 
 
-def test_the_exchange_carries_the_form_that_was_asked_for(tmp_path, flags):
+def test_events_between_stages_have_the_configured_form(tmp_path, flags):
     topics = hr.LocalTopics(tmp_path / "topics")
     topics.create("in", partitions=1)
     runner = PlanRunner(topology(), tmp_path)

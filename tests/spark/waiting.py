@@ -1,4 +1,4 @@
-"""Waiting for a running application. Spark's own `processAllAvailable` does not end: batches in one task never do."""
+"""Waits for a running application. Spark's own `processAllAvailable` does not return while a fused round runs."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ _PAUSE = timedelta(milliseconds=20)
 
 
 def wait_until(condition, app, within_s=120):
-    """Returns when a condition holds; fails at once if the application does."""
+    """Waits until a condition holds; fails at once if the application ends."""
     end_s = time.monotonic() + within_s
     while not condition():
-        assert time.monotonic() < end_s, f"it did not happen within {within_s} s"
+        assert time.monotonic() < end_s, f"the condition did not hold within {within_s} s"
         assert not app.await_termination(_PAUSE), "the application has ended"
 
 
 def wait_until_caught_up(app):
-    """Returns when all input that is there now is committed."""
+    """Waits until all current input is committed."""
     meter = Meter(app._application._graph, app._application._config)
     wait_until(lambda: meter.read().waiting == 0, app)
 
 
 def wait_until_idle(app, clock):
-    """Returns when all input that is there now is committed, and nothing is due by a clock."""
+    """Waits until all current input is committed, and nothing is due on the clock."""
     meter, config = Meter(app._application._graph, app._application._config), app._application._config
 
     def is_idle():

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
-from functools import partial
 
 import headrace as hr
 from headrace._core.metrics import readable
 from headrace._graph.configured import configured
 from headrace._runtime.spark.planning.batch_planner import BatchPlanner
+from headrace._runtime.spark.planning.clock import fixed_clock
 from headrace._runtime.spark.stages import committing
 from headrace._runtime.spark.stages.frames import Tick
 from headrace._runtime.spark.stages.fused import FusedRound
 from headrace._runtime.spark.stages.ingest import batch_frame, ingest, tick_frames
-from headrace._runtime.spark.stages.stage import TaskRunner
+from headrace._runtime.spark.stages.task_runner import TaskRunner
 from headrace._runtime.spark.starting import start
 from headrace._runtime.spark.state_directory.log import current_view, state_log
 from headrace._runtime.spark.topics.backend import SinkTask, backend_of
@@ -68,7 +68,7 @@ class PlanRunner:
 
         With `tick`, a batch without records runs as well. `fail` kills the driver "before" or "after" the commit.
         """
-        plan = self.plan = replace(self.plan, max_records=limit, clock=partial(int, self.clock_ms))
+        plan = self.plan = replace(self.plan, max_records=limit, clock=fixed_clock(self.clock_ms))
         view = current_view(plan)
         planner = BatchPlanner(plan, backend_of(plan))
         batch = planner.next(view, planner.ends())
@@ -99,7 +99,7 @@ class PlanRunner:
     def _ingest(self, plan, view, batch):
         backend, tick = backend_of(plan), None if batch.clock_ms is None else Tick(batch.clock_ms, batch.run)
         frames = [batch_frame(batch)]
-        if plan.timed:
+        if plan.needs_ticks:
             frames += tick_frames(plan, tick)
         starts = BatchPlanner(plan, backend).starts(view)
         for place, first, last in plan.ranges(starts, batch.ends):
@@ -113,7 +113,7 @@ class PlanRunner:
         arrived = reversed(
             [frame for frame in frames if frame.stage == stage.index]
         )  # a shuffle does not preserve order
-        routes = plan.routes[stage.index][0]
+        routes = plan.routes[stage.index].tasks
         by_partition = defaultdict(list)
         for frame in arrived:
             by_partition[routes.index(frame.target) % plan.spark_partitions].append(frame)

@@ -1,4 +1,4 @@
-"""Settings: Kafka's names, refused when unknown, with the nearest known one."""
+"""Settings: Kafka's names, the values that are allowed, and what errors say about others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from headrace import ConfigError, StreamsConfig, serdes
 
 
-def test_dotted_names_are_kafkas():
+def test_from_mapping_accepts_kafkas_dotted_names():
     config = StreamsConfig.from_mapping(
         {"application.id": "a", "state.dir": "s", "commit.interval.ms": 1500, "max.records.per.batch": "7"}
     )
@@ -40,7 +40,7 @@ def test_dotted_names_are_kafkas():
         ({"application_id": "a", "kafka": {"security.protocol": "SSL"}}, "set bootstrap_servers as well"),
         (
             {"application_id": "a", "bootstrap_servers": "h:1", "kafka": {"group.id": "g"}},
-            "kafka={'group.id': ...} cannot be set there: it is the application_id.",
+            "kafka={'group.id': ...} cannot be set: it is always the application_id.",
         ),
         (
             {"application_id": "a", "bootstrap_servers": "h:1", "auto_offset_reset": "none"},
@@ -48,7 +48,7 @@ def test_dotted_names_are_kafkas():
         ),
         (
             {"application_id": "a", "bootstrap_servers": "h:1", "task_timeout": timedelta(seconds=9)},
-            "it must be a timedelta of 10 seconds or more: so long a single request to a broker may take.",
+            "it must be a timedelta of 10 seconds or more: a single request to a broker may take that long.",
         ),
         (
             {"application_id": "a", "max_timestamp_ahead": 5},
@@ -56,7 +56,7 @@ def test_dotted_names_are_kafkas():
         ),
         (
             {"application_id": "a", "stream_time_key_idle": timedelta(hours=1)},
-            "needs a time for each key: set allow_stream_time_key_tracking=True as well",
+            "each key needs its own stream time: set allow_stream_time_key_tracking=True as well",
         ),
         ({"application_id": "a", "timestamp_ahead_handler": "x"}, "allowed: 'fail', 'continue', 'dead_letter'."),
         ({"application_id": "a", "allow_stream_time_key_tracking": "false"}, "is 'false'; it must be True or False."),
@@ -65,7 +65,7 @@ def test_dotted_names_are_kafkas():
         ({"application_id": "a", "bootstrap_servers": "h:1", "kafka": "text"}, "kafka is 'text'; it must be a dict"),
         (
             {"application_id": "a", "timestamp_ahead_handler": "continue"},
-            "nothing is ever too far ahead: set max_timestamp",
+            "max_timestamp_ahead is None, so it would never be called: set max_timestamp",
         ),
         ({"application_id": "a", "dead_letter_topic": "d"}, "dead_letter_topic='d', but no handler writes to it: set"),
         (
@@ -99,13 +99,13 @@ def test_dotted_names_are_kafkas():
         ({"application_id": "a", "statestore_cache_max_bytes": 1}, "needs the record cache, which this version"),
     ],
 )
-def test_what_is_not_allowed_is_refused_with_a_reason(settings, said):
+def test_invalid_settings_are_refused_with_a_reason(settings, said):
     with pytest.raises(ConfigError) as refused:
         StreamsConfig(**settings)
     assert said in str(refused.value)
 
 
-def test_settings_of_the_state_have_dotted_names_too():
+def test_from_mapping_accepts_dotted_names_of_headraces_own_settings():
     config = StreamsConfig.from_mapping(
         {"application.id": "a", "spark.partitions": "4", "state.retention.ms": "250", "sync.state": False}
     )
@@ -121,14 +121,14 @@ def test_superseded_state_may_be_deleted_at_once():
     assert StreamsConfig(application_id="a", state_retention=timedelta(0)).state_retention == timedelta(0)
 
 
-def test_handlers_have_kafkas_names():
+def test_from_mapping_accepts_kafkas_names_of_error_handlers():
     config = StreamsConfig.from_mapping({"application.id": "a", "processing.exception.handler": "continue"})
     assert config.processing_exception_handler == "continue"
 
 
-def test_dead_letter_topic_may_be_for_a_function_that_answers():
+def test_dead_letter_topic_may_be_set_for_a_handler_function():
     config = StreamsConfig(
-        application_id="a", production_exception_handler=lambda failed: "dead_letter", dead_letter_topic="dead"
+        application_id="a", production_exception_handler=lambda context: "dead_letter", dead_letter_topic="dead"
     )
     assert config.dead_letter_topic == "dead"
 
@@ -144,7 +144,7 @@ def test_config_is_immutable():
         config.application_id = "b"
 
 
-def test_copy_has_the_settings_that_were_not_changed():
+def test_replace_returns_a_copy_with_all_other_settings():
     config = StreamsConfig(application_id="a", topics_dir="t", spark={"spark.master": "local[1]"})
     copy = config.replace(application_id="b", sync_state=False)
     assert (copy.application_id, copy.topics_dir, copy.spark, copy.sync_state) == (
@@ -159,7 +159,7 @@ def test_copy_has_the_settings_that_were_not_changed():
 
 
 @pytest.mark.parametrize(("text", "flag"), [("true", True), ("False", False)])
-def test_flags_may_be_text_in_a_mapping(text, flag):
+def test_from_mapping_accepts_flags_as_text(text, flag):
     settings = {"application.id": "a", "allow.stream.time.key.tracking": text}
     assert StreamsConfig.from_mapping(settings).allow_stream_time_key_tracking is flag
 
@@ -177,7 +177,14 @@ def test_default_serdes_are_used_where_a_stream_names_none():
 
 
 @pytest.mark.parametrize("name", ["topics_dir", "state_dir", "local_dir"])
-@pytest.mark.parametrize("given", ["s3a://bucket/words", Path("hdfs://host/words")])
-def test_addresses_in_place_of_directories_are_refused(name, given):
-    with pytest.raises(ConfigError, match=f"{name} is '.*/words', an address; it must be a directory of a file system"):
-        StreamsConfig(application_id="words", **{name: given})
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [("s3a://bucket/words", "s3a://bucket/words"), (Path("hdfs://host/words"), "hdfs:/host/words")],
+)
+def test_address_instead_of_a_directory_is_refused_as_the_user_wrote_it(name, address, shown):
+    with pytest.raises(ConfigError) as refused:
+        StreamsConfig(application_id="words", **{name: address})
+    assert str(refused.value) == (
+        f"{name} is {shown!r}, an address; it must be a directory of a file system. On a cluster, mount a directory "
+        "that all machines share."
+    )

@@ -1,4 +1,4 @@
-"""Imports point one way, and neither the library nor the test driver needs Spark or Java."""
+"""Imports between packages point one way, and neither the library nor the test driver needs Spark or Java."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_pyspark_is_imported_only_by_the_spark_runtime_and_the_command_line():
     assert {user for user in users if user[0] != "cli"} == {("_runtime", "spark")}
 
 
-def test_library_and_driver_import_neither_pyspark_nor_start_java():
+def test_library_and_test_driver_import_no_pyspark_and_start_no_java():
     code = """
 import sys, headrace, headrace.testing
 sys.exit(any(module.split('.')[0] in ('pyspark', 'py4j', 'pandas', 'confluent_kafka') for module in sys.modules))
@@ -73,13 +73,13 @@ sys.exit(any(module.split('.')[0] in ('pyspark', 'py4j', 'pandas', 'confluent_ka
     assert subprocess.run([sys.executable, "-c", code], env={"PATH": ""}, check=False).returncode == 0
 
 
-def test_topics_on_kafka_without_its_client_say_what_to_install(monkeypatch):
+def test_kafka_topics_without_the_client_say_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "confluent_kafka", None)
     with pytest.raises(headrace.ConfigError, match=r"pip install 'headrace\[kafka\]'"):
         headrace.KafkaTopics("localhost:9092").list()
 
 
-def test_library_imports_none_of_the_libraries_that_only_some_serdes_need():
+def test_library_does_not_import_what_only_some_serdes_need():
     code = """
 import sys, headrace, headrace.testing
 optional = ('fastavro', 'google', 'confluent_kafka', 'jsonschema', 'pydantic')

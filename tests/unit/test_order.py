@@ -1,4 +1,4 @@
-"""Sorting by position equals taking, again and again, the queue with the smallest head timestamp."""
+"""Sorting by position equals Kafka Streams' merge, which always takes the queue with the smallest head."""
 
 from __future__ import annotations
 

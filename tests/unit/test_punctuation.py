@@ -1,4 +1,4 @@
-"""When schedules are due: the arithmetic, and an agenda against a model that looks at every millisecond."""
+"""When schedules are due: the arithmetic, and the agenda against a model that checks every millisecond."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STREAM, WALL = PunctuationType
     ("interval", "shift", "clock", "due"),
     [(10, 0, 26, 30), (10, 0, 30, 30), (10, 5, 5, 5), (10, 5, 6, 15), (10, 25, 0, 5), (10, -3, 0, 7), (10, 0, 0, 0)],
 )
-def test_first_due_time_is_the_grid_point_at_or_after_the_clock(interval, shift, clock, due):
+def test_first_due_time_is_the_first_grid_point_at_or_after_the_clock(interval, shift, clock, due):
     assert at_or_after(clock, interval, shift % interval) == due
     assert at_or_after(clock, interval, shift) == due
 
@@ -47,7 +47,9 @@ CLOCKS = st.lists(st.integers(0, 15), min_size=1, max_size=30).map(
     scheduled_at=st.integers(0, 5),
     restarts=st.sets(st.integers(1, 29)),
 )
-def test_stream_time_fires_as_a_model_that_visits_every_millisecond(clocks, interval, shift, scheduled_at, restarts):
+def test_stream_time_schedules_fire_as_in_a_model_that_checks_every_millisecond(
+    clocks, interval, shift, scheduled_at, restarts
+):
     """After a restart, a schedule with a shift continues and one without a shift starts again."""
     state, expected, fired = MemoryStore(), [], []
     agenda, last, anchor = Agenda(state), None, None

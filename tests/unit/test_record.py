@@ -9,7 +9,7 @@ import pytest
 from headrace import Record, StreamsError
 
 
-def test_copies_change_one_thing():
+def test_with_methods_return_a_copy_with_one_change():
     record = Record("k", 1, 5, (("h", b"x"),))
     assert record.with_key("j") == Record("j", 1, 5, (("h", b"x"),))
     assert record.with_value(2) == Record("k", 2, 5, (("h", b"x"),))
@@ -18,7 +18,7 @@ def test_copies_change_one_thing():
     assert record == Record("k", 1, 5, (("h", b"x"),))
 
 
-def test_partition_takes_no_part_in_equality():
+def test_partition_does_not_affect_equality():
     assert Record("k", 1, 5, partition=3) == Record("k", 1, 5)
     assert hash(Record("k", 1, 5, partition=3)) == hash(Record("k", 1, 5))
 

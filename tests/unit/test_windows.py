@@ -1,3 +1,5 @@
+"""Windows and windowed keys as values."""
+
 import pickle
 
 import pytest
@@ -5,7 +7,7 @@ import pytest
 import headrace as hr
 
 
-def test_windowed_key_reads_as_kafka_prints_it():
+def test_windowed_key_prints_as_in_kafka():
     windowed = hr.Windowed("alice", hr.Window(0, 10))
     assert (str(windowed), repr(windowed)) == (
         "[alice@0/10]",
@@ -13,7 +15,7 @@ def test_windowed_key_reads_as_kafka_prints_it():
     )
 
 
-def test_windowed_keys_order_by_key_then_start_then_end():
+def test_windowed_keys_sort_by_key_then_start_then_end():
     ordered = [
         hr.Windowed(key, hr.Window(start, end))
         for key, start, end in [("a", 5, 9), ("b", 0, 1), ("b", 0, 2), ("b", 1, 1)]
@@ -26,12 +28,12 @@ def test_windowed_keys_are_equal_by_content_and_can_be_dict_keys():
     assert hr.Windowed("a", hr.Window(0, 1)) != hr.Windowed("a", hr.Window(0, 2))
 
 
-def test_windows_cannot_be_changed():
+def test_windows_are_immutable():
     with pytest.raises(AttributeError):
         hr.Window(0, 1).start_ms = 5
 
 
-def test_windowed_keys_survive_pickling():
+def test_windowed_keys_are_picklable():
     windowed = hr.Windowed("a", hr.Window(0, 1))
     assert pickle.loads(pickle.dumps(windowed)) == windowed
 

@@ -1,4 +1,4 @@
-"""A running application: session, state log, query, and what can be asked of them."""
+"""A running application on Spark: its session, its query, and reads of its stores and counters."""
 
 from __future__ import annotations
 
@@ -8,21 +8,20 @@ import uuid
 from concurrent.futures import Future
 from dataclasses import replace
 from datetime import timedelta
-from functools import partial
 from typing import Any
 
 from headrace._core.metrics import readable
 from headrace._graph.configured import configured
 from headrace._graph.graph import Graph
-from headrace._runtime.pending import holding
+from headrace._runtime.pending import nodes_holding_results
 from headrace._runtime.spark import query as queries
-from headrace._runtime.spark.planning.clock import Clock, system_clock
+from headrace._runtime.spark.planning.clock import Clock, fixed_clock, system_clock
 from headrace._runtime.spark.planning.plan import Plan
 from headrace._runtime.spark.session.session import begin_session, cores_of, cores_of_launched, own_session, parallelism
 from headrace._runtime.spark.starting import committed_view, start
 from headrace._runtime.spark.state_directory.finish import FinishFile
 from headrace._runtime.spark.state_directory.interactive import StoreReader
-from headrace._runtime.spark.state_directory.presence import Presence
+from headrace._runtime.spark.state_directory.presence import RunLock
 from headrace._runtime.spark.topics.backend import backend_of
 from headrace._state.log.state_log import LogView
 from headrace.config import StreamsConfig
@@ -32,12 +31,13 @@ from headrace.topics.kafka.cluster import Place
 
 _logger = logging.getLogger(__name__)
 _FINISH_WITHIN_S = 5.0
-# How long one Spark task runs batch after batch. Between two rounds others get their turn, and a record waits longer.
+# How long one Spark task runs fused batches. A shared session needs short rounds, so that other queries get their turn;
+# in our own, longer rounds are better, because a record that arrives between two rounds waits longer.
 _OWN_ROUND_S, _SHARED_ROUND_S = 60.0, 10.0
 
 
 class Application:
-    """What `Streams` is once Spark is needed."""
+    """Implements `Streams`. It is a module of its own, because importing `headrace` must not import Spark."""
 
     def __init__(self, graph: Graph, config: StreamsConfig, spark: Any) -> None:
         self._graph = configured(graph, config)
@@ -47,7 +47,7 @@ class Application:
         self._coming_session: Future[Any] | None = None
         self._query: Any = None
         self._reader: StoreReader | None = None
-        self._presence = Presence(config.state_dir)
+        self._lock = RunLock(config.state_dir)
         self._run = uuid.uuid4().hex
         self.clock: Clock = system_clock
 
@@ -65,55 +65,56 @@ class Application:
         try:
             self._process_available(self.clock)
         finally:
-            self._presence.leave()
+            self._lock.release()
 
     def _process_available(self, clock: Clock) -> None:
         while True:
-            plan, query = self._started(clock, available_now=True)
+            plan, query = self._start_query(clock, available_now=True)
             backend = backend_of(plan)
-            before = _written_and_read(plan)
+            before = _ends_of_loops(plan)
             try:
                 queries.await_end(query)
-            except NewPartitionsError as found:
-                _logger.warning("%s", found)
+            except NewPartitionsError as change:
+                _logger.warning("%s", change)
                 continue
             backend.settle(plan)
-            if _written_and_read(plan) == before:
+            if _ends_of_loops(plan) == before:
                 return
-            # Further rounds see one time: a clock that feeds an input topic would else never come to an end.
-            clock = partial(int, clock())
+            # Its own output is input again. From here the clock stands still: else schedules that write to an input
+            # topic would keep the run busy forever.
+            clock = fixed_clock(clock())
 
     def start(self) -> None:
         self._refuse_running("start()")
-        _, self._query = self._started(self.clock, available_now=False)
+        _, self._query = self._start_query(self.clock, available_now=False)
 
     def await_termination(self, timeout: timedelta | None) -> bool:
         if self._query is None:
-            message = "The application is not running; call start() first."
+            message = "The application is not running. Call start() first."
             raise StreamsError(message)
         try:
             return self._await_termination(timeout)
         finally:
             if not self._query.isActive:
-                self._presence.leave()
+                self._lock.release()
 
     def _await_termination(self, timeout: timedelta | None) -> bool:
         while True:
             try:
                 return queries.await_end(self._query, timeout)
-            except NewPartitionsError as found:
-                _logger.warning("%s", found)
-                _, self._query = self._started(self.clock, available_now=False)
+            except NewPartitionsError as change:
+                _logger.warning("%s", change)
+                _, self._query = self._start_query(self.clock, available_now=False)
 
     def finish(self) -> None:
-        """Lets the micro-batch that is under way be the last of this run; the query goes on, without another."""
-        FinishFile(self._config.state_dir).ask(self._run)
+        """Makes the current micro-batch the last one of this run. The query itself goes on, without batches."""
+        FinishFile(self._config.state_dir).request(self._run)
 
     def stop(self) -> None:
         if self._query is not None:
             self._end_query()
             self._query = None
-        self._presence.leave()
+        self._lock.release()
         if self._coming_session is not None and self._coming_session.exception() is not None:
             self._coming_session = None
         if self._owns_session and (self._session is not None or self._coming_session is not None):
@@ -121,7 +122,7 @@ class Application:
             self._session = None
 
     def _end_query(self) -> None:
-        """Gives a batch that is under way some seconds: one that is cut off has to be done again."""
+        """Stops the query. The current batch gets some seconds to finish: a batch that is aborted must be repeated."""
         self.finish()
         until_s = time.monotonic() + _FINISH_WITHIN_S
         while self._query.isActive and self._query.status["isTriggerActive"] and time.monotonic() < until_s:
@@ -130,37 +131,39 @@ class Application:
         self._run = uuid.uuid4().hex
 
     def store(self, name: str) -> Any:
-        return self._reads().store(name)
+        return self._store_reader().store(name)
 
     def explain_pending(self, name: str | None) -> list[Pending]:
-        nodes = holding(self._graph, name)
-        return self._reads().pending(nodes) if nodes else []
+        nodes = nodes_holding_results(self._graph, name)
+        return self._store_reader().pending(nodes) if nodes else []
 
     def metrics(self) -> dict[str, dict[str, Any]]:
         view = committed_view(self._config)
         return readable({} if view is None else view.state.counts)
 
-    def _reads(self) -> StoreReader:
+    def _store_reader(self) -> StoreReader:
         if self._reader is None:
             self._reader = StoreReader(self._graph, self._config)
         return self._reader
 
     def _refuse_running(self, call: str) -> None:
         if self._query is not None and self._query.isActive:
-            message = f"{call} was called while application {self._config.application_id!r} runs; stop() it first."
+            message = (
+                f"{call} was called while application {self._config.application_id!r} is running. Call stop() first."
+            )
             raise StreamsError(message)
 
-    def _started(self, clock: Clock, *, available_now: bool) -> tuple[Plan, Any]:
-        """A new start of the application; any earlier one still running can no longer write."""
+    def _start_query(self, clock: Clock, *, available_now: bool) -> tuple[Plan, Any]:
+        """Makes a new start of the application and runs its query; earlier starts can no longer write."""
         try:
             if committed_view(self._config) is not None:
-                self._presence.enter()  # so that nobody resets what the plan relies on
+                self._lock.acquire()  # a reset must not delete what the plan relies on
             plan = start(self._graph, self._config, self._run, self._parallelism)
-            self._presence.enter()
+            self._lock.acquire()
             plan = replace(plan, clock=clock, round_s=_OWN_ROUND_S if self._owns_session else _SHARED_ROUND_S)
             return plan, queries.start(self.spark, plan, self._config, available_now=available_now)
         except BaseException:
-            self._presence.leave()
+            self._lock.release()
             raise
 
     def _parallelism(self, tasks: int, before: LogView | None) -> tuple[int, bool]:
@@ -173,7 +176,7 @@ class Application:
         return parallelism(cores, self._config.spark_partitions, tasks, before)
 
 
-def _written_and_read(plan: Plan) -> dict[Place, int]:
-    """End offsets of topics that this application both writes and reads: what it wrote is input again."""
+def _ends_of_loops(plan: Plan) -> dict[Place, int]:
+    """The end offsets of topics that the application both writes and reads, so that its output is input again."""
     looped = [place for place in plan.places if place[0] in plan.sink_topics]
     return dict(zip(looped, backend_of(plan).ends(looped), strict=True)) if looped else {}

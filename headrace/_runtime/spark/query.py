@@ -22,7 +22,7 @@ SCRATCH = "spark"
 
 
 def start(spark: Any, plan: Plan, config: StreamsConfig, *, available_now: bool) -> Any:
-    """Starts the query of a plan and returns Spark's handle of it."""
+    """Starts the query of a plan, and returns Spark's handle for it."""
     try:
         return _start(spark, plan, config, available_now=available_now)
     except (PySparkException, Py4JJavaError) as failure:
@@ -51,14 +51,14 @@ def _start(spark: Any, plan: Plan, config: StreamsConfig, *, available_now: bool
 
 
 def _activate(spark: Any) -> None:
-    """Makes the session that of this thread, which may not have made it: Spark looks up data sources there."""
-    session = getattr(spark, "_jsparkSession", None)  # on Connect there is none, and no need
+    """Makes the session the active one of this thread, in which Spark looks up data sources."""
+    session = getattr(spark, "_jsparkSession", None)  # Connect has none, and needs none
     if session is not None:
         type(spark)._get_j_spark_session_class(spark._jvm).setActiveSession(session)
 
 
 def await_end(query: Any, timeout: timedelta | None = None) -> bool:
-    """Waits for the query to end; raises the library's error if it failed."""
+    """Waits for the query to end, and returns whether it did; raises the library's error if it failed."""
     try:
         ended = query.awaitTermination(None if timeout is None else timeout.total_seconds())
     except PySparkException as failure:
@@ -67,9 +67,10 @@ def await_end(query: Any, timeout: timedelta | None = None) -> bool:
 
 
 def _fresh_checkpoint(plan: Plan) -> str:
-    """A scratch directory for Spark: the state log knows what was done, so each start begins with an empty one.
+    """An empty scratch directory for Spark's checkpoint; those of earlier starts are deleted.
 
-    Spark's default file system may be another than that of the state directory, so it is named in full.
+    Nothing in it is needed again, because the state log records what was done. The address names the file system,
+    since Spark's default one may be another.
     """
     scratch = Path(plan.state_dir) / SCRATCH
     for left in scratch.glob("*"):

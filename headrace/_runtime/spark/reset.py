@@ -1,4 +1,4 @@
-"""Starting from the beginning again: what an application keeps of its own is found, told, and deleted."""
+"""Resets an application: finds and deletes what it has stored, so that it starts from the beginning again."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from pathlib import Path
 
 from headrace._runtime.spark.query import SCRATCH
 from headrace._runtime.spark.starting import committed_view
-from headrace._runtime.spark.state_directory.presence import LOCK_FILE, nobody_runs
+from headrace._runtime.spark.state_directory.presence import LOCK_FILE, exclusive_lock
 from headrace._runtime.spark.topics.backend import TopicBackend, backend_of
 from headrace._state.log.objects import OBJECTS
 from headrace._state.log.state_log import DISCARDED_LOG, LOG
 from headrace._state.replica.replica import replicas_of
 from headrace.config import StreamsConfig
 
-# What a run writes into its state directory; whatever else lies there is somebody's own.
+# What a run writes into its state directory. All other files there belong to someone else.
 _DIRECTORIES = (OBJECTS, SCRATCH)
 _FILES = ("finish", "finish.*.new")
 _OWN = (LOG, DISCARDED_LOG, *_DIRECTORIES, *_FILES, LOCK_FILE)
 
 
 @dataclass(frozen=True)
-class Reset:
-    """What is there of an application besides its topics, as it was found."""
+class ApplicationData:
+    """Everything an application has stored besides its topics; `descriptions` lists it for the user."""
 
     config: StreamsConfig
     instance: str | None
     backend: TopicBackend
-    found: tuple[str, ...]
+    descriptions: tuple[str, ...]
 
     @property
     def foreign(self) -> list[str]:
-        """What lies in the state directory and is not the application's; it stays there."""
+        """Files in the state directory that do not belong to the application; a reset leaves them there."""
         state_dir = self.config.state_dir
         if self.instance is None:
             return []
@@ -42,29 +42,29 @@ class Reset:
         return sorted(path.name for path in state_dir.iterdir() if path not in own)
 
     def refuse_running(self) -> None:
-        """Raises a `StateError` if the application runs."""
+        """Raises a `StateError` if the application is running."""
         if self.instance is not None:
-            with nobody_runs(self.config.application_id, self.config.state_dir):
+            with exclusive_lock(self.config.application_id, self.config.state_dir):
                 pass
 
     def delete(self) -> None:
-        """Deletes it. When that is cut short, the state log is left, and with it all that another try needs to know.
+        """Deletes everything. The state log goes last, so that an interrupted reset can be repeated.
 
         Raises:
-            StateError: if the application runs.
+            StateError: if the application is running.
         """
         if self.instance is None:
             self.backend.forget(self.config.application_id, None)
             _empty(self.config.state_dir)
             return
-        with nobody_runs(self.config.application_id, self.config.state_dir):
+        with exclusive_lock(self.config.application_id, self.config.state_dir):
             self.backend.forget(self.config.application_id, self.instance)
             shutil.rmtree(replicas_of(self.instance, self.config.local_dir), ignore_errors=True)
             _empty(self.config.state_dir)
 
 
-def find(config: StreamsConfig) -> Reset:
-    """What is there of an application.
+def find(config: StreamsConfig) -> ApplicationData:
+    """Finds everything an application has stored.
 
     Raises:
         StateError: if its state directory belongs to something else.
@@ -72,14 +72,14 @@ def find(config: StreamsConfig) -> Reset:
     """
     view, backend = committed_view(config), backend_of(config)
     instance = None if view is None else view.start.instance
-    found = [*_on_disk(config, instance), *backend.traces(config.application_id, instance)]
-    return Reset(config, instance, backend, tuple(found))
+    descriptions = [*_describe_files(config, instance), *backend.traces(config.application_id, instance)]
+    return ApplicationData(config, instance, backend, tuple(descriptions))
 
 
-def _on_disk(config: StreamsConfig, instance: str | None) -> Iterator[str]:
+def _describe_files(config: StreamsConfig, instance: str | None) -> Iterator[str]:
     if instance is None:
         if (config.state_dir / DISCARDED_LOG).exists():
-            yield f"what a reset that was cut short left in {str(config.state_dir)!r}"
+            yield f"the remains of an interrupted reset in {str(config.state_dir)!r}"
         return
     yield f"state directory {str(config.state_dir)!r}: offsets, stores, counters"
     copies = replicas_of(instance, config.local_dir)
@@ -88,14 +88,14 @@ def _on_disk(config: StreamsConfig, instance: str | None) -> Iterator[str]:
 
 
 def _empty(state_dir: Path) -> None:
-    """Removes what a run has written, the state log last; then the directory, unless it has anything else in it."""
+    """Deletes what runs have written, the state log last; then the directory, if it is empty."""
     for directory in _DIRECTORIES:
         shutil.rmtree(state_dir / directory, ignore_errors=True)
     for pattern in _FILES:
         for file in state_dir.glob(pattern):
             file.unlink(missing_ok=True)
     with suppress(FileNotFoundError):
-        # In one step: half a log must not be taken for a whole one.
+        # A rename is atomic: nobody must read a log of which a part is deleted.
         (state_dir / LOG).rename(state_dir / DISCARDED_LOG)
     shutil.rmtree(state_dir / DISCARDED_LOG, ignore_errors=True)
     (state_dir / LOCK_FILE).unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""A start of an application: what is there is checked, then an entry of the state log takes over from any other."""
+"""Starts an application: checks its state and topics, then takes over from earlier starts by a log entry."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ATTEMPTS = 100
 
 
 def committed_view(config: StreamsConfig, log: StateLog | None = None) -> LogView | None:
-    """What the state directory of an application holds; `None` before the first start.
+    """The last committed state of an application; `None` before its first start.
 
     Raises:
         StateError: if the directory belongs to another application, or is damaged.
@@ -35,31 +35,31 @@ def committed_view(config: StreamsConfig, log: StateLog | None = None) -> LogVie
     state_dir = config.state_dir
     log = log or log_of(config)
     try:
-        # Looked at before the log is read: another start may just be writing its first entry.
+        # Before the log is read: another start may be writing its first entry at the same time.
         is_foreign = state_dir.is_dir() and any(map(_is_foreign, state_dir.iterdir()))
         view = log.view()
     except NotADirectoryError as error:
-        message = f"state_dir {str(state_dir)!r} cannot be used: it is a file. Give a directory, which may be new."
+        message = f"state_dir {str(state_dir)!r} is a file. Set state_dir to a directory, which need not exist yet."
         raise StateError(message) from error
     if view is None:
         if is_foreign:
             message = (
                 f"state_dir {str(state_dir)!r} is not empty and has no state log: it is not the state directory of "
-                f"application {config.application_id!r}. Give it an empty or new directory."
+                f"application {config.application_id!r}. Set state_dir to an empty or new directory."
             )
             raise StateError(message)
         return None
     if view.start.application_id != config.application_id:
         message = (
             f"state_dir {str(state_dir)!r} belongs to application {view.start.application_id!r}, not to "
-            f"{config.application_id!r}. Give each application a state_dir of its own."
+            f"{config.application_id!r}. Set state_dir to another directory: each application needs its own."
         )
         raise StateError(message)
     return view
 
 
 def _is_foreign(path: Path) -> bool:
-    """Whether a file in a state directory without a log is none that a start or a reset leaves there."""
+    """Whether a file in a state directory without a log was written by neither a start nor a reset."""
     if path.name in (LOG, objects.OBJECTS):
         return any(not inside.name.startswith(TEMPORARY) for inside in path.iterdir())
     return path.name not in (LOCK_FILE, DISCARDED_LOG)
@@ -73,10 +73,11 @@ Parallelism = Callable[[int, LogView | None], tuple[int, bool]]
 
 
 def start(graph: Graph, config: StreamsConfig, run: str, parallelism: Parallelism) -> Plan:
-    """Starts the application: from here on an earlier start that still runs can no longer write.
+    """Starts the application: from then on an earlier start that is still running can no longer write.
 
-    `parallelism` says how many Spark partitions a batch is spread over, and whether one task may run all of it, given
-    the number of tasks and what was done before; it is asked when all else has been found to be in order.
+    `parallelism` gets the number of tasks and the last committed state, and returns over how many Spark partitions a
+    batch is spread and whether one task may run a whole batch. It is called last, when all checks have passed, because
+    it may have to wait for Spark.
 
     Raises:
         StateError: if state, topics and topology do not fit together.
@@ -88,16 +89,18 @@ def start(graph: Graph, config: StreamsConfig, run: str, parallelism: Parallelis
             plan = _checked(graph, config, run, backend, before)
         except StateError:
             if _number(log.view()) != _number(before):
-                continue  # another start is running: what was read is not of one time
+                continue  # another start has written meanwhile: log and topics were read at different times
             raise
         partitions, fuses = parallelism(max(stage.tasks for stage in plan.stages), before)
         plan = replace(plan, spark_partitions=partitions, fuses=fuses)
         try:
             view = log.start(before, _entry(plan, config, before))
         except TakenOverError:
-            continue  # another start came first: take over from that
+            continue  # another start came first: take over from it
         return _prepared(plan, log, view)
-    message = f"Application {config.application_id!r} is started again and again by others; this one gives up."
+    message = (
+        f"Application {config.application_id!r} did not start: other starts took over {_ATTEMPTS} times. Stop them."
+    )
     raise StateError(message)
 
 

@@ -14,13 +14,13 @@ from headrace.errors import known_names
 def reset(loaded: Loaded, config: StreamsConfig, *, yes: bool, dry_run: bool) -> None:
     """Deletes what the application keeps of its own, after a confirmation."""
     name, found = config.application_id, resets.find(config)
-    if not found.found:
+    if not found.descriptions:
         console().print(f"Nothing to reset: application {name!r} has no state in {str(config.state_dir)!r}.")
         return
     if not dry_run:
         found.refuse_running()
     console().print(f"To reset application {name!r}, this is deleted:")
-    for what in found.found:
+    for what in found.descriptions:
         console().print(f"  - {what}", soft_wrap=True)
     console().print(f"{_kept(loaded)} {_next_run(config)}", soft_wrap=True)
     if found.foreign:

@@ -41,9 +41,9 @@ def run(loaded: Loaded, config: StreamsConfig, *, until_caught_up: bool) -> None
 
 def prepared(loaded: Loaded, config: StreamsConfig, spark: Any = None) -> Streams:
     """The application of a file, on a session of its own unless given one; its functions find Spark's workers."""
-    from headrace._runtime.spark.workers.modules import send_with_program
+    from headrace._runtime.spark.workers.modules import send_with_plan
 
-    send_with_program(loaded.path.absolute().parent)
+    send_with_plan(loaded.path.absolute().parent)
     return Streams(loaded.topology, config, spark)
 
 

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from headrace._graph.configured import configured
 from headrace._runtime.defaults import Defaults
-from headrace._runtime.pending import holding
+from headrace._runtime.pending import nodes_holding_results
 from headrace._runtime.spark.starting import committed_view
 from headrace._runtime.stores import known_store
 from headrace.cli.commands.run import prepared
@@ -41,7 +41,7 @@ def show_store(loaded: Loaded, config: StreamsConfig, name: str, *, key: str | N
 
 def show_pending(loaded: Loaded, config: StreamsConfig, name: str) -> None:
     """Prints what the operator with this store holds back, in a sentence, and task by task."""
-    holding(configured(loaded.topology._graph, config), name)
+    nodes_holding_results(configured(loaded.topology._graph, config), name)
     _refuse_without_state(loaded, config)
     for pending in read_pending(loaded, config, name):
         console().print(Text(str(pending)))

@@ -15,9 +15,9 @@ from headrace._runtime.spark.planning.batch_planner import BatchPlanner
 from headrace._runtime.spark.planning.plan import Stage
 from headrace._runtime.spark.session.session import parallelism
 from headrace._runtime.spark.stages.committing import commit, write_part
-from headrace._runtime.spark.stages.frames import Frame
+from headrace._runtime.spark.stages.frames import INGEST, Frame
 from headrace._runtime.spark.stages.fused import FusedRound
-from headrace._runtime.spark.stages.stage import TaskRunner, task_name
+from headrace._runtime.spark.stages.task_runner import TaskRunner, task_name
 from headrace._runtime.spark.state_directory import log as state_directory
 from headrace._runtime.spark.state_directory.log import current_view, state_log
 from headrace._runtime.spark.topics.backend import SinkTask
@@ -34,7 +34,7 @@ BLUEPRINT = SimpleNamespace(
     defaults=SimpleNamespace(guard=None, error_handlers=SimpleNamespace(dead_letter_topic=None)),
     stores=(STORE,),
     extractors={},
-    ticks=False,
+    needs_ticks=False,
 )
 STAGE = Stage(0, BLUEPRINT, PARTITIONS, inline=False)
 CORES = 2
@@ -75,11 +75,11 @@ class Driver:
     def _run_spread(self, plan, planner, view, batch):
         """Runs a batch as the reader, stages and writer of a Spark query do."""
         world = self._world
-        if plan.plans_first:
+        if plan.writes_plan_ahead:
             state_log(plan).plan(view, batch)
         ranges = plan.ranges(planner.starts(current_view(plan)), batch.ends)
         frames = [frame for place, first, last in ranges for frame in ingest(plan, *place, first, last, None)]
-        routes = plan.routes[0][0]
+        routes = plan.routes[0].tasks
         results = []
         for number in range(plan.spark_partitions):
             received = [frame for frame in frames if routes.index(frame.target) % plan.spark_partitions == number]
@@ -147,4 +147,12 @@ def read_now_and_then(world, actor):
 
 def ingest(plan, topic, partition, first, last, tick):
     """Replaces the reading of records: their offsets determine everything about them."""
-    yield Frame(0, plan.routes[0][0][partition], -1, partition, 0, 0, msgspec.json.encode((first, last)))
+    yield Frame(
+        stage=0,
+        target=plan.routes[0].tasks[partition],
+        hop=INGEST,
+        origin=partition,
+        seq=0,
+        channel=0,
+        payload=msgspec.json.encode((first, last)),
+    )

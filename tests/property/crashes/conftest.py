@@ -9,7 +9,7 @@ import pytest
 from headrace._runtime.spark import starting
 from headrace._runtime.spark.planning import batch_planner
 from headrace._runtime.spark.planning.plan import Plan
-from headrace._runtime.spark.stages import committing, fused, stage
+from headrace._runtime.spark.stages import committing, fused, task_runner
 from headrace._runtime.spark.state_directory import log as state_directory
 from headrace._state.changes import compaction, restore, task_state
 from headrace._state.log import objects, reading
@@ -33,9 +33,9 @@ def _simulated_world(monkeypatch):
     replace(starting, "layout_of", lambda plan, config: ())
     replace(starting, "backend_of", lambda settings: World.current.backend(_plan_of(settings)))
     replace(fused, "ingest", ingest)
-    replace(fused, "FinishFile", lambda state_dir: SimpleNamespace(asks=lambda run: False))
+    replace(fused, "FinishFile", lambda state_dir: SimpleNamespace(is_requested=lambda run: False))
     replace(fused, "time", SimpleNamespace(monotonic=_seconds))
-    replace(stage, "run_task", run_task)
+    replace(task_runner, "run_task", run_task)
     replace(kafka_commits, "_sessions", PerProcessDict("sessions"))
     replace(task_state, "_recent_deltas", PerProcessDict("recent deltas"))
     replace(kafka_commits, "time", SimpleNamespace(sleep=lambda seconds: World.current.simulation.pause(50)))

@@ -8,7 +8,7 @@ import msgspec
 
 from headrace._runtime.spark.planning.plan import Plan
 from headrace._runtime.spark.stages.frames import TO_SINK, Frame
-from headrace._runtime.spark.stages.stage import task_name
+from headrace._runtime.spark.stages.task_runner import task_name
 from headrace._state.bytes.envelope import seal, unseal
 from headrace._state.changes.compaction import CompactionPolicy
 from headrace._state.changes.delta import Columns, EncodedColumns
@@ -91,7 +91,9 @@ def run_task(plan, stage, partition, received, durable, describe):
                     counts.put(key.encode(), b"%d" % count)
                 results.append(Counted(partition, offset, key, count))
         state.commit()
-    yield Frame(TO_SINK, partition, 0, partition, 0, 0, msgspec.json.encode(results))
+    yield Frame(
+        stage=TO_SINK, target=partition, hop=0, origin=partition, seq=0, channel=0, payload=msgspec.json.encode(results)
+    )
 
 
 def encode_columns(delta):

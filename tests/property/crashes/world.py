@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from headrace._runtime.spark.stages.stage import task_name
+from headrace._runtime.spark.stages.task_runner import task_name
 from headrace._runtime.spark.state_directory import log as state_directory
 from headrace._runtime.spark.state_directory.log import state_log
 from headrace._state.changes.task_state import TaskState
@@ -94,7 +94,7 @@ class World:
         self.published_at = 0
         self.started_at = {}
         self.created_at = {}
-        state_directory._opened.cache_clear()
+        state_directory._open_cached.cache_clear()
 
     # Events.
 

@@ -263,7 +263,7 @@ def test_store_says_what_waits_and_what_lets_it_go(monkeypatch):
 
 def test_store_that_holds_nothing_back_has_nothing_pending():
     _, stderr, code = headrace("store", app(), "counts", "--pending")
-    assert (stderr.splitlines()[1].startswith("'counts' holds nothing back."), code) == (True, 1)
+    assert (stderr.splitlines()[1].startswith("'counts' holds no results back."), code) == (True, 1)
 
 
 def test_created_topics_are_listed_with_their_ends():

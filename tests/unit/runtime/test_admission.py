@@ -1,4 +1,4 @@
-"""How much of the input goes into the next batch: a prefix of the one order, whatever is asked to find it."""
+"""How many records the next batch reads: a prefix of the one order, found by Kafka's time index."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ QUEUES = st.lists(st.lists(st.integers(1, 60), max_size=12), min_size=1, max_siz
 
 
 def index_of(queues):
-    """Kafka's index: the first offset of a timestamp or a higher one."""
+    """Kafka's time index: the first offset with that timestamp or a later one."""
 
     def offsets_at(time_ms):
         return [next((i for i, t in enumerate(queue) if t >= time_ms), -1) for queue in queues]
@@ -27,7 +27,7 @@ def admit(queues, starts, limit, global_topics=()):
 
 
 @given(QUEUES, st.integers(1, 20))
-def test_batches_found_by_the_time_index_are_a_prefix_of_the_one_order_and_reach_the_end(queues, limit):
+def test_batches_chosen_by_the_time_index_are_prefixes_of_the_one_order_and_read_everything(queues, limit):
     order = sorted(
         (time_ms, rank, offset)
         for rank, queue in enumerate(queues)
@@ -37,16 +37,16 @@ def test_batches_found_by_the_time_index_are_a_prefix_of_the_one_order_and_reach
     while starts != list(map(len, queues)):
         ends = admit(queues, starts, limit)
         assert 0 < sum(ends) - sum(starts) <= limit
-        taken = {(rank, offset) for rank, end in enumerate(ends) for offset in range(end)}
-        assert {(rank, offset) for _, rank, offset in order[: len(taken)]} == taken
+        admitted_so_far = {(rank, offset) for rank, end in enumerate(ends) for offset in range(end)}
+        assert {(rank, offset) for _, rank, offset in order[: len(admitted_so_far)]} == admitted_so_far
         starts = ends
 
 
-def test_batch_that_is_well_filled_ends_at_a_time():
+def test_batch_that_is_well_filled_ends_between_two_timestamps():
     assert admit([[1, 2, 3, 4, 9], [1, 2, 3, 9, 9]], [0, 0], 8) == [4, 3]
 
 
-def test_records_of_one_time_are_taken_in_the_order_of_their_partitions():
+def test_records_with_equal_timestamps_are_admitted_in_the_order_of_their_partitions():
     assert admit([[5, 5, 5], [5, 5, 5]], [0, 0], 4) == [3, 1]
     assert admit([[5, 5, 5], [5, 5, 5]], [3, 1], 4) == [3, 3]
 

@@ -1,4 +1,4 @@
-"""The archive of Spark's classes: used where it is safe, written by one process only."""
+"""The archive of Spark's classes: used only if it is safe, written by one process only."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def with_archive(directory):
     return archive
 
 
-def test_jvm_is_told_of_an_archive_that_exists(cache):
+def test_jvm_gets_the_options_for_an_archive_that_exists(cache):
     assert class_archive.java_options(HOME) == []
     archive = with_archive(cache)
     assert class_archive.java_options(HOME) == [f"-XX:SharedArchiveFile={archive}", "-Xlog:disable", "-Xshare:auto"]

@@ -1,4 +1,4 @@
-"""Rounds of micro-batches in one task, and the reader that has Spark run them: without Spark."""
+"""Rounds of fused micro-batches, and the reader that makes Spark run them, tested without Spark."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def written():
     return [(r.key, r.value, r.timestamp_ms) for r in topics().read("out", value_serde=serdes.Long())]
 
 
-def test_round_runs_batches_up_to_where_the_run_ends():
+def test_round_runs_batches_up_to_the_end_offsets_of_the_run():
     produce("a", "b", "a")
     plan = begin(max_records_per_batch=1)
     FusedRound(plan, backend_of(plan), {"in-0": 2}).run()
@@ -69,7 +69,7 @@ def test_round_runs_batches_up_to_where_the_run_ends():
     assert (written(), batch_of_the_log()) == (COUNTS, 2)
 
 
-def test_next_start_goes_on_behind_the_last_committed_batch():
+def test_next_start_continues_after_the_last_committed_batch():
     produce("a", "b")
     plan = begin()
     FusedRound(plan, backend_of(plan), {"in-0": 2}).run()
@@ -87,14 +87,14 @@ def test_round_ends_before_a_batch_that_should_be_spread(monkeypatch):
     assert (written(), batch_of_the_log()) == ([], -1)
 
 
-def test_run_that_is_to_finish_begins_no_batch():
+def test_run_that_is_asked_to_stop_begins_no_batch():
     produce("a")
     plan = begin()
-    FinishFile(plan.state_dir).ask("another run")
+    FinishFile(plan.state_dir).request("another run")
     FusedRound(plan, backend_of(plan), {"in-0": 1}).run()
     assert batch_of_the_log() == 0
     produce("b", first=11)
-    FinishFile(plan.state_dir).ask(plan.run)
+    FinishFile(plan.state_dir).request(plan.run)
     FusedRound(plan, backend_of(plan), None).run()
     assert batch_of_the_log() == 0
 
@@ -102,11 +102,11 @@ def test_run_that_is_to_finish_begins_no_batch():
 def test_round_of_a_start_that_was_taken_over_ends_without_writing():
     produce("a", "b", "a")
     older = begin()
-    view, home = current_view(older), backend_of(older)
+    view, backend = current_view(older), backend_of(older)
     newer = begin()
     with pytest.raises(TakenOverError, match=r"start 2; this is start 1"):
-        FusedRound(older, home, {"in-0": 3}).run()
-    old_round = FusedRound(older, home, {"in-0": 3})
+        FusedRound(older, backend, {"in-0": 3}).run()
+    old_round = FusedRound(older, backend, {"in-0": 3})
     with pytest.raises(TakenOverError, match=r"start 2; this is start 1"):
         old_round.run_batch(view, old_round._planner.next(view))
     assert (written(), batch_of_the_log()) == ([], -1)
@@ -114,32 +114,31 @@ def test_round_of_a_start_that_was_taken_over_ends_without_writing():
     assert written() == COUNTS
 
 
-def test_output_of_a_batch_that_was_committed_and_not_published_is_published_first():
+def test_output_that_was_committed_but_not_published_is_published_first():
     produce("a")
     plan = begin()
-    home = backend_of(plan)
-    silent = Silent(home)
-    FusedRound(plan, silent, {"in-0": 1}).run()
+    backend = backend_of(plan)
+    FusedRound(plan, Unpublished(backend), {"in-0": 1}).run()
     assert (written(), batch_of_the_log()) == ([], 0)
-    FusedRound(plan, home, {"in-0": 1}).run()
+    FusedRound(plan, backend, {"in-0": 1}).run()
     assert (written(), batch_of_the_log()) == (COUNTS[:1], 0)
 
 
-class Silent:
-    """Topics whose writer is killed after each commit."""
+class Unpublished:
+    """A backend whose process is killed after each commit, before it publishes the output."""
 
-    def __init__(self, home):
-        self._home = home
+    def __init__(self, backend):
+        self._backend = backend
 
     def __getattr__(self, name):
-        return getattr(self._home, name)
+        return getattr(self._backend, name)
 
     def publish(self, plan, state):
         pass
 
 
 class Query:
-    """Spark's part: asks for offsets, and has slices read."""
+    """Calls a reader as Spark does: for offsets, slices and records."""
 
     def __init__(self, plan):
         self.reader = TopicsReader(program.dump(plan))
@@ -149,7 +148,7 @@ class Query:
         self.reader.prepareForTriggerAvailableNow()
 
     def step(self):
-        """The slices of the next micro-batch; `None` if there is none."""
+        """Returns the slices of the next micro-batch; `None` if there is no batch."""
         end = self.reader.latestOffset(self.offset, ReadAllAvailable())
         if end == self.offset:
             return None
@@ -157,8 +156,8 @@ class Query:
         self.offset = end
         return slices
 
-    def fused(self):
-        """Runs the next micro-batch in one task; false if there is none."""
+    def run_fused(self):
+        """Runs the next round of fused batches; returns whether there was one."""
         slices = self.step()
         if slices is None:
             return False
@@ -167,25 +166,25 @@ class Query:
         return True
 
 
-def test_sparks_offsets_only_count_its_micro_batches():
+def test_sparks_offsets_only_count_micro_batches():
     produce("a", "b", "a")
     query = Query(begin())
     query.until_caught_up()
-    assert query.fused()
+    assert query.run_fused()
     assert (query.offset, written()) == ({"step": 1}, COUNTS)
-    assert not query.fused()
+    assert not query.run_fused()
     assert query.offset == {"step": 1}
 
 
-def test_run_that_is_to_finish_has_no_further_micro_batch():
+def test_run_that_is_asked_to_stop_has_no_further_micro_batch():
     produce("a")
     plan = begin()
     query = Query(plan)
-    FinishFile(plan.state_dir).ask(plan.run)
+    FinishFile(plan.state_dir).request(plan.run)
     assert (query.step(), query.offset) == (None, {"step": 0})
 
 
-def test_backlog_is_cut_into_as_many_slices_as_there_are_spark_partitions(monkeypatch):
+def test_backlog_has_a_slice_for_each_spark_partition(monkeypatch):
     monkeypatch.setattr("headrace._runtime.spark.planning.batch_planner._RECORD_US", 1e6)
     topics().create("wide", partitions=3)
     topics().produce("wide", [Record(f"k{n}", 0, n, partition=n % 3) for n in range(9)])
@@ -201,8 +200,8 @@ def test_backlog_is_cut_into_as_many_slices_as_there_are_spark_partitions(monkey
 
 
 def test_slow_records_are_spread_once_a_round_has_measured_them(monkeypatch):
-    class Slow:
-        """A clock that goes a second on whenever it is looked at."""
+    class SlowTime:
+        """A clock that advances by a second at each call."""
 
         def __init__(self):
             self.now_s = 0.0
@@ -211,10 +210,10 @@ def test_slow_records_are_spread_once_a_round_has_measured_them(monkeypatch):
             self.now_s += 1.0
             return self.now_s
 
-    monkeypatch.setattr(fused, "time", Slow())
+    monkeypatch.setattr(fused, "time", SlowTime())
     topics().produce("in", [Record("k", 0, number) for number in range(5_000)])
     query = Query(replace(begin(spark_partitions=2), max_records=1_000))
     query.until_caught_up()
-    assert query.fused()
+    assert query.run_fused()
     assert batch_of_the_log() == 0
     assert all(one.batch is not None for one in query.step())

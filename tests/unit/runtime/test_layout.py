@@ -1,4 +1,4 @@
-"""Which topologies and which topics may go on from the state of an earlier start."""
+"""Which changes of topology and topics allow an application to continue from its state."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ def saved(layout):
     return saved_layout(msgspec.json.decode(msgspec.json.encode(msgspec.to_builtins(layout))))
 
 
-def refused(before, now, topics_before, topics_now):
-    """What is said when the one topology goes on where the other stopped; empty if nothing is."""
+def refusal(before, now, topics_before, topics_now):
+    """The error when one topology continues from the state of another; empty if there is none."""
     layouts = [()]
     for build, topics in ((before, topics_before), (now, topics_now)):
         builder = StreamsBuilder()
@@ -89,26 +89,26 @@ def refused(before, now, topics_before, topics_now):
     return ""
 
 
-KEPT = "Keys would come to tasks that do not have their rows, in store "
+MOVED = "Keys would move to tasks that do not have their rows in store "
 
 
 @pytest.mark.parametrize(
     ("build", "before", "now", "said"),
     [
-        (lambda b: by_key(b, "a"), {"a": 2}, {"a": 3}, f"topic 'a' has 3 partitions, it had 2. {KEPT}'counts'."),
+        (lambda b: by_key(b, "a"), {"a": 2}, {"a": 3}, f"topic 'a' has 3 partitions; it had 2. {MOVED}'counts'."),
         (
             lambda b: by_key(b, "a", "b"),
             {"a": 4, "b": 2},
             {"a": 4, "b": 4},
-            f"topic 'b' has 4 partitions, it had 2. {KEPT}'counts'.",
+            f"topic 'b' has 4 partitions; it had 2. {MOVED}'counts'.",
         ),
-        (joined_with_its_own_counts, {"a": 2}, {"a": 3}, f"topic 'a' has 3 partitions, it had 2. {KEPT}'counts'."),
-        (global_table, {"a": 2, "g": 1}, {"a": 3, "g": 1}, f"topic 'a' has 3 partitions, it had 2. {KEPT}'rows'."),
+        (joined_with_its_own_counts, {"a": 2}, {"a": 3}, f"topic 'a' has 3 partitions; it had 2. {MOVED}'counts'."),
+        (global_table, {"a": 2, "g": 1}, {"a": 3, "g": 1}, f"topic 'a' has 3 partitions; it had 2. {MOVED}'rows'."),
     ],
 )
-def test_more_partitions_are_refused_where_keys_would_leave_their_rows(build, before, now, said):
-    message = refused(build, build, before, now)
-    assert message.startswith("Application 'app' cannot go on from its state in 'state': topic ")
+def test_more_partitions_are_refused_if_keys_would_move_away_from_their_rows(build, before, now, said):
+    message = refusal(build, build, before, now)
+    assert message.startswith("Application 'app' cannot continue from its state in 'state': topic ")
     assert said in message
 
 
@@ -121,43 +121,44 @@ def test_more_partitions_are_refused_where_keys_would_leave_their_rows(build, be
         (stateless_processor, {"a": 2}, {"a": 5}),
     ],
 )
-def test_more_partitions_are_taken_where_every_key_stays_with_its_rows(build, before, now):
-    assert refused(build, build, before, now) == ""
+def test_more_partitions_are_accepted_if_every_key_stays_with_its_rows(build, before, now):
+    assert refusal(build, build, before, now) == ""
 
 
-def test_another_number_of_a_repartition_is_refused_by_its_name():
+def test_changed_partitions_of_a_repartition_are_refused_with_its_name():
     first, second = (lambda b, n=n: repartitioned_by_number(b, n) for n in (3, 4))
-    said = f"topic 'by-repartition' has 4 partitions, it had 3. {KEPT}'counts'."
-    assert said in refused(first, second, {"a": 2}, {"a": 2})
+    said = f"topic 'by-repartition' has 4 partitions; it had 3. {MOVED}'counts'."
+    assert said in refusal(first, second, {"a": 2}, {"a": 2})
 
 
-SERDES = "('String()', 'Json()'), it had ('String()', 'Long()')"
+SERDES = "('String()', 'Json()'); it had ('String()', 'Long()')"
 
 
 @pytest.mark.parametrize(
     ("now", "changes"),
     [
-        (counts_under_another_name, ["store 'counts' is gone"]),
+        (counts_under_another_name, ["store 'counts' was removed"]),
         (counts_with_another_serde, [f"store 'counts' has the serdes {SERDES}"]),
-        (windowed_counts, ["store 'counts' is a TimestampedWindow store, it was a TimestampedKeyValue store"]),
+        (windowed_counts, ["store 'counts' is a TimestampedWindow store; it was a TimestampedKeyValue store"]),
         (
             counts_of_counts,
-            ["store 'more' is new", "repartition 'by-repartition' is new", "there are 2 stages, there were 1"],
+            ["store 'more' was added", "repartition 'by-repartition' was added", "it has 2 stages; it had 1"],
         ),
-        (no_counts, ["store 'counts' is gone", "there are 0 stages, there were 1"]),
+        (no_counts, ["store 'counts' was removed", "it has 0 stages; it had 1"]),
     ],
 )
-def test_topology_that_the_state_does_not_fit_is_refused_with_every_change(now, changes):
+def test_topology_that_does_not_fit_the_state_is_refused_with_every_change(now, changes):
     listed = "\n  - ".join(changes)
-    assert refused(lambda b: by_key(b, "a"), now, {"a": 2}, {"a": 2}) == (
-        "The topology of application 'app' changed since its last start on 'state' in a way that its state does not "
-        f"fit:\n  - {listed}\nRun the old topology, or start anew: with another application_id and state_dir, or "
-        "after `headrace reset`. Stores given a name with store= keep it when other operators come and go."
+    assert refusal(lambda b: by_key(b, "a"), now, {"a": 2}, {"a": 2}) == (
+        "The topology of application 'app' changed since its last start, and no longer fits its state in 'state':\n"
+        f"  - {listed}\nRun the old topology, or start over: use another application_id and state_dir, or run "
+        "`headrace reset`. Name stores with store= so that their names stay the same when other operators are added or "
+        "removed."
     )
 
 
-def test_operators_without_state_may_come_and_go():
+def test_stateless_operators_may_be_added_and_removed():
     def filtered(builder):
         builder.stream("a").filter(max).group_by_key().count(store="counts").to_stream().map_values(str).to("other")
 
-    assert refused(lambda b: by_key(b, "a"), filtered, {"a": 2}, {"a": 2}) == ""
+    assert refusal(lambda b: by_key(b, "a"), filtered, {"a": 2}, {"a": 2}) == ""

@@ -1,4 +1,4 @@
-"""Classes of values reach workers that cannot import them, and say so where they cannot."""
+"""Classes of values are sent to workers that cannot import them; those that cannot be sent are refused."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sys
 import pytest
 from pyspark import cloudpickle
 
-from headrace._runtime.spark.workers.modules import send_with_program
+from headrace._runtime.spark.workers.modules import send_with_plan
 
 SCRIPT = """
 from __future__ import annotations
@@ -43,7 +43,7 @@ LINE = {
     "name": "Line",
     "fields": [{"name": "item", "type": "string"}, {"name": "next", "type": ["null", "Line"]}],
 }
-travelling = {
+samples = {
     "order": (serdes.Json(Order), Order([Line("tea", Line("cup"))], datetime(2024, 1, 1))),
     "line": (serdes.Avro(LINE, Line), Line("tea")),
     "page": (serdes.Json(Page), Page(path="/")),
@@ -51,7 +51,7 @@ travelling = {
     "sale": (serdes.Json(Sale), Sale(3)),
 }
 try:
-    serde, value = travelling[sys.argv[1]]
+    serde, value = samples[sys.argv[1]]
     pathlib.Path(sys.argv[2]).write_bytes(pickling.dumps((serde, value, serde.serialize(value))))
 except Exception as error:
     sys.exit(f"{type(error).__name__}: {error}")
@@ -68,13 +68,13 @@ def run(*arguments):
 
 
 @pytest.mark.parametrize("value", ["order", "line", "page", "pages"])
-def test_classes_of_a_script_travel_with_their_serdes(value, tmp_path):
+def test_classes_of_a_script_are_pickled_with_their_serdes(value, tmp_path):
     sent = run(SCRIPT, value, str(tmp_path / "sent"))
     assert (sent.returncode, sent.stderr) == (0, "")
     assert run(WORKER, str(tmp_path / "sent")).stdout == "True True\n"
 
 
-def test_a_struct_of_a_script_is_refused_with_the_remedy(tmp_path):
+def test_a_struct_of_a_script_is_refused_with_a_solution(tmp_path):
     refused = run(SCRIPT, "sale", str(tmp_path / "sent"))
     assert refused.stderr == (
         "PicklingError: Sale is a msgspec.Struct of '__main__', which Spark's workers cannot import. Define it in a "
@@ -90,7 +90,7 @@ def test_modules_beside_an_application_are_sent_unless_their_classes_must_be_imp
     monkeypatch.syspath_prepend(str(tmp_path))
     names = ["beside_functions", "beside_structs", "beside_messages"]
     modules = [importlib.import_module(name) for name in names]
-    send_with_program(tmp_path)
+    send_with_plan(tmp_path)
     sent = cloudpickle.list_registry_pickle_by_value()
     for module in modules:
         sys.modules.pop(module.__name__)

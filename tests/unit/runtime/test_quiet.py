@@ -1,4 +1,4 @@
-"""The filter on the stderr of Spark's JVM: its own noise goes, everything else passes unchanged and at once."""
+"""The filter on the stderr of Spark's JVM drops Spark's noise, and passes everything else unchanged and at once."""
 
 from __future__ import annotations
 
@@ -73,31 +73,31 @@ def test_everything_else_passes_unchanged(text):
 
 
 @pytest.mark.parametrize("size", [1, 7, 100])
-def test_pieces_of_any_size_give_the_same(size):
+def test_result_does_not_depend_on_the_size_of_pieces(size):
     text = STARTUP + USER + WORKER + USER + WORKER_GONE + PANDAS + USER
     pieces = [text[start : start + size] for start in range(0, len(text), size)]
     assert shown(*pieces) == USER * 3
 
 
-def test_an_unfinished_line_is_shown_when_asked_and_so_is_its_rest():
+def test_flush_shows_an_unfinished_line_and_later_its_rest():
     noise = NoiseFilter()
     parts = [noise.feed(b"loading "), noise.flush(), noise.feed(b"50% "), noise.flush(), noise.feed(b"done\nnext\n")]
     assert parts == [b"", b"loading ", b"", b"50% ", b"done\nnext\n"]
 
 
 @pytest.mark.parametrize("gone", [WORKER_GONE, SOURCE_GONE])
-def test_the_traceback_of_a_worker_that_is_gone_in_the_middle_is_not_shown(gone):
+def test_incomplete_traceback_of_a_worker_is_not_shown(gone):
     lines = gone.splitlines(keepends=True)
     assert [shown(*lines[:length]) for length in range(1, 4)] == [b"", b"", b""]
 
 
 @pytest.mark.parametrize(("after", "left"), [(WORKER, b""), (WORKER_GONE, b""), (STARTUP + USER, USER)])
-def test_the_traceback_of_a_worker_cut_short_is_not_shown_whatever_comes_after(after, left):
+def test_incomplete_traceback_of_a_worker_is_not_shown_whatever_follows(after, left):
     lines = WORKER_GONE.splitlines(keepends=True)
     assert [shown(*lines[:length], after) for length in range(2, 4)] == [left, left]
 
 
-def test_lines_arrive_while_the_pipe_is_open_and_its_end_is_noticed():
+def test_lines_are_copied_while_the_pipe_is_open_and_the_pump_ends_with_it():
     arrived = queue.Queue()
     reading, writing = os.pipe()
     pump = quiet._Pump(reading)
@@ -112,7 +112,7 @@ def test_lines_arrive_while_the_pipe_is_open_and_its_end_is_noticed():
     assert (arrived.empty(), pump.is_alive()) == (True, False)
 
 
-def test_what_passes_goes_to_what_stderr_is_at_the_time(capfd):
+def test_text_that_passes_goes_to_the_current_stderr(capfd):
     reading, writing = os.pipe()
     pump = quiet._Pump(reading)
     pump.start()
@@ -122,7 +122,7 @@ def test_what_passes_goes_to_what_stderr_is_at_the_time(capfd):
     assert capfd.readouterr() == ("", "hello\n")
 
 
-def test_tracebacks_of_workers_told_to_stop_at_once_come_in_turns_and_are_dropped_all():
+def test_alternating_tracebacks_of_workers_that_are_stopped_at_once_are_all_dropped():
     one = (
         b"Traceback (most recent call last):\n",
         b'  File "/x/pyspark/daemon.py", line 264, in manager\n',

@@ -1,4 +1,4 @@
-"""`headrace reset` without Spark: what it deletes, what it leaves alone, whom it refuses."""
+"""`headrace reset` without Spark: what it deletes, what it leaves alone, when it refuses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from headrace._graph.configured import configured
 from headrace._runtime.spark.reset import find
 from headrace._runtime.spark.starting import start
 from headrace._runtime.spark.state_directory.log import current_view, state_log
-from headrace._runtime.spark.state_directory.presence import Presence, nobody_runs
+from headrace._runtime.spark.state_directory.presence import RunLock, exclusive_lock
 from headrace._state.log.entries import Commit
 from headrace._state.log.objects import ObjectWriter
 from headrace._state.log.state_log import TakenOverError
@@ -46,7 +46,7 @@ def in_new_directory(tmp_path, monkeypatch):
 
 
 def ran():
-    """Leaves what a run leaves; gives its plan."""
+    """Creates the files that a run leaves behind; returns its plan."""
     hr.LocalTopics("topics").create("words", exist_ok=True)
     plan = start(configured(load("app.py").topology._graph, CONFIG), CONFIG, "a run", lambda *_: (1, True))
     (STATE / "spark" / "1" / "offsets").mkdir(parents=True)
@@ -56,7 +56,7 @@ def ran():
     return plan
 
 
-def told(plan, then):
+def announcement(plan, then):
     return (
         "To reset application 'app', this is deleted:\n"
         "  - state directory 'headrace-state/app': offsets, stores, counters\n"
@@ -74,8 +74,8 @@ def test_confirmed_reset_deletes_state_and_replicas_and_keeps_topics():
     hr.LocalTopics("topics").create("words")
     kept = files()
     plan = ran()
-    asked = told(plan, "Delete it? [y/N]: ")
-    assert headrace("reset", "app.py", stdin="y\n") == (f"{asked}y\nApplication 'app' is reset.\n", "", 0)
+    question = announcement(plan, "Delete it? [y/N]: ")
+    assert headrace("reset", "app.py", stdin="y\n") == (f"{question}y\nApplication 'app' is reset.\n", "", 0)
     assert (files(), STATE.exists()) == (kept, False)
 
 
@@ -84,7 +84,7 @@ def test_nothing_is_deleted_unless_it_is_confirmed(options, stdin):
     plan = ran()
     before = files()
     stdout, _, code = headrace("reset", "app.py", *options, stdin=stdin)
-    assert stdout.startswith(told(plan, ""))
+    assert stdout.startswith(announcement(plan, ""))
     lock = [] if options else [str(STATE / "running.lock")]
     assert (files(), code) == (sorted([*before, *lock]), 0 if options else 1)
 
@@ -98,8 +98,8 @@ def test_directory_of_another_application_is_refused_and_left_alone():
     ran()
     before = files()
     message = (
-        "state_dir 'headrace-state/app' belongs to application 'app', not to 'other'. Give each application a "
-        "state_dir of its own."
+        "state_dir 'headrace-state/app' belongs to application 'app', not to 'other'. Set state_dir to another "
+        "directory: each application needs its own."
     )
     named = ("--application-id", "other", "--state-dir", "headrace-state/app")
     assert headrace("reset", "app.py", "--yes", *named) == ("", f"✗ StateError\n{message}\n", 1)
@@ -114,7 +114,7 @@ def test_directory_that_no_application_wrote_is_refused_and_left_alone():
     assert Path("home/letter.txt").exists()
 
 
-def test_files_that_are_not_the_applications_stay_and_are_told():
+def test_files_of_others_stay_and_are_named():
     ran()
     (STATE / "notes.txt").touch()
     stdout, _, code = headrace("reset", "app.py", "--yes")
@@ -122,8 +122,8 @@ def test_files_that_are_not_the_applications_stay_and_are_told():
     assert (code, [path.name for path in STATE.iterdir()]) == (0, ["notes.txt"])
 
 
-def cut_short(monkeypatch, at_step):
-    """Resets, and is killed at one of the steps in which it deletes; false if there are fewer steps."""
+def interrupt_reset(monkeypatch, at_step):
+    """Runs a reset and interrupts it at one of its deletions; returns False if there are fewer."""
     steps = itertools.count()
 
     def counted(step):
@@ -145,9 +145,9 @@ def cut_short(monkeypatch, at_step):
     return False
 
 
-def test_reset_that_was_cut_short_anywhere_is_completed_by_the_next(monkeypatch):
+def test_reset_that_was_interrupted_anywhere_is_completed_by_the_next(monkeypatch):
     at_step, found = 0, []
-    while ran() and cut_short(monkeypatch, at_step):
+    while ran() and interrupt_reset(monkeypatch, at_step):
         _, stderr, code = headrace("reset", "app.py", "--yes")
         found.append((at_step, stderr, code, {path.name for path in STATE.glob("*")} - {"running.lock"}))
         shutil.rmtree(STATE, ignore_errors=True)
@@ -155,25 +155,25 @@ def test_reset_that_was_cut_short_anywhere_is_completed_by_the_next(monkeypatch)
     assert found == [(step, "", 0, set()) for step in range(at_step)]
 
 
-def test_running_application_is_refused_until_it_leaves_or_is_killed():
+def test_running_application_is_not_reset_until_it_stops_or_is_killed():
     ran()
     before = files()
-    presences = [Presence(STATE), Presence(STATE)]  # starts do not keep each other out
-    for presence in presences:
-        presence.enter()
-        presence.enter()
+    locks = [RunLock(STATE), RunLock(STATE)]  # runs do not exclude each other
+    for lock in locks:
+        lock.acquire()
+        lock.acquire()
     who = f"process {os.getpid()} on {os.uname().nodename}"
     message = f"Application 'app' is running on 'headrace-state/app' ({who}). Stop it first."
     assert headrace("reset", "app.py", "--yes") == ("", f"✗ StateError\n{message}\n", 1)
-    presences[0].leave()
+    locks[0].release()
     assert headrace("reset", "app.py", "--yes")[2] == 1
-    presences[1].leave()
+    locks[1].release()
     assert files() == sorted([*before, str(STATE / "running.lock")])
 
     code = f"""
 from pathlib import Path
-from headrace._runtime.spark.state_directory.presence import Presence
-Presence(Path({str(STATE)!r})).enter()
+from headrace._runtime.spark.state_directory.presence import RunLock
+RunLock(Path({str(STATE)!r})).acquire()
 print(flush=True)
 input()
 """
@@ -186,22 +186,22 @@ input()
     assert not STATE.exists()
 
 
-def test_start_waits_for_a_reset_and_is_then_seen_by_the_next():
+def test_start_waits_for_a_reset_and_blocks_the_next_one():
     ran()
-    presence = Presence(STATE)
-    with nobody_runs("app", STATE):
-        start = threading.Thread(target=presence.enter)
+    lock = RunLock(STATE)
+    with exclusive_lock("app", STATE):
+        start = threading.Thread(target=lock.acquire)
         start.start()
         wait_until(lambda: opened(STATE / "running.lock") == 2)
         (STATE / "running.lock").unlink()
     start.join()
     assert headrace("reset", "app.py", "--yes")[2] == 1
-    presence.leave()
+    lock.release()
     assert headrace("reset", "app.py", "--yes")[2] == 0
 
 
 def opened(path):
-    """How many descriptors this process has of a file."""
+    """The number of descriptors that this process has open on a file."""
     found = [entry.readlink() for entry in Path("/proc/self/fd").iterdir() if entry.is_symlink()]
     return found.count(path.absolute())
 
@@ -213,7 +213,7 @@ def wait_until(condition, within_s=30):
         time.sleep(0.01)
 
 
-def test_start_from_before_a_reset_can_no_longer_write():
+def test_start_before_a_reset_can_no_longer_write():
     plan = ran()
     view = current_view(plan)
     log, commit = state_log(plan), Commit(0, 5, {})
@@ -229,7 +229,7 @@ def test_start_from_before_a_reset_can_no_longer_write():
     assert current_view(again).number == 1
 
 
-def test_object_from_before_a_reset_is_not_written():
+def test_object_of_a_start_before_a_reset_is_not_written():
     plan = ran()
     writer = ObjectWriter(state_log(plan).files, plan.epoch, 0, "fused")
     assert headrace("reset", "app.py", "--yes")[2] == 0

@@ -1,4 +1,4 @@
-"""A session of the application's own: the JVM starts early, and settings are those of the application that uses it."""
+"""The application's own session: its JVM starts early, and it has the settings of the application that uses it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from headrace.errors import ConfigError
 
 @pytest.fixture
 def launches(monkeypatch):
-    """The applications for which a JVM was launched; none is."""
-    seen = []
+    """Replaces the launch of JVMs; lists the applications that would have launched one."""
+    launched = []
 
     def launch(config):
-        seen.append(config.application_id)
+        launched.append(config.application_id)
         if config.application_id == "broken":
             message = "no Java"
             raise ConfigError(message)
@@ -27,20 +27,20 @@ def launches(monkeypatch):
     monkeypatch.setattr(session, "_launching", [])
     for name in ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE"):
         monkeypatch.delenv(name, raising=False)
-    return seen
+    return launched
 
 
 def config(name, **settings):
     return hr.StreamsConfig(application_id=name, **settings)
 
 
-def test_launch_that_began_early_is_waited_for(launches):
+def test_session_waits_for_a_launch_that_began_early(launches):
     mine = config("mine")
     session.begin_launch(mine)
     assert (session._launched(mine), launches) == ({"spark.app.name": "mine"}, ["mine"])
 
 
-def test_error_of_an_early_launch_is_that_of_its_application(launches):
+def test_error_of_an_early_launch_is_raised_for_its_own_application_only(launches):
     mine = config("broken")
     session.begin_launch(mine)
     with pytest.raises(ConfigError, match="no Java"):
@@ -49,7 +49,7 @@ def test_error_of_an_early_launch_is_that_of_its_application(launches):
 
 
 @pytest.mark.parametrize("first", ["other", "broken"])
-def test_application_has_its_own_settings_though_another_began_to_launch(launches, first):
+def test_application_has_its_own_settings_although_another_began_a_launch(launches, first):
     session.begin_launch(config(first))
     assert session._launched(config("mine")) == {"spark.app.name": "mine"}
     assert launches == [first, "mine"]

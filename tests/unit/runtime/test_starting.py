@@ -1,4 +1,4 @@
-"""A start of an application: which state directories and topics it takes, and that the newest start alone may write."""
+"""Starts of an application: which state directories and topics they accept; only the newest start may write."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def commit(plan, batch, *, publish=True):
     return view
 
 
-def test_first_start_is_written_down_with_the_layout_and_the_next_one_continues():
+def test_first_start_logs_the_layout_and_the_next_start_continues():
     first = begin()
     assert (first.epoch, first.run, first.spark_partitions, first.fuses) == (1, "a run", 2, True)
     view = committed_view(CONFIG)
@@ -63,7 +63,7 @@ def test_first_start_is_written_down_with_the_layout_and_the_next_one_continues(
     assert (view.number, view.start.first_batch, view.state.batch, view.state.offsets) == (3, 1, 0, {"words-0": 0})
 
 
-def test_directory_that_was_never_started_has_no_state():
+def test_directory_without_a_start_has_no_state():
     assert committed_view(CONFIG) is None
     for name in ("log", "state"):  # a start that was killed before its entry
         (STATE / name).mkdir(parents=True)
@@ -78,7 +78,8 @@ def test_directory_of_another_application_is_refused():
     with pytest.raises(hr.StateError) as refused:
         begin(other)
     assert str(refused.value) == (
-        "state_dir 'state' belongs to application 'app', not to 'other'. Give each application a state_dir of its own."
+        "state_dir 'state' belongs to application 'app', not to 'other'. Set state_dir to another directory: each "
+        "application needs its own."
     )
     assert committed_view(CONFIG).number == 1
 
@@ -89,13 +90,13 @@ def test_directory_with_other_contents_is_refused_and_left_alone():
     with pytest.raises(hr.StateError) as refused:
         begin()
     assert str(refused.value) == (
-        "state_dir 'state' is not empty and has no state log: it is not the state directory of application 'app'. Give "
-        "it an empty or new directory."
+        "state_dir 'state' is not empty and has no state log: it is not the state directory of application 'app'. Set "
+        "state_dir to an empty or new directory."
     )
     assert [path.name for path in STATE.iterdir()] == ["thesis.tex"]
 
 
-def test_state_without_its_log_is_refused_instead_of_begun_anew():
+def test_state_without_its_log_is_refused_instead_of_starting_over():
     begin()
     (STATE / "state" / "1-0-fused-00").write_bytes(b"rows")
     (STATE / "log").rename("elsewhere")
@@ -103,16 +104,18 @@ def test_state_without_its_log_is_refused_instead_of_begun_anew():
         begin()
 
 
-def test_file_in_place_of_the_directory_is_refused():
+def test_file_instead_of_a_directory_is_refused():
     STATE.write_text("")
     with pytest.raises(hr.StateError) as refused:
         begin()
-    assert str(refused.value) == "state_dir 'state' cannot be used: it is a file. Give a directory, which may be new."
+    assert str(refused.value) == "state_dir 'state' is a file. Set state_dir to a directory, which need not exist yet."
 
 
-def test_topology_that_the_state_does_not_fit_is_refused_and_the_earlier_start_goes_on():
+def test_topology_that_does_not_fit_the_state_is_refused_and_the_earlier_start_may_continue():
     plan = begin()
-    with pytest.raises(hr.StateError, match=r"changed since its last start on 'state' .*\n  - store 'counts' is gone"):
+    with pytest.raises(
+        hr.StateError, match=r"changed since its last start, .* in 'state':\n  - store 'counts' was removed"
+    ):
         begin(store="numbers")
     assert current_view(plan).number == 1
 
@@ -171,7 +174,7 @@ def test_start_that_comes_second_takes_over_from_the_one_that_came_first():
         current_view(others[0])
 
 
-def test_starts_of_many_threads_each_have_an_epoch_of_their_own():
+def test_starts_of_many_threads_have_different_epochs():
     epochs = []
     threads = [threading.Thread(target=lambda: epochs.append(begin().epoch)) for _ in range(8)]
     for thread in threads:
@@ -181,12 +184,12 @@ def test_starts_of_many_threads_each_have_an_epoch_of_their_own():
     assert sorted(epochs) == list(range(1, 9))
 
 
-def test_start_that_others_always_overtake_gives_up(monkeypatch):
+def test_start_gives_up_if_others_always_come_first(monkeypatch):
     def overtaken(self, before, entry):
         raise TakenOverError
 
     monkeypatch.setattr(StateLog, "start", overtaken)
-    with pytest.raises(hr.StateError, match=r"^Application 'app' is started again and again by others"):
+    with pytest.raises(hr.StateError, match=r"^Application 'app' did not start: other starts took over 100 times"):
         begin()
 
 
@@ -202,7 +205,7 @@ def test_older_start_can_no_longer_write():
         current_view(older)
 
 
-def test_batch_that_another_attempt_has_committed_is_not_worked_on():
+def test_batch_that_another_attempt_has_committed_is_not_processed_again():
     plan = begin()
     assert current_view(plan, -1).state.batch == -1
     commit(plan, 0)
@@ -210,7 +213,7 @@ def test_batch_that_another_attempt_has_committed_is_not_worked_on():
         current_view(plan, -1)
 
 
-def test_output_that_was_committed_and_not_published_is_published_by_the_next_start():
+def test_output_that_was_committed_but_not_published_is_published_by_the_next_start():
     plan = begin()
     commit(plan, 0, publish=False)
     assert TopicLog("topics").last_batch(plan.instance) is None
@@ -245,16 +248,16 @@ def test_topics_may_lack_the_last_batch_of_the_state(committed, published):
         (1, None, "have its output up to batch -1. The topics directory is older than the state directory:"),
     ],
 )
-def test_topics_and_state_of_different_times_are_refused(committed, published, said):
+def test_topics_and_state_from_different_times_are_refused(committed, published, said):
     plan = begin()
     if published is not None:
         TopicLog("topics").commit([], producer=plan.instance, batch=published)
     with pytest.raises(hr.StateError) as refused:
         backend_of(CONFIG).refuse_other_age(plan, current_view(plan)._replace(state=ApplicationState(batch=committed)))
     assert str(refused.value) == (
-        f"Application 'app': its state in {plan.state_dir!r} has batches up to {committed}, its topics in "
-        f"{plan.topics_dir!r} {said} was it restored from a copy? Restore both from the same time, or start anew with "
-        "another application_id and state_dir, or after `headrace reset`."
+        f"The state of application 'app' in {plan.state_dir!r} has batches up to {committed}, but the topics in "
+        f"{plan.topics_dir!r} {said} was it restored from a copy? Restore both from the same time, or start over: use "
+        "another application_id and state_dir, or run `headrace reset`."
     )
 
 

@@ -1,1 +1,1 @@
-"""What a start runs, and what each micro-batch reads."""
+"""The plan of a query, and of each micro-batch: what runs where, and which records it reads."""

@@ -1,7 +1,8 @@
-"""How much of the input goes into the next micro-batch.
+"""How many records of each topic-partition the next micro-batch reads.
 
 A bounded batch takes a prefix of the one order of all records (smallest head timestamp first), so that results do not
-depend on where the input is cut. What is there of global tables comes before all that.
+depend on where the input is cut. Records of global tables come before all others, as Kafka Streams loads global tables
+before it processes streams.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ import numpy as np
 from headrace._core.task.order import Order, concatenated
 from headrace.topics.embedded.log import TopicLog
 
-_BEYOND_MS = 1 << 43  # the year 2248
+_MAX_TIME_MS = 1 << 43  # the year 2248
 _WELL_FILLED = 0.75
 
+# From start offsets, the number of records available after each, and a limit: how many of each to read.
 Take = Callable[[Sequence[int], Sequence[int], int], list[int]]
 
 
@@ -27,10 +29,10 @@ def admitted(
     take: Take,
     global_topics: Collection[str] = (),
 ) -> list[int]:
-    """End offsets of the next batch, one per topic-partition.
+    """The end offsets of the next batch, one for each topic-partition.
 
-    `take(starts, available, limit)` says how many offsets of each are among the first of all, if there are more than
-    the limit in several. Global topics come first: others wait until all that is there of them is taken.
+    If several topic-partitions have more records than the limit together, `take` chooses the first ones in the one
+    order. Other topics wait until all available records of global topics are read.
     """
     available = [max(0, end - start) for start, end in zip(starts, ends, strict=True)]
     tables = [number if topic in global_topics else 0 for (topic, _), number in zip(places, available, strict=True)]
@@ -52,7 +54,10 @@ def _prefix(starts: Sequence[int], available: Sequence[int], limit: int, take: T
 def by_timestamps(
     log: TopicLog, places: Sequence[tuple[str, int]], latest_ms: Callable[[str], int | None] = lambda _: None
 ) -> Take:
-    """The first of all by the timestamps of the records; `latest_ms` says beyond what a topic's are refused."""
+    """Chooses the first records by reading all their timestamps.
+
+    `latest_ms` gives the highest timestamp that a topic accepts; a later one does not advance the partition's time.
+    """
 
     def take(starts: Sequence[int], available: Sequence[int], limit: int) -> list[int]:
         order = concatenated(
@@ -72,28 +77,30 @@ def by_timestamps(
 
 
 def by_time_index(offsets_at: Callable[[int], Sequence[int]]) -> Take:
-    """The first of all without reading any, by asking where records of a time or later begin; -1: there are none.
+    """Chooses the first records without reading them, by a bisection over Kafka's time index.
 
-    What lies before has lower timestamps, so that a time cuts a prefix of the one order: the search ends at one that
-    fills a batch well, or takes those of one time in the order of their topic-partitions.
+    `offsets_at(time_ms)` gives for each topic-partition the first offset with that timestamp or a later one; -1 if it
+    has none. All records before that offset have lower timestamps, so every time cuts off a prefix of the one order.
+    The search ends at a time that fills the batch well. If a single millisecond has too many records for that, they are
+    taken in the order of their topic-partitions.
     """
 
     def take(starts: Sequence[int], available: Sequence[int], limit: int) -> list[int]:
-        low, high = 0, _BEYOND_MS
-        chosen, beyond = [0] * len(starts), list(available)
+        low, high = 0, _MAX_TIME_MS
+        chosen, too_many = [0] * len(starts), list(available)
         while high - low > 1 and sum(chosen) < limit * _WELL_FILLED:
             middle = (low + high) // 2
-            found = [
+            before = [
                 number if at < 0 else min(max(0, at - start), number)
                 for at, start, number in zip(offsets_at(middle), starts, available, strict=True)
             ]
-            if sum(found) <= limit:
-                low, chosen = middle, found
+            if sum(before) <= limit:
+                low, chosen = middle, before
             else:
-                high, beyond = middle, found
+                high, too_many = middle, before
         if sum(chosen) >= limit * _WELL_FILLED:
             return chosen
-        for rank, most in enumerate(beyond):
+        for rank, most in enumerate(too_many):
             chosen[rank] += min(most - chosen[rank], limit - sum(chosen))
         return chosen
 

@@ -1,4 +1,4 @@
-"""The wall clock of an application: read where batches are planned, and written down with their offsets."""
+"""The wall clock of an application. It is read when a batch is planned, and logged with the plan of the batch."""
 
 from __future__ import annotations
 
@@ -9,5 +9,10 @@ Clock = Callable[[], int]
 
 
 def system_clock() -> int:
-    """Epoch milliseconds."""
+    """The current time in epoch milliseconds."""
     return time.time_ns() // 1_000_000
+
+
+def fixed_clock(time_ms: int) -> Clock:
+    """A clock that always shows the same time."""
+    return lambda: time_ms

@@ -1,4 +1,4 @@
-"""The plan of a query: which stages there are, how many tasks each has, and how a record finds its task.
+"""The plan of a query: its stages, the number of tasks of each, and how records are routed to tasks.
 
 It is plain data, pickled once and read by every worker.
 """
@@ -15,7 +15,7 @@ from headrace._graph.graph import Graph
 from headrace._graph.partitions import partition_counts
 from headrace._runtime.assemble import TaskBlueprint, blueprints
 from headrace._runtime.spark.planning.clock import Clock, system_clock
-from headrace._runtime.spark.planning.routing import routes
+from headrace._runtime.spark.planning.routing import Routes, choose_routes
 from headrace.config import StreamsConfig
 from headrace.serdes import SessionWindowed, Windowed
 from headrace.topics.kafka.cluster import KafkaCluster, Place
@@ -23,7 +23,7 @@ from headrace.topics.kafka.cluster import KafkaCluster, Place
 
 @dataclass(frozen=True)
 class Stage:
-    """One sub-topology on Spark. `inline` ones have no state and read only user topics: they run while ingesting."""
+    """One sub-topology on Spark. An `inline` stage has no state and reads only user topics: it runs during ingest."""
 
     index: int
     blueprint: TaskBlueprint
@@ -33,7 +33,10 @@ class Stage:
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything a worker must know; topics are on the broker, or without one in the directory."""
+    """Everything a worker needs to know about a start of the application.
+
+    Topics are on the broker; if that is `None`, in `topics_dir`.
+    """
 
     application_id: str
     topics_dir: str
@@ -59,35 +62,36 @@ class Plan:
     first_offsets: Mapping[str, int] = field(default_factory=dict)
 
     @property
-    def plans_first(self) -> bool:
-        """Whether parts of a batch can be seen before its commit: then its plan is written before it runs.
+    def writes_plan_ahead(self) -> bool:
+        """Whether the plan of a batch is written to the state log before the batch runs.
 
-        Kafka shows a batch task by task. If it is repeated after a crash, each task must have the same part of it.
+        It must be if output is visible before the commit: on Kafka each task commits its own transaction, so a batch
+        that is repeated after a crash must give each task the same records.
         """
         return self.broker is not None and self.exactly_once
 
     def ranges(self, starts: Sequence[int], ends: Mapping[str, int]) -> Iterator[tuple[Place, int, int]]:
-        """What a batch reads: topic-partitions with their first offset and the one after the last."""
+        """What a batch reads: topic-partitions with their first offset, and the offset after their last."""
         for place, first in zip(self.places, starts, strict=True):
             last = ends.get(offset_key(place), first)
             if first < last:
                 yield place, first, last
 
     @cached_property
-    def timed(self) -> bool:
-        """Whether there are tasks with something to do by the wall clock: then batches carry one, and tick."""
-        return any(stage.blueprint.ticks for stage in self.stages)
+    def needs_ticks(self) -> bool:
+        """Whether some tasks act on the wall clock. If so, every batch sends them a tick."""
+        return any(stage.blueprint.needs_ticks for stage in self.stages)
 
     @cached_property
-    def clocked(self) -> bool:
-        """Whether batches carry a clock: for tasks that tick, or to judge timestamps by it."""
-        return self.timed or any(stage.blueprint.defaults.guard is not None for stage in self.stages)
+    def needs_clock(self) -> bool:
+        """Whether the plan of a batch has a wall-clock time: for ticks, or to refuse timestamps too far ahead of it."""
+        return self.needs_ticks or any(stage.blueprint.defaults.guard is not None for stage in self.stages)
 
     def latest_ms(self, topic: str, clock_ms: int | None) -> int | None:
-        """The highest timestamp in a topic that is not refused; `None` if all are taken, or another is extracted."""
+        """The highest timestamp that a topic accepts; `None` if it accepts all, or a timestamp extractor decides."""
         if topic in self.global_topics:
             return None
-        blueprint = self.reader_of[topic].blueprint
+        blueprint = self.stage_by_topic[topic].blueprint
         guard = blueprint.defaults.guard
         return None if guard is None or clock_ms is None or topic in blueprint.extractors else clock_ms + guard.ahead_ms
 
@@ -97,12 +101,12 @@ class Plan:
 
     @cached_property
     def chain(self) -> tuple[Stage, ...]:
-        """The stages that are Spark operators, in order."""
+        """The stages that run as Spark operators of their own, in order: all but inline ones."""
         return tuple(stage for stage in self.stages if not stage.inline)
 
     @cached_property
     def topics(self) -> tuple[str, ...]:
-        """All topics, user and internal; a frame's channel is an index into this."""
+        """All topics, user and internal. The channel of a frame is an index into it."""
         return tuple(sorted(self.partitions))
 
     @cached_property
@@ -115,17 +119,17 @@ class Plan:
 
     @cached_property
     def relays(self) -> frozenset[str]:
-        """Internal topics that keep the partition of the task that writes."""
+        """Internal topics whose records stay in the partition of the task that writes them."""
         return frozenset(sink.topic for stage in self.stages for sink in stage.blueprint.sub.sinks if sink.relay)
 
     @cached_property
     def handed_over(self) -> frozenset[str]:
-        """Internal topics whose records come before all else that follows from the same input record."""
+        """Internal topics whose records come before all others that descend from the same input record."""
         return frozenset(topic for stage in self.stages for topic in stage.blueprint.sub.handed_over)
 
     @cached_property
     def key_suffixes(self) -> dict[str, int]:
-        """How many bytes at the end of a topic's keys are their window: they take no part in choosing the partition."""
+        """How many bytes at the end of a topic's keys encode a window, which does not affect the partition."""
         return {
             sink.topic: key_serde.suffix_size
             for stage in self.stages
@@ -136,18 +140,18 @@ class Plan:
 
     @cached_property
     def source_topics(self) -> tuple[str, ...]:
-        """User topics read, sorted."""
+        """The user topics that the application reads, sorted."""
         read = {topic for stage in self.stages for topic in stage.blueprint.sub.source_topics}
         return tuple(sorted((read | self.global_topics) - self.internal_topics))
 
     @cached_property
     def global_topics(self) -> frozenset[str]:
-        """User topics that go whole to every task of the stages that read them."""
+        """The topics of global tables: every task of a stage that reads them gets all their records."""
         return frozenset(topic for stage in self.stages for topic in stage.blueprint.sub.global_topics)
 
     @cached_property
     def places(self) -> tuple[tuple[str, int], ...]:
-        """Topic and partition by their rank: ties in the order of records go by this."""
+        """All topic-partitions of the input. The index of each is its rank, which breaks ties in the one order."""
         return tuple((topic, p) for topic in self.source_topics for p in range(self.partitions[topic]))
 
     @cached_property
@@ -155,24 +159,24 @@ class Plan:
         return {place: rank for rank, place in enumerate(self.places)}
 
     @cached_property
-    def reader_of(self) -> dict[str, Stage]:
-        """The stage that reads each topic but global ones."""
+    def stage_by_topic(self) -> dict[str, Stage]:
+        """The stage that reads each topic, without global topics, which several stages may read."""
         return {topic: stage for stage in self.stages for topic in stage.blueprint.sub.source_topics}
 
-    def readers_of(self, topic: str) -> tuple[Stage, ...]:
-        """The stages that read a topic: a global one may have several."""
+    def stages_reading(self, topic: str) -> tuple[Stage, ...]:
+        """The stages that read a topic: one, or several if it is global."""
         if topic in self.global_topics:
             return tuple(stage for stage in self.stages if topic in stage.blueprint.sub.global_topics)
-        return (self.reader_of[topic],)
+        return (self.stage_by_topic[topic],)
 
     @cached_property
-    def routes(self) -> tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]:
-        """For each stage, the grouping keys of its tasks and of frames that pass through."""
-        return tuple(routes(stage.tasks, self.spark_partitions) for stage in self.stages)
+    def routes(self) -> tuple[Routes, ...]:
+        """The grouping keys of each stage."""
+        return tuple(choose_routes(stage.tasks, self.spark_partitions) for stage in self.stages)
 
 
 def offset_key(place: Place) -> str:
-    """The name of a topic-partition in the offsets that are written down."""
+    """The name of a topic-partition in the offsets of the state log."""
     return f"{place[0]}-{place[1]}"
 
 
@@ -189,6 +193,7 @@ def make_plan(
     clock: Clock = system_clock,
     partitions_before: Mapping[str, int] | None = None,
 ) -> Plan:
+    """Plans a query. `partitions_before` are the partitions of internal topics at the last start, which they keep."""
     counts, tasks = partition_counts(graph, user_topics, partitions_before)
     stages = []
     for index, (blueprint, number) in enumerate(zip(blueprints(graph, config), tasks, strict=True)):

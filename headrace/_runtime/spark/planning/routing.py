@@ -1,17 +1,25 @@
-"""Which Spark partition a task lands in: Spark's own hash of the grouping key, so that tasks spread evenly."""
+"""Grouping keys for frames, chosen so that Spark's hash spreads tasks evenly over its partitions."""
 
 from __future__ import annotations
 
 from itertools import count
+from typing import NamedTuple
 
 _MASK = 0xFFFFFFFF
+
+
+class Routes(NamedTuple):
+    """The grouping keys of a stage: one for each task, and one per Spark partition for frames that pass through."""
+
+    tasks: tuple[int, ...]
+    pass_through: tuple[int, ...]
 
 
 def spark_hash(value: int, seed: int = 42) -> int:
     """Spark's `hash(int)`: Murmur3 of four bytes, as a signed number."""
     mixed = (value * 0xCC9E2D51) & _MASK
-    mixed = (_rotated(mixed, 15) * 0x1B873593) & _MASK
-    result = (_rotated(seed ^ mixed, 13) * 5 + 0xE6546B64) & _MASK
+    mixed = (_rotate(mixed, 15) * 0x1B873593) & _MASK
+    result = (_rotate(seed ^ mixed, 13) * 5 + 0xE6546B64) & _MASK
     result ^= 4
     result = ((result ^ (result >> 16)) * 0x85EBCA6B) & _MASK
     result = ((result ^ (result >> 13)) * 0xC2B2AE35) & _MASK
@@ -19,18 +27,21 @@ def spark_hash(value: int, seed: int = 42) -> int:
     return result - (1 << 32) if result >= 1 << 31 else result
 
 
-def routes(tasks: int, spark_partitions: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Grouping keys: one per task, dealt evenly over Spark's partitions, and one per partition for passing through."""
-    needed = [1 + tasks // spark_partitions + (tasks % spark_partitions > home) for home in range(spark_partitions)]
-    found: list[list[int]] = [[] for _ in range(spark_partitions)]
+def choose_routes(tasks: int, spark_partitions: int) -> Routes:
+    """Chooses grouping keys: tries one integer after the other until every Spark partition has as many as it needs."""
+    needed = [
+        1 + tasks // spark_partitions + (tasks % spark_partitions > partition) for partition in range(spark_partitions)
+    ]
+    keys: list[list[int]] = [[] for _ in range(spark_partitions)]
     for candidate in count():
-        home = found[spark_hash(candidate) % spark_partitions]
-        home.append(candidate)
-        if all(len(keys) >= wanted for keys, wanted in zip(found, needed, strict=True)):
+        keys[spark_hash(candidate) % spark_partitions].append(candidate)
+        if all(len(hashed) >= number for hashed, number in zip(keys, needed, strict=True)):
             break
-    passing = tuple(keys[0] for keys in found)
-    return tuple(found[task % spark_partitions][1 + task // spark_partitions] for task in range(tasks)), passing
+    return Routes(
+        tasks=tuple(keys[task % spark_partitions][1 + task // spark_partitions] for task in range(tasks)),
+        pass_through=tuple(hashed[0] for hashed in keys),
+    )
 
 
-def _rotated(value: int, bits: int) -> int:
+def _rotate(value: int, bits: int) -> int:
     return ((value << bits) | (value >> (32 - bits))) & _MASK

@@ -1,9 +1,9 @@
-"""An archive of the classes that Spark's JVM loads: with it a local Spark is there in about half the time.
+"""An archive of the classes that Spark's JVM loads, which halves the time that a local Spark needs to start.
 
-Java calls it an AppCDS archive. A JVM that writes one starts slowly, so no application does: after the first
-application of a user has ended, a process in the background runs a small one for this purpose. Later JVMs map the
-archive into memory instead of loading ten thousand classes from jars. It is a cache: Java ignores an archive that does
-not fit its version or its jars.
+Java calls it an AppCDS archive. Later JVMs map it into memory instead of loading ten thousand classes from jars. A JVM
+that writes the archive starts slowly, so no application of the user does: after the first one has ended, a background
+process runs a small application for this purpose. The archive is a cache: Java ignores one that does not fit its
+version or its jars.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _SETTINGS = ("-Xlog:disable", "-Xshare:auto")
 
 
 def java_options(home: Path) -> list[str]:
-    """What tells the JVM of a local session to use the archive; nothing if there is none."""
+    """The options by which the JVM of a local session uses the archive; none if it does not exist."""
     directory = _directory()
     archive = None if directory is None else _archive(directory, home)
     return [f"-XX:SharedArchiveFile={archive}", *_SETTINGS] if archive is not None and archive.exists() else []
 
 
 def write_if_missing() -> None:
-    """Has another process write the archive, at a low priority, unless it exists or somebody else is about to."""
+    """Writes the archive in another process at low priority, unless it exists or someone else is writing it."""
     directory = None if "SPARK_HOME" in os.environ else _directory()
     if directory is None:
         return
@@ -60,7 +60,7 @@ def write_if_missing() -> None:
 
 
 def write(archive: Path) -> None:
-    """Runs a small application on Spark; its JVM writes the archive when it ends."""
+    """Runs a small application on Spark, whose JVM writes the archive when it ends."""
     import headrace as hr
     from headrace._runtime.spark.session.session import LOCAL_JAVA_OPTIONS
 
@@ -96,7 +96,7 @@ def _await_end_of_jvm() -> None:
 
 
 def _is_first(claim: Path) -> bool:
-    """Whether nobody else is about to write an archive: it takes half a minute of processor time."""
+    """Whether no other process is writing an archive, which takes half a minute of processor time."""
     with suppress(FileNotFoundError):
         if claim.stat().st_mtime < time.time() - _CLAIMED_FOR_S:
             claim.unlink()
@@ -116,7 +116,7 @@ def _archive(directory: Path, home: Path) -> Path:
 
 
 def _directory() -> Path | None:
-    """A directory that only this user can write, since Java runs what lies in it."""
+    """The cache directory, if only this user can write to it: Java would run whatever another user put there."""
     base = os.environ.get("XDG_CACHE_HOME")
     directory = (Path(base) if base else Path.home() / ".cache") / "headrace"
     with suppress(OSError):

@@ -1,8 +1,8 @@
-"""Python processes for Spark that need not import anything: they are forked from one that has.
+"""Forks Python processes for Spark from one that has imported everything they need.
 
 For its first micro-batch Spark starts half a dozen Python interpreters, one after the other, each of which imports the
-same for a second. Here one process imports it while the JVM starts. What Spark starts instead of Python is a small
-script (`launcher.py`), which has that process fork itself and hands it its arguments, environment, input and output.
+same modules for a second. Here one process imports them while the JVM starts. Instead of Python, Spark starts a small
+script (`launcher.py`), which sends its arguments, environment, input and output to that process, which forks itself.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _started: list[tuple[subprocess.Popen[bytes], str]] = []
 
 
 def launcher() -> str:
-    """The path of a program that behaves as this Python does for Spark. Its server ends with this process."""
+    """The path of a program that Spark can run as Python. The server that it uses ends with this process."""
     if not _started:
         directory = Path(tempfile.mkdtemp(prefix="headrace-python-"))  # only this user may enter it
         address, script = directory / "socket", directory / "python"
@@ -65,7 +65,7 @@ def launcher() -> str:
 
 
 class _Server:
-    """Forks a process for every launcher that asks, and tells it how that process ended."""
+    """Forks a process for every launcher that connects, and sends the launcher its exit code."""
 
     def __init__(self, listener: socket.socket) -> None:
         self._listener = listener
@@ -76,7 +76,7 @@ class _Server:
         signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
 
     def serve(self) -> None:
-        """Until whoever has started this process is gone."""
+        """Serves launchers until the process that started this one ends."""
         while True:
             connections = {connection.fileno(): pid for pid, connection in self._children.items()}
             waiting = self._listener.fileno()
@@ -113,7 +113,7 @@ class _Server:
             connection.sendall(b"%d\n" % pid)
 
     def _become(self, asked: dict[str, object], descriptors: list[int]) -> None:
-        """In the new process: does what Python would do with these arguments. It does not return."""
+        """In the new process: runs the module, as Python would. It does not return."""
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         for number, descriptor in enumerate(descriptors):
@@ -130,7 +130,7 @@ class _Server:
         except SystemExit as left:
             code = left.code if isinstance(left.code, int) else int(left.code is not None)
         except (BrokenPipeError, ConnectionResetError, EOFError):
-            """Spark has stopped what it no longer needs. Errors of user code go to Spark, and do not come here."""
+            pass  # Spark has closed the connection of a worker that it no longer needs; errors of user code go to Spark
         except BaseException:
             sys.excepthook(*sys.exc_info())
         finally:
@@ -149,14 +149,14 @@ class _Server:
                 connection.close()
 
     def _abandon(self, pid: int) -> None:
-        """The launcher was killed: so is what it stands for."""
+        """Ends a process whose launcher was killed."""
         self._children.pop(pid).close()
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGTERM)
 
 
 def run(asked: dict[str, object]) -> None:
-    """Runs a module as `python -m` does, in a process that was something else before."""
+    """Runs a module as `python -m` does, after replacing the environment inherited from the server."""
     environment, arguments = asked["environment"], asked["arguments"]
     assert isinstance(environment, dict)
     assert isinstance(arguments, list)
@@ -168,7 +168,7 @@ def run(asked: dict[str, object]) -> None:
             sys.path.insert(0, path)
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(write_through=True)  # type: ignore[union-attr]
-    # It says that the module was imported before, which is why this process exists.
+    # runpy warns that the module was imported before, which is just what this process is for.
     warnings.filterwarnings("ignore", category=RuntimeWarning, module="runpy")
     sys.argv = ["-m", *arguments[1:]]
     runpy.run_module(arguments[0], run_name="__main__", alter_sys=True)
@@ -191,7 +191,7 @@ def main(address: str) -> None:
             for path in Path(address).parent.iterdir():
                 path.unlink()
             Path(address).parent.rmdir()
-        # Whoever reads the output of the application to its end is not to wait for this.
+        # A process that reads the output of the application to its end must not wait for the archive.
         with open(os.devnull, "wb") as nowhere:  # noqa: PTH123
             os.dup2(nowhere.fileno(), 2)
         class_archive.write_if_missing()

@@ -1,4 +1,4 @@
-"""Whether this machine has a Java that Spark can run on. Standard library only, so that it also runs as a script."""
+"""Checks for a Java that Spark can run on. It uses only the standard library, so that it also runs as a script."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MINIMUM = 17
 
 
 def problem() -> str | None:
-    """What is missing and how to get it; `None` if all is well."""
+    """Describes what is missing and how to install it; `None` if Spark can run."""
     home = os.environ.get("JAVA_HOME")
     java = shutil.which("java", path=str(Path(home) / "bin")) if home else shutil.which("java")
     found = "none was found"

@@ -1,7 +1,7 @@
-"""What Spark starts instead of Python: has a running Python fork itself, and lives as long as the fork does.
+"""The program that Spark starts instead of Python: asks the fork server for a process, and runs as long as that does.
 
-`python -IS launcher.py SOCKET PYTHON ARGUMENTS`. If the server is gone, or is asked for anything but a module, Python
-is started as it would have been. It imports next to nothing, so that it is there in milliseconds.
+`python -IS launcher.py SOCKET PYTHON ARGUMENTS`. If the server has ended, or Spark wants to run anything but a module,
+it becomes an ordinary Python. It imports almost nothing, so that it starts in milliseconds.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import sys
 
 
 def launch(address: str, python: str, arguments: list[str]) -> int:
-    """Returns the exit code of the forked process; this one becomes Python itself if there is no server."""
+    """Waits for the forked process and returns its exit code; without a server this process becomes Python itself."""
     connection = socket.socket(socket.AF_UNIX)
     if arguments[:1] != ["-m"] or connection.connect_ex(address):
         os.execv(python, [python, *arguments])  # noqa: S606  what Spark asked for

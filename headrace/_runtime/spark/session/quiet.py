@@ -1,7 +1,7 @@
-"""The noise of a local Spark, kept from the user's terminal.
+"""Filters the noise of a local Spark out of the user's terminal.
 
-The JVM that we start gets a pipe as its stderr, and a thread copies what comes out of it to our own, except what Spark
-and its Python workers say about themselves. What users print on workers comes this way too; it passes unchanged.
+The JVM that we start gets a pipe as its stderr, and a thread copies the pipe to our own stderr, without the messages
+that Spark and its Python workers print about themselves. What user code prints on workers passes unchanged.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ _NOISE = re.compile(
     rb"|To adjust logging level use sc\.setLogLevel"
     rb"|\S*/pyspark/\S*: FutureWarning: PySpark does not yet fully support pandas"
 )
-# Printed with an empty line after each.
+# These lines are followed by an empty line.
 _STATEFUL_WORKER = re.compile(rb"(Starting )?Streaming TransformWithState\w* Python worker\b")
 _WARNED_CALL = b"  require_minimum_pandas_version()"
 _TRACE = b"Traceback (most recent call last):"
 # A frame of pyspark or of Python itself, not of the user or of a library.
 _SPARKS_FRAME = re.compile(rb'  File "(<frozen |[^"]*(/pyspark/|/lib/python3[^/]*/(?!site-packages/)))')
 _EXCEPTION = re.compile(rb"[\w.]+(:|$)")
-# An idle worker, told to stop while it was about to answer.
+# The exceptions of an idle worker that Spark stops while it is about to answer.
 _WORKER_GONE = re.compile(rb"(BrokenPipeError|ConnectionResetError|EOFError)\b")
 _PATIENCE_MS = 100
 _CHUNK = 1 << 16
 
 
 class NoiseFilter:
-    """Takes bytes as they come and gives those worth showing; what may yet turn out to be noise is held back."""
+    """Returns the bytes that are worth showing; holds lines back while they may still turn out to be noise."""
 
     def __init__(self) -> None:
         self._line = b""
@@ -45,7 +45,7 @@ class NoiseFilter:
 
     @property
     def holds_text(self) -> bool:
-        """Whether there is something that `flush` would give."""
+        """Whether `flush` would return anything."""
         return bool(self._line)
 
     def feed(self, data: bytes) -> bytes:
@@ -56,9 +56,9 @@ class NoiseFilter:
         return b"".join(map(self._shown, lines))
 
     def flush(self) -> bytes:
-        """A line not yet ended is shown, and so will be the rest of it.
+        """Returns an unfinished line, whose rest will then be shown, too.
 
-        The beginning of a traceback in a Python process of Spark's stays held: it may be gone in the middle.
+        The beginning of a traceback of a Spark worker stays held back: the worker may have died in the middle of it.
         """
         if not self._line:
             return b""
@@ -84,10 +84,10 @@ class NoiseFilter:
         return self._shown_trace(line) if self._trace or text == _TRACE else line
 
     def _shown_trace(self, line: bytes) -> bytes:
-        """Holds a traceback that begins in a Python process of Spark's; drops that of one told to stop.
+        """Holds back a traceback that begins in Spark's own code; drops it if Spark just stopped that worker.
 
-        Several workers may be told at once: their tracebacks come line by line in turns. A worker may also be gone
-        before it has said its exception: what follows is another's line, and half a traceback tells nobody anything.
+        Several workers may be stopped at once, so lines of their tracebacks may alternate. A worker may also die before
+        it has printed its exception: then the next line is another process's, and half a traceback helps nobody.
         """
         self._trace.append(line)
         begins = line.rstrip(b"\r\n") == _TRACE
@@ -106,9 +106,10 @@ class NoiseFilter:
 
 
 def launch(settings: Mapping[str, str]) -> None:
-    """Starts Spark's JVM with its stderr filtered. Does nothing where Spark runs already, or runs elsewhere.
+    """Starts Spark's JVM with its stderr filtered. Does nothing if Spark is running already, or runs elsewhere.
 
-    The JVM gets a session of its own, so that a Ctrl-C is the application's to handle, not its workers' to die of.
+    The JVM gets its own process session, so that Ctrl-C reaches the application, which stops in order, and does not
+    kill the workers.
     """
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
@@ -130,7 +131,7 @@ def launch(settings: Mapping[str, str]) -> None:
 
 @contextmanager
 def diverted(write: Callable[[bytes], None]) -> Iterator[None]:
-    """Sends what passes the filter elsewhere for a while: to a terminal display, which must know of every line."""
+    """Sends what passes the filter to `write` instead of stderr, for a display that must place every line itself."""
     global _write
     before, _write = _write, write
     try:
@@ -149,7 +150,7 @@ _write: Callable[[bytes], None] = _to_stderr
 
 
 class _Pump(threading.Thread):
-    """Copies from the pipe until its last writer is gone. Writes to file descriptor 2, whatever that is at the time."""
+    """Copies the pipe to the current file descriptor 2, until the last writer closes the pipe."""
 
     def __init__(self, source: int) -> None:
         super().__init__(name="headrace-spark-stderr", daemon=True)
@@ -174,5 +175,5 @@ class _Pump(threading.Thread):
                 return
 
     def drain(self) -> None:
-        """Waits, at the end of the process, for what was written before it."""
+        """Waits at the end of the process until everything written so far is copied."""
         self._idle.wait(timeout=2)

@@ -1,4 +1,4 @@
-"""Spark sessions: one of our own, or the user's, and the settings a query needs."""
+"""Creates Spark sessions, and sets what queries need in sessions of ours or of the user."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 _STREAMING = "org.apache.spark.sql.execution.streaming"
 
-# Needed by every query, whoever made the session. Spark's own checkpoint is a scratch pad: nothing of it is kept.
+# Needed by every query, in any session. Spark's own checkpoint is only a scratch directory.
 _QUERY_SETTINGS = {
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.sql.streaming.pollingDelay": "10ms",
     "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
-    # It would merge partitions that seem small: frames are few and large.
+    # Adaptive execution would merge partitions that seem small: frames are few and large.
     "spark.sql.adaptive.enabled": "false",
     # Spark handles a few large frames: compiling code for them takes longer than interpreting expressions.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    # The carrier of stages on a cluster, which keeps nothing in it.
+    # For stages on a cluster, which run as stateful operators but declare no state.
     "spark.sql.streaming.stateStore.providerClass": f"{_STREAMING}.state.RocksDBStateStoreProvider",
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
 }
@@ -50,8 +50,8 @@ _SESSION_SETTINGS = {
     "spark.python.unix.domain.socket.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
 }
-# Records are processed in Python. The JVM hands frames about, for which its quick compiler does: the other one, and a
-# collector with threads of its own, take more processor time than they save.
+# Records are processed in Python, the JVM only moves frames. Its quick compiler is enough for that: the optimising one,
+# and a garbage collector with its own threads, take more processor time than they save.
 LOCAL_JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _LOCAL_SETTINGS = {
     "spark.ui.enabled": "false",
@@ -67,10 +67,10 @@ def begin_session(config: StreamsConfig) -> Future[Any]:
 
 
 def own_session(config: StreamsConfig) -> Any:
-    """A session of the application's own, with the settings that pay for our queries.
+    """Creates the application's own session, with the settings that make our queries fast.
 
-    It is on the cluster that `spark-submit` was told, or that `config.spark` names by `spark.master` or `spark.remote`;
-    else it is local, and quiet.
+    It is on the cluster of `spark-submit`, or the one that `config.spark` names by `spark.master` or `spark.remote`;
+    else it is local, with its noise filtered.
     """
     from pyspark.sql import SparkSession
 
@@ -86,12 +86,12 @@ def own_session(config: StreamsConfig) -> Any:
     return SparkSession.builder.config(map=settings).getOrCreate()
 
 
-# A launch that has begun, and for which configuration.
+# The launch that is in progress, with the configuration it is for.
 _launching: list[tuple[StreamsConfig, Future[dict[str, str]]]] = []
 
 
 def begin_launch(config: StreamsConfig) -> None:
-    """Starts Spark's JVM in the background, if `own_session` will need one; it then waits for that JVM."""
+    """Starts Spark's JVM in the background if `own_session` will need one, which then waits for it."""
     elsewhere = {"PYSPARK_GATEWAY_PORT", "SPARK_REMOTE"} & os.environ.keys() or "spark.remote" in config.spark
     if elsewhere or _launching:
         return
@@ -131,18 +131,18 @@ def cores_of_launched(config: StreamsConfig) -> int | None:
 
 
 def _launched(config: StreamsConfig) -> dict[str, str]:
-    """The settings of a session whose JVM runs."""
+    """Waits for the JVM or launches it, and returns the settings of the session."""
     if _launching:
         begun, launched = _launching.pop()
         if begun is config:
             return launched.result()
-        # Its application did not get as far as its session. The JVM serves this one, if it is there.
+        # That application did not create its session. If its JVM has started, this one uses it.
         wait([launched])
     return _launch(config)
 
 
 def _submitted() -> dict[str, str]:
-    """What `spark-submit`, which has started this process, was told."""
+    """The settings of the `spark-submit` that has started this process."""
     from pyspark import SparkConf, SparkContext
 
     SparkContext._ensure_initialized()
@@ -178,7 +178,7 @@ def is_local(master: str) -> bool:
 
 
 def require_java() -> None:
-    """Raises a `ConfigError` that says what to install, unless there is a Java Spark can run on."""
+    """Raises a `ConfigError` that says what to install, unless there is a Java that Spark can run on."""
     problem = java.problem()
     if problem is not None:
         raise ConfigError(problem)
@@ -186,7 +186,7 @@ def require_java() -> None:
 
 @contextmanager
 def query_settings(spark: Any, config: StreamsConfig, spark_partitions: int) -> Iterator[None]:
-    """Sets what a query reads when it starts, and puts the user's settings back afterwards."""
+    """Sets what a query reads when it starts, and restores the user's settings afterwards."""
     wanted: dict[str, str] = {
         **_QUERY_SETTINGS,
         **_FILE_SYSTEM_CHECKPOINT,
@@ -207,11 +207,11 @@ def query_settings(spark: Any, config: StreamsConfig, spark_partitions: int) -> 
 
 
 def parallelism(cores: int | None, wanted: int | None, tasks: int, before: LogView | None) -> tuple[int, bool]:
-    """Spark partitions of a spread batch, and whether one task may run all of a batch instead.
+    """The number of Spark partitions of a spread batch, and whether one task may run a whole batch instead.
 
-    A batch that was begun and not committed is repeated on as many partitions as before. On one machine there are no
-    more partitions than `cores`. A cluster, where `cores` is `None`, may grow: every task can have its own partition,
-    and returns to the executor that has its replica, which one task for all of them could not.
+    A batch that was planned but not committed is repeated on as many partitions as before. On one machine there are at
+    most as many partitions as `cores`. A cluster, where `cores` is `None`, may grow: there every task has a partition,
+    and batches are always spread, because tasks return to the executors with their replicas.
     """
     partitions = wanted or (tasks if cores is None else max(1, min(tasks, cores)))
     fuses = wanted == 1 or (wanted is None and cores is not None)

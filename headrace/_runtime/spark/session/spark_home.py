@@ -1,8 +1,8 @@
 """A Spark home whose Python workers start fast.
 
-Spark points its workers to a zip archive of pyspark. It holds no compiled modules, so every worker process, of which a
-query starts half a dozen, compiles pyspark anew for about a second. In a home without that archive they import the
-installed pyspark instead, which is the same one.
+Spark's workers import pyspark from a zip archive. It has no compiled modules, so each of the half dozen workers of a
+query spends about a second compiling pyspark. In a home without that archive they import the installed pyspark, which
+is the same version.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _PARTS = ("bin", "data", "jars", "licenses", "sbin")
 
 @contextmanager
 def lean_spark_home() -> Iterator[Path | None]:
-    """Lets a JVM started inside find the lean home, unless the user has chosen one: then there is none."""
+    """Makes a JVM that is started inside use the lean home; yields `None` if the user has set SPARK_HOME."""
     installed = Path(pyspark.__file__).parent
     if "SPARK_HOME" in os.environ or not (installed / "jars").is_dir():
         yield None
@@ -35,7 +35,7 @@ def lean_spark_home() -> Iterator[Path | None]:
 
 
 def spark_home(installed: Path) -> Path:
-    """The home for an installed pyspark; made once, in one step, and kept."""
+    """The lean home for an installed pyspark. It is created once, atomically, and reused."""
     identity = hashlib.sha256(f"{installed}|{pyspark.__version__}|{os.getuid()}".encode()).hexdigest()[:16]
     home = Path(tempfile.gettempdir()) / f"headrace-spark-{identity}"
     if not home.is_dir():

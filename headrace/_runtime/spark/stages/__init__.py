@@ -1,1 +1,1 @@
-"""The tasks of a micro-batch: frames, stages, commit."""
+"""How a micro-batch runs: ingest, the tasks of each stage, the frames between them, the commit."""

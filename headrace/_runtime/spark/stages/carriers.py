@@ -1,8 +1,8 @@
-"""How Spark carries a stage: what brings the frames of a task together, in a process that runs it.
+"""Runs a stage as a Spark operator, which brings the frames of each task together in one process.
 
-On one machine any process reaches every replica, so a stage is a shuffle and a `mapInArrow`. On a cluster a task should
-return to the executor that has its replica. Spark does that for operators with state: there a stage is a
-`transformWithState` that keeps no state of its own.
+On one machine every process can open every replica, so a stage is a shuffle and a `mapInArrow`. On a cluster a task
+should return to the executor that has its replica. Spark does that only for stateful operators, so there a stage is a
+`transformWithState` that declares no state.
 """
 
 from __future__ import annotations
@@ -18,65 +18,65 @@ from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 from headrace._runtime.spark.planning.plan import Plan, Stage
 from headrace._runtime.spark.stages import frames
 from headrace._runtime.spark.stages.frames import Frame
-from headrace._runtime.spark.stages.stage import TaskRunner
+from headrace._runtime.spark.stages.task_runner import TaskRunner
 from headrace._runtime.spark.state_directory.log import current_view
 from headrace._runtime.spark.workers import program
-from headrace._runtime.spark.workers.failures import reported
+from headrace._runtime.spark.workers.failures import pack_errors
 
-_ROWS_AT_A_TIME = 16
+_ROWS_PER_BATCH = 16
 _ROUTE = "route"
 
 
-def with_stage(stream: Any, plan: Plan, packed: bytes, stage: Stage, *, keeps_place: bool) -> Any:
-    """A stream of frames behind a stage."""
+def with_stage(stream: Any, plan: Plan, packed_plan: bytes, stage: Stage, *, keeps_place: bool) -> Any:
+    """Adds a stage to a stream of frames; with `keeps_place` tasks return to the executor that has their replica."""
     routed = stream.selectExpr("*", f"{_route(plan, stage.index)} as {_ROUTE}")
     if keeps_place:
         return routed.groupBy(_ROUTE).transformWithState(
-            _StageProcessor(packed, stage.index), frames.DDL, "append", "none"
+            _StageProcessor(packed_plan, stage.index), frames.DDL, "append", "none"
         )
     shuffled = routed.repartition(plan.spark_partitions, _ROUTE).drop(_ROUTE)
-    return shuffled.mapInArrow(_StageFunction(packed, stage.index), frames.DDL)
+    return shuffled.mapInArrow(_StageFunction(packed_plan, stage.index), frames.DDL)
 
 
 def _route(plan: Plan, index: int) -> str:
-    """The grouping key of a frame at a stage: its task's route, or one that lets it pass."""
-    passing = ", ".join(map(str, plan.routes[index][1]))
+    """The SQL expression for the grouping key of a frame: the route of its task, or one to pass through the stage."""
+    passing = ", ".join(map(str, plan.routes[index].pass_through))
     through = f"element_at(array({passing}), cast(pmod(target, {plan.spark_partitions}) as int) + 1)"
     return f"case when stage = {index} then target else {through} end"
 
 
 class _StageFunction:
-    """Runs all tasks of a stage that Spark has put into one partition."""
+    """Runs all tasks of a stage that are in one Spark partition."""
 
-    def __init__(self, packed: bytes, index: int) -> None:
-        self._packed = packed
+    def __init__(self, packed_plan: bytes, index: int) -> None:
+        self._packed_plan = packed_plan
         self._index = index
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         received = [frame for batch in batches for frame in frames.from_rows(batch)]
         if received:
-            with reported():
-                yield from _in_rows(_run_stage(program.load(self._packed), self._index, received))
+            with pack_errors():
+                yield from _to_rows(_run_stage(program.load(self._packed_plan), self._index, received))
 
 
 class _StageProcessor(StatefulProcessor):
-    """The same for one group of frames: those of one task, or some that pass."""
+    """Runs one task of a stage: Spark calls it with a group of frames, of that task or some that pass through."""
 
-    def __init__(self, packed: bytes, index: int) -> None:
-        self._packed = packed
+    def __init__(self, packed_plan: bytes, index: int) -> None:
+        self._packed_plan = packed_plan
         self._index = index
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        """Declares no state: it is in the state log."""
+        """Declares no state to Spark: the state log has it."""
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: ARG002, N802, N803
         received = [Frame(*(row[name] for name in Frame._fields)) for row in rows]
-        with reported():
-            for frame in _run_stage(program.load(self._packed), self._index, received):
+        with pack_errors():
+            for frame in _run_stage(program.load(self._packed_plan), self._index, received):
                 yield Row(**frame._asdict())
 
     def close(self) -> None:
-        """Nothing outlives a batch."""
+        """Has nothing to close: nothing stays open after a batch."""
 
 
 def _run_stage(plan: Plan, index: int, received: list[Frame]) -> Iterator[Frame]:
@@ -92,12 +92,12 @@ def _run_stage(plan: Plan, index: int, received: list[Frame]) -> Iterator[Frame]
         yield runner.finish()
 
 
-def _in_rows(made: Iterable[Frame]) -> Iterator[pa.RecordBatch]:
+def _to_rows(produced: Iterable[Frame]) -> Iterator[pa.RecordBatch]:
     waiting: list[Frame] = []
-    for frame in made:
+    for frame in produced:
         waiting.append(frame)
-        if len(waiting) >= _ROWS_AT_A_TIME:
-            yield frames.rows(waiting)
+        if len(waiting) >= _ROWS_PER_BATCH:
+            yield frames.to_rows(waiting)
             waiting = []
     if waiting:
-        yield frames.rows(waiting)
+        yield frames.to_rows(waiting)

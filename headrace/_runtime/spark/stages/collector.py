@@ -1,4 +1,4 @@
-"""Takes what the sinks of a task write and packs it into frames for the next stages and the output topics."""
+"""Collects the records that the sinks of a task write, in frames for the next stages and the output topics."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MAX_BYTES = 4 << 20
 
 
 class FrameCollector:
-    """One per task and batch. `hop` is the stage that writes, `origin` tells its tasks apart."""
+    """The collector of one task in one batch. `hop` is the stage that writes, `origin` identifies the task in it."""
 
     def __init__(self, plan: Plan, hop: int, origin: int, partition: int) -> None:
         self._plan = plan
@@ -30,14 +30,14 @@ class FrameCollector:
         self._origin = origin
         self._partition = partition
         self._seq = 0
-        self._outputs: dict[str, _Output] = {}
+        self._outputs: dict[str, _UnpackedRecords] = {}
         self._ready: list[Frame] = []
         self.context: TaskContext
 
     def send(self, topic: str, key: bytes | None, value: bytes | None, timestamp_ms: int, headers: Headers) -> None:
         output = self._outputs.get(topic)
         if output is None:
-            output = self._outputs[topic] = _Output()
+            output = self._outputs[topic] = _UnpackedRecords()
         output.keys.append(key)
         output.values.append(value)
         output.timestamps.append(timestamp_ms)
@@ -49,40 +49,40 @@ class FrameCollector:
             self._pack(topic, output)
 
     def send_batch(self, topic: str, batch: Batch) -> None:
-        """Packs a batch at once; a topic is written by records or by batches, never by both."""
+        """Packs a whole batch. A task writes to a topic either record by record or in batches, never both."""
         names = ["key", "value", "timestamp"] + (["headers"] if batch.headers is not None else [])
         columns = [batch.keys, batch.values, pa.array(batch.timestamps), batch.headers][: len(names)]
         records = pa.RecordBatch.from_arrays(columns, names=names)
         self._add(topic, records, self.context.order.take(batch.positions), self._targets(topic, records))
 
     def drain(self) -> Iterator[Frame]:
-        """Frames that are complete."""
+        """Returns the frames that are full."""
         ready, self._ready = self._ready, []
         return iter(ready)
 
     def finish(self) -> Iterator[Frame]:
-        """All frames that are left."""
+        """Packs the remaining records, and returns all remaining frames."""
         for topic, output in self._outputs.items():
             if output.keys:
                 self._pack(topic, output)
         return self.drain()
 
-    def _pack(self, topic: str, output: _Output) -> None:
+    def _pack(self, topic: str, output: _UnpackedRecords) -> None:
         headers = output.headers if any(output.headers) else None
         records = frames.from_columns(output.keys, output.values, output.timestamps, headers)
         order = self.context.order.take(np.array(output.positions, np.intp))
-        self._outputs[topic] = _Output()
+        self._outputs[topic] = _UnpackedRecords()
         self._add(topic, records, order, self._targets(topic, records))
 
     def _add(self, topic: str, records: pa.RecordBatch, order: Order, targets: np.ndarray) -> None:
-        """Packs records for a topic; `targets` are their partitions."""
+        """Packs records for a topic into one frame for each partition; `targets` are the partitions of the records."""
         if topic not in self._plan.internal_topics:
             self.context.metrics.add(f"topic {topic}", "records_out", records.num_rows)
         by_target = np.argsort(targets, kind="stable")
-        found, starts = np.unique(targets[by_target], return_index=True)
+        partitions, starts = np.unique(targets[by_target], return_index=True)
         bounds = [*starts.tolist(), len(targets)]
-        whole = len(found) == 1
-        for target, start, stop in zip(found.tolist(), bounds, bounds[1:], strict=False):
+        whole = len(partitions) == 1
+        for target, start, stop in zip(partitions.tolist(), bounds, bounds[1:], strict=False):
             chosen = by_target[start:stop]
             part, part_order = (records, order) if whole else (records.take(pa.array(chosen)), order.take(chosen))
             self._ready.append(self._frame(topic, target, frames.encode(part, part_order)))
@@ -95,21 +95,29 @@ class FrameCollector:
         keys = records.column("key")
         window = self._plan.key_suffixes.get(topic)
         targets = partitions_for(keys if window is None else pc.binary_slice(keys, 0, -window), count)
-        # a record without a key has no partition of its own: it stays beside its task, the same after every restart
+        # Records without a key go to the partition of their task, so that it is the same after every restart.
         return np.where(targets < 0, self._partition % count, targets)
 
     def _frame(self, topic: str, partition: int, payload: bytes) -> Frame:
         plan = self._plan
         if topic in plan.internal_topics:
-            stage = plan.reader_of[topic]
-            destination, target = stage.index, plan.routes[stage.index][0][partition]
+            stage = plan.stage_by_topic[topic]
+            destination, target = stage.index, plan.routes[stage.index].tasks[partition]
         else:
             destination, target = TO_SINK, partition
-        return Frame(destination, target, self._hop, self._origin, self._seq, plan.channels[topic], payload)
+        return Frame(
+            stage=destination,
+            target=target,
+            hop=self._hop,
+            origin=self._origin,
+            seq=self._seq,
+            channel=plan.channels[topic],
+            payload=payload,
+        )
 
 
-class _Output:
-    """Records for one topic, not yet packed; in columns, which cost the garbage collector nothing."""
+class _UnpackedRecords:
+    """Records for one topic that are not packed yet, as columns: a few lists are cheap for the garbage collector."""
 
     __slots__ = ("bytes", "headers", "keys", "positions", "timestamps", "values")
 

@@ -1,4 +1,4 @@
-"""The end of a micro-batch: output is written, then one entry of the state log makes all of it count."""
+"""The end of a micro-batch: output is written, then one entry of the state log commits all of it."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from headrace.topics.embedded.log import Run
 
 @dataclass
 class BatchPart:
-    """What one sink task did for a batch: output that is still to be published, state that tasks have written, counts.
+    """One sink task's part of a batch: the output to publish, the state that tasks have written, counters.
 
-    `batch` is known to the task that read the first slice of the input, `record_us` to one that ran all of it.
+    `batch` is set by the sink task that received the plan of the batch, `record_us` by one that ran the whole batch.
     """
 
     runs: list[Run] = field(default_factory=list)
@@ -39,7 +39,7 @@ class BatchPart:
 
 
 def write_part(plan: Plan, backend: TopicBackend, frames: Iterable[Frame], task: SinkTask) -> BatchPart:
-    """Writes the output that a sink task was sent, and takes in what else it was told."""
+    """Writes the output frames that a sink task received, and decodes the frames that the commit needs."""
     received: defaultdict[int, list[Frame]] = defaultdict(list)
     for frame in frames:
         received[frame.stage].append(frame)
@@ -47,19 +47,19 @@ def write_part(plan: Plan, backend: TopicBackend, frames: Iterable[Frame], task:
     part = BatchPart()
     if received[TO_SINK]:
         part.runs, part.sessions = backend.write(plan, received[TO_SINK], metrics, task)
-    part.counts = total([*_decoded(received[METRICS], Counts), metrics.drain()])
-    part.due_ms = [due for due in _decoded(received[ALARM], int | None) if due is not None]
-    for written in _decoded(received[STATE], WrittenState):
+    part.counts = total([*_decode(received[METRICS], Counts), metrics.drain()])
+    part.due_ms = [due for due in _decode(received[ALARM], int | None) if due is not None]
+    for written in _decode(received[STATE], WrittenState):
         part.state.add(written)
-    part.batch = next(iter(_decoded(received[BATCH], BatchPlan)), None)
+    part.batch = next(iter(_decode(received[BATCH], BatchPlan)), None)
     return part
 
 
 def commit(plan: Plan, backend: TopicBackend, view: LogView, batch: BatchPlan, parts: Sequence[BatchPart]) -> LogView:
-    """Commits a batch: state, offsets, counters, alarm, and what is to be published. Then publishes it.
+    """Commits a batch (state, offsets, counters, next alarm, output to publish), then publishes the output.
 
     Raises:
-        TakenOverError: if the application was started again, or reset; nothing counts then.
+        TakenOverError: if the application was started again or reset meanwhile; then nothing is committed.
     """
     now_ms, log = system_clock(), state_log(plan)
     state = WrittenState()
@@ -69,20 +69,20 @@ def commit(plan: Plan, backend: TopicBackend, view: LogView, batch: BatchPlan, p
     view = log.commit(
         view,
         Commit(
-            batch.batch,
-            now_ms,
-            {key: end for key, end in batch.ends.items() if view.state.offsets.get(key) != end},
-            batch.clock_ms,
-            state.heads,
-            state.objects,
-            state.freed,
-            swept,
-            total(part.counts for part in parts),
-            min((due for part in parts for due in part.due_ms), default=None),
-            backend.output([run for part in parts for run in part.runs]),
-            {task: session for part in parts for task, session in part.sessions.items()},
-            batch.spread,
-            max(part.record_us for part in parts),
+            batch=batch.batch,
+            time_ms=now_ms,
+            offsets={key: end for key, end in batch.ends.items() if view.state.offsets.get(key) != end},
+            clock_ms=batch.clock_ms,
+            heads=state.heads,
+            objects=state.objects,
+            freed=state.freed,
+            swept=swept,
+            counts=total(part.counts for part in parts),
+            alarm_ms=min((due for part in parts for due in part.due_ms), default=None),
+            output=backend.output([run for part in parts for run in part.runs]),
+            sessions={task: session for part in parts for task, session in part.sessions.items()},
+            spread=batch.spread,
+            record_us=max(part.record_us for part in parts),
         ),
     )
     delete(log.files, swept)
@@ -90,5 +90,5 @@ def commit(plan: Plan, backend: TopicBackend, view: LogView, batch: BatchPlan, p
     return view
 
 
-def _decoded(frames: Sequence[Frame], kind: Any) -> list[Any]:
+def _decode(frames: Sequence[Frame], kind: Any) -> list[Any]:
     return [msgspec.json.decode(frame.payload, type=kind) for frame in frames]

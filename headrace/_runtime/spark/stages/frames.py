@@ -1,4 +1,4 @@
-"""Frames: many records as one row, so that shuffles and hops cost per frame and not per record."""
+"""Frames: many records in one row of Spark, so that a shuffle costs per frame and not per record."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ from headrace._core.task.order import Ints, Order
 from headrace.model.record import Headers
 from headrace.topics.embedded.log import RECORD_SCHEMA
 
-# stages that are none
+# Destinations that are not stages: the sink for output, and the commit for the others.
 TO_SINK = -1
 METRICS = -2
 ALARM = -3
 STATE = -4
 BATCH = -5
-# a channel that is none
+# The channel of a frame that holds a tick instead of records.
 TICK = -1
+# The hop of frames from ingest, which come before those of any stage.
+INGEST = -1
 
 SCHEMA = pa.schema(
     [
@@ -46,9 +48,14 @@ _WRITE = pa.ipc.IpcWriteOptions(compression="lz4")
 class Frame(NamedTuple):
     """One row between stages.
 
-    `stage` and `target` say where it goes: the index of a stage and the route of a task, or `TO_SINK` and a partition.
-    `hop` and `origin` say who made it, `seq` counts the records that one made before, `channel` is the topic's index,
-    or `TICK`. Frames to `METRICS`, `ALARM`, `STATE` and `BATCH` hold what the commit needs.
+    Attributes:
+        stage: the destination: index of a stage, `TO_SINK`, or for the commit `METRICS`, `ALARM`, `STATE` or `BATCH`.
+        target: the route of a task in that stage; for `TO_SINK` a partition of the topic.
+        hop: the index of the stage that wrote the frame, or `INGEST`.
+        origin: the task of that stage; the rank of a topic-partition if records were processed during ingest.
+        seq: how many records that task wrote before.
+        channel: the index of the topic, or `TICK`.
+        payload: the encoded records, or JSON.
     """
 
     stage: int
@@ -61,18 +68,18 @@ class Frame(NamedTuple):
 
 
 def for_commit(kind: int, content: object) -> Frame:
-    """A frame to `METRICS`, `ALARM`, `STATE` or `BATCH`."""
+    """A frame with something that the commit needs; `kind` is `METRICS`, `ALARM`, `STATE` or `BATCH`."""
     return Frame(kind, target=0, hop=0, origin=0, seq=0, channel=0, payload=msgspec.json.encode(content))
 
 
 class Tick(msgspec.Struct, frozen=True):
-    """Tells a task what the clock of the batch shows, and which run of the application it belongs to."""
+    """The wall-clock time of a batch and the run of the application that planned it, for its tasks."""
 
     clock_ms: int
     run: str
 
 
-def rows(frames: list[Frame]) -> pa.RecordBatch:
+def to_rows(frames: list[Frame]) -> pa.RecordBatch:
     columns = zip(*frames, strict=True) if frames else ([] for _ in SCHEMA)
     arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
@@ -84,7 +91,7 @@ def from_rows(batch: pa.RecordBatch) -> Iterator[Frame]:
 
 
 def encode(records: pa.RecordBatch, order: Order) -> bytes:
-    """Records (the columns of a topic) with their order as a payload."""
+    """Encodes records, in the columns of a topic, and their order as a payload."""
     headers = records.column("headers") if "headers" in records.schema.names else None
     with_headers = headers is not None and headers.null_count < len(headers)
     schema = _FULL if with_headers else _BARE
@@ -104,7 +111,7 @@ def decode(payload: bytes) -> pa.RecordBatch:
 
 
 def decode_order(payload: bytes) -> tuple[Order, Ints]:
-    """Only the order and the timestamps of a payload's records."""
+    """Decodes only the order and the timestamps of a payload's records."""
     names = pa.ipc.open_stream(payload).schema.names
     wanted = [names.index(name) for name in ("timestamp", *Order._fields)]
     batch = pa.ipc.open_stream(payload, options=pa.ipc.IpcReadOptions(included_fields=wanted)).read_next_batch()
@@ -140,7 +147,7 @@ def from_columns(
 
 
 def with_log_order(batch: pa.RecordBatch, hop: int, origin: int, seq: int) -> pa.RecordBatch:
-    """A sink frame's records as the topic log orders them: by input place, then by who made them."""
+    """The records of an output frame with the columns by which topics order them: input record, then writer."""
     count = batch.num_rows
     columns: dict[str, Any] = {
         field.name: batch.column(field.name) for field in RECORD_SCHEMA if field.name in batch.schema.names
@@ -158,7 +165,7 @@ def with_log_order(batch: pa.RecordBatch, hop: int, origin: int, seq: int) -> pa
 
 
 def origin_of(seq: int) -> int:
-    """Which of the tasks of its stage made a record, by the last column of its order."""
+    """The task that wrote a record, from the last column of its order."""
     return seq >> _SEQ_BITS
 
 

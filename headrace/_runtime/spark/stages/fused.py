@@ -1,8 +1,8 @@
-"""Micro-batches without Spark's part in them: one Spark task reads, processes, writes and commits, batch after batch.
+"""Fused micro-batches: one Spark task reads, processes, writes and commits, batch after batch.
 
 A Spark micro-batch costs a tenth of a second however little it does. While the input is a trickle, all tasks of all
-stages therefore run in one process, which commits each batch to the state log itself. Frames and order are the same as
-between Spark partitions, so results are, too.
+stages therefore run in one process, which commits each batch to the state log itself. Frames and their order are the
+same as between Spark partitions, so the results are the same, too.
 """
 
 from __future__ import annotations
@@ -11,26 +11,28 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator
 
-from headrace._runtime.spark.planning.batch_planner import BatchPlanner, measured_us
+from headrace._runtime.spark.planning.batch_planner import BatchPlanner, estimate_record_us
 from headrace._runtime.spark.planning.plan import Plan
 from headrace._runtime.spark.stages.committing import commit, write_part
 from headrace._runtime.spark.stages.frames import Frame, Tick
 from headrace._runtime.spark.stages.ingest import ingest, tick_frames
-from headrace._runtime.spark.stages.stage import TaskRunner
+from headrace._runtime.spark.stages.task_runner import TaskRunner
 from headrace._runtime.spark.state_directory.finish import FinishFile
 from headrace._runtime.spark.state_directory.log import current_view, state_log
 from headrace._runtime.spark.topics.backend import SinkTask, TopicBackend
 from headrace._state.log.entries import BatchPlan
 from headrace._state.log.state_log import LogView
 
-_LOOK_UP_S = 0.1
+_CHECK_EVERY_S = 0.1
 
 
 class FusedRound:
-    """A number of micro-batches in one Spark task; the next one may run in another process.
+    """Runs micro-batches in one Spark task, for some time. The next round may run in another process.
 
     Args:
-        until: where a run that ends by itself ends; `None` for one that waits for more.
+        plan: the plan of the query.
+        backend: the topics.
+        until: the end offsets of a catch-up run; `None` for a run that waits for new records.
     """
 
     def __init__(self, plan: Plan, backend: TopicBackend, until: dict[str, int] | None) -> None:
@@ -40,13 +42,13 @@ class FusedRound:
         self._planner = BatchPlanner(plan, backend)
 
     def run(self) -> None:
-        """Runs batches until there is nothing left to do, a batch should be spread, or others should have a turn."""
+        """Runs batches until a catch-up run is done, a batch should be spread, the run is to stop, or time is up."""
         plan = self._plan
         view = current_view(plan)
         self._backend.publish(plan, view.state)
         finish = FinishFile(plan.state_dir)
         ends_s = time.monotonic() + plan.round_s
-        while time.monotonic() < ends_s and not finish.asks(plan.run):
+        while time.monotonic() < ends_s and not finish.is_requested(plan.run):
             batch = self._planner.next(view, self._until)
             if batch is not None and batch.spread:
                 return
@@ -63,7 +65,7 @@ class FusedRound:
     def run_batch(self, view: LogView, batch: BatchPlan) -> LogView:
         """Runs one batch from beginning to end."""
         plan = self._plan
-        if plan.plans_first and view.unfinished is None:
+        if plan.writes_plan_ahead and view.unfinished is None:
             view = state_log(plan).plan(view, batch)
         began_s = time.monotonic()
         starts = self._planner.starts(view)
@@ -74,30 +76,31 @@ class FusedRound:
             for stage in plan.chain:
                 for frame in runner.run_stage(stage, waiting.pop(stage.index, [])):
                     waiting[frame.stage].append(frame)
-            runner.tidy()
-            made = [frame for frames in waiting.values() for frame in frames]
-            part = write_part(plan, self._backend, [*made, runner.finish()], SinkTask(0, batch=batch.batch))
+            runner.compact_idle_task()
+            remaining = [frame for frames in waiting.values() for frame in frames]
+            task = SinkTask(number=0, batch=batch.batch)
+            part = write_part(plan, self._backend, [*remaining, runner.finish()], task)
         records = sum(last - first for _, first, last in plan.ranges(starts, batch.ends))
-        part.record_us = measured_us(view.state, records, time.monotonic() - began_s)
+        part.record_us = estimate_record_us(view.state, records, time.monotonic() - began_s)
         return commit(plan, self._backend, view, batch, [part])
 
     def _ingest(self, starts: list[int], batch: BatchPlan) -> Iterator[Frame]:
         plan = self._plan
         tick = None if batch.clock_ms is None else Tick(batch.clock_ms, batch.run)
-        if tick is not None and plan.timed:
+        if tick is not None and plan.needs_ticks:
             yield from tick_frames(plan, tick)
         for place, first, last in plan.ranges(starts, batch.ends):
             located = self._backend.locate(place, first, last)
             yield from ingest(plan, *place, first, self._backend.read(place, first, last, located), tick)
 
     def _pause(self, until_s: float, finish: FinishFile) -> None:
-        """Keeps the time between the starts of two batches that the settings ask for."""
-        while (left_s := until_s - time.monotonic()) > 0 and not finish.asks(self._plan.run):
-            time.sleep(min(left_s, _LOOK_UP_S))
+        """Waits until the commit interval since the start of the last batch is over."""
+        while (left_s := until_s - time.monotonic()) > 0 and not finish.is_requested(self._plan.run):
+            time.sleep(min(left_s, _CHECK_EVERY_S))
 
     def _wait(self, view: LogView) -> None:
-        """Until there may be something to do."""
-        within_s = _LOOK_UP_S
-        if self._plan.timed and view.state.alarm_ms is not None:
+        """Waits until there may be new records, or something is due on the wall clock."""
+        within_s = _CHECK_EVERY_S
+        if self._plan.needs_ticks and view.state.alarm_ms is not None:
             within_s = min(within_s, max(0.0, (view.state.alarm_ms - self._plan.clock()) / 1000))
         self._backend.await_records(self._plan, self._planner.starts(view), within_s)

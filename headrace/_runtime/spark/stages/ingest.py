@@ -1,6 +1,6 @@
-"""From topics into the plan: raw frames for stages with state, and the work of stages that need none.
+"""Turns the records of a topic-partition into frames, and runs inline stages on the way.
 
-Records of global topics go to all tasks that have such a table in them.
+Records for any other stage go into frames unchanged; those of global topics go to every task that reads the table.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from headrace._core.task.order import Ints, Order
 from headrace._runtime.spark.planning.plan import Plan, Stage
 from headrace._runtime.spark.stages import frames
 from headrace._runtime.spark.stages.collector import FrameCollector
-from headrace._runtime.spark.stages.frames import BATCH, METRICS, TICK, Frame, Tick
+from headrace._runtime.spark.stages.frames import BATCH, INGEST, METRICS, TICK, Frame, Tick
 from headrace._state.log.entries import BatchPlan
 
 _MAX_ROWS = 50_000
@@ -30,37 +30,42 @@ def ingest(
     batches: Iterable[pa.RecordBatch],
     tick: Tick | None = None,
 ) -> Iterator[Frame]:
-    """Frames made of consecutive records of one topic-partition; `tick` is there if the plan is clocked.
+    """Turns consecutive records of one topic-partition into frames.
 
-    Batches with a column of offsets have gaps between them; others have all offsets from the first on.
+    Batches whose offsets have gaps come with a column of offsets; the offsets of others count up from `first_offset`.
+    `tick` is set if the plan needs a clock.
     """
     clock_ms = None if tick is None else tick.clock_ms
     chunks = _with_order(plan, topic, partition, first_offset, batches, plan.latest_ms(topic, clock_ms))
     if topic in plan.global_topics:
-        targets = [(stage, target) for stage in plan.readers_of(topic) for target in plan.routes[stage.index][0]]
-        yield from _raw(plan, targets, topic, partition, chunks)
+        targets = [(stage, target) for stage in plan.stages_reading(topic) for target in plan.routes[stage.index].tasks]
+        yield from _raw_frames(plan, targets, topic, partition, chunks)
         return
-    stage = plan.reader_of[topic]
+    stage = plan.stage_by_topic[topic]
     if stage.inline:
-        yield from _processed(plan, stage, topic, partition, chunks, clock_ms or 0)
+        yield from _run_inline(plan, stage, topic, partition, chunks, clock_ms or 0)
         return
-    target = plan.routes[stage.index][0][partition]
+    target = plan.routes[stage.index].tasks[partition]
     if tick is not None:
-        yield Frame(stage.index, target, -1, plan.ranks[topic, partition], 0, TICK, msgspec.json.encode(tick))
-    yield from _raw(plan, [(stage, target)], topic, partition, chunks)
+        yield _tick_frame(stage, target, plan.ranks[topic, partition], msgspec.json.encode(tick))
+    yield from _raw_frames(plan, [(stage, target)], topic, partition, chunks)
 
 
 def tick_frames(plan: Plan, tick: Tick) -> Iterator[Frame]:
-    """A tick for every task that has something to do by the wall clock, so that each runs in every batch."""
+    """A tick for every task that acts on the wall clock, so that each of them runs in every batch."""
     payload = msgspec.json.encode(tick)
     for stage in plan.chain:
-        if stage.blueprint.ticks:
-            for target in plan.routes[stage.index][0]:
-                yield Frame(stage.index, target, -1, 0, 0, TICK, payload)
+        if stage.blueprint.needs_ticks:
+            for target in plan.routes[stage.index].tasks:
+                yield _tick_frame(stage, target, 0, payload)
+
+
+def _tick_frame(stage: Stage, target: int, origin: int, payload: bytes) -> Frame:
+    return Frame(stage=stage.index, target=target, hop=INGEST, origin=origin, seq=0, channel=TICK, payload=payload)
 
 
 def batch_frame(batch: BatchPlan) -> Frame:
-    """Lets the commit know the batch."""
+    """A frame that gives the commit the plan of the batch."""
     return frames.for_commit(BATCH, batch)
 
 
@@ -76,7 +81,8 @@ def _with_order(
     batches: Iterable[pa.RecordBatch],
     latest_ms: int | None,
 ) -> Iterator[tuple[pa.RecordBatch, Order]]:
-    rank, reached_ms, offset = plan.ranks[topic, partition], -1, first_offset
+    """Cuts batches into pieces of bounded size, and computes the place of their records in the one order."""
+    rank, highest_ms, offset = plan.ranks[topic, partition], -1, first_offset
     for whole in batches:
         for start in range(0, whole.num_rows, _MAX_ROWS):
             batch = whole.slice(start, _MAX_ROWS)
@@ -84,28 +90,36 @@ def _with_order(
             offsets: int | Ints = offset
             if "offset" in batch.schema.names:
                 offsets, batch = batch.column("offset").to_numpy(), batch.drop_columns(["offset"])
-            order = Order.of_partition(rank, offsets, timestamps, reached_ms, latest_ms)
-            reached_ms, offset = int(order.time_ms[-1]), int(order.offset[-1]) + 1
+            order = Order.of_partition(rank, offsets, timestamps, highest_ms, latest_ms)
+            highest_ms, offset = int(order.time_ms[-1]), int(order.offset[-1]) + 1
             yield batch, order
 
 
-def _raw(
+def _raw_frames(
     plan: Plan,
     targets: Sequence[tuple[Stage, int]],
     topic: str,
     partition: int,
     chunks: Iterable[tuple[pa.RecordBatch, Order]],
 ) -> Iterator[Frame]:
-    """Frames as they are for all the targets: the routes of tasks."""
+    """Frames with unchanged records, one copy for each target: a stage and the route of a task."""
     rank, seq = plan.ranks[topic, partition], 0
     for batch, order in chunks:
         payload = frames.encode(batch, order)
         for stage, target in targets:
-            yield Frame(stage.index, target, -1, rank, seq, plan.channels[topic], payload)
+            yield Frame(
+                stage=stage.index,
+                target=target,
+                hop=INGEST,
+                origin=rank,
+                seq=seq,
+                channel=plan.channels[topic],
+                payload=payload,
+            )
         seq += batch.num_rows
 
 
-def _processed(
+def _run_inline(
     plan: Plan,
     stage: Stage,
     topic: str,
@@ -113,6 +127,7 @@ def _processed(
     chunks: Iterable[tuple[pa.RecordBatch, Order]],
     clock_ms: int,
 ) -> Iterator[Frame]:
+    """Runs the task of an inline stage over the records, and yields the frames it writes."""
     metrics = Metrics()
     collector = FrameCollector(plan, stage.index, plan.ranks[topic, partition], partition)
     task = stage.blueprint.make_task(partition, {}, collector, metrics, plan.places, system_time_ms=clock_ms)

@@ -1,8 +1,8 @@
-"""The state of a task's processors from batch to batch.
+"""Saves the processors of a task between batches.
 
-In Kafka Streams a processor lives as long as its task. On Spark a batch may run in any Python worker, so what a task
-has in memory is pickled into its state at the end of a batch and taken up in the next one of the same run. A new run
-begins with new processors: fields are gone, as after any restart.
+In Kafka Streams a processor exists as long as its task. On Spark any Python worker may run a batch, so the processors
+and schedules of a task are pickled into its state at the end of a batch, and the next batch of the same run loads them.
+A new run creates new processors: their fields are lost, as after any restart.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from headrace._runtime.spark.workers.pickling import Pickler
 from headrace._state.bytes.api import ByteStore
 from headrace.errors import StateError
 
-_STATE = b"processors"
+_KEY = b"processors"
 
 
 class SavedProcessorState:
-    """Saves the state of a task's processors, for one run of the application."""
+    """Loads and saves the processors of a task, in one run of the application."""
 
-    def __init__(self, kept: ByteStore, run: str) -> None:
-        self._kept = kept
+    def __init__(self, store: ByteStore, run: str) -> None:
+        self._store = store
         self._run = run.encode() + b"\x00"
-        self._stored = kept.get(_STATE)
+        self._stored = store.get(_KEY)
 
     def load(self, fixtures: Mapping[str, Any]) -> ProcessorState | None:
-        """The state saved in this run, if there is one, attached to the fixtures of the new task object."""
+        """Loads what this run has saved, if anything, and attaches it to the contexts and stores of the new task."""
         if self._stored is None or not self._stored.startswith(self._run):
             return None
         state: ProcessorState = _Unpickler(io.BytesIO(self._stored[len(self._run) :]), fixtures).load()
@@ -43,16 +43,16 @@ class SavedProcessorState:
         """
         state, fixtures = processors.state, processors.fixtures
         try:
-            frozen = self._run + _dumps(state, fixtures)
+            pickled = self._run + _dumps(state, fixtures)
         except Exception as error:
-            raise StateError(_complaint(state, fixtures, error)) from error
-        if frozen != self._stored:
-            self._kept.put(_STATE, frozen)
-            self._stored = frozen
+            raise StateError(_explain_unpicklable(state, fixtures, error)) from error
+        if pickled != self._stored:
+            self._store.put(_KEY, pickled)
+            self._stored = pickled
 
 
 class _Pickler(Pickler):
-    """Writes the name of a fixture instead of the fixture."""
+    """Pickles a fixture (a context or a store, which belongs to the task object) by its name."""
 
     def __init__(self, file: io.BytesIO, fixtures: Mapping[str, Any]) -> None:
         super().__init__(file)
@@ -63,7 +63,7 @@ class _Pickler(Pickler):
 
 
 class _Unpickler(pickle.Unpickler):
-    """Puts the fixture where its name stands."""
+    """Replaces the name of a fixture by the fixture of the new task object."""
 
     def __init__(self, file: io.BytesIO, fixtures: Mapping[str, Any]) -> None:
         super().__init__(file)
@@ -79,10 +79,11 @@ def _dumps(thing: object, fixtures: Mapping[str, Any]) -> bytes:
     return file.getvalue()
 
 
-def _complaint(saved: ProcessorState, fixtures: Mapping[str, Any], error: Exception) -> str:
+def _explain_unpicklable(saved: ProcessorState, fixtures: Mapping[str, Any], error: Exception) -> str:
     advice = (
-        "On Spark the fields of a processor, and what its callbacks refer to, travel from batch to batch: leave out "
-        "what cannot (a connection, a lock, an open file) with __getstate__, and make it when it is needed."
+        "On Spark the fields of a processor, and the objects its callbacks refer to, are pickled after every batch. "
+        "Leave out what cannot be pickled (a connection, a lock, an open file) with __getstate__, and create it again "
+        "when it is needed."
     )
     for node, processor in saved.processors.items():
         state = processor.__getstate__()
@@ -90,7 +91,7 @@ def _complaint(saved: ProcessorState, fixtures: Mapping[str, Any], error: Except
             try:
                 _dumps(value, fixtures)
             except Exception as cause:
-                what = f"the field {name!r} of type {type(value).__name__}"
-                return f"Processor {node!r} has {what}, which cannot be pickled: {cause}. {advice}"
+                field = f"the field {name!r} of type {type(value).__name__}"
+                return f"Processor {node!r} has {field}, which cannot be pickled: {cause}. {advice}"
     nodes = ", ".join(map(repr, saved.processors))
     return f"The fields and schedules of {nodes} cannot be pickled: {error}. {advice}"

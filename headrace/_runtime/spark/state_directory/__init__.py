@@ -1,1 +1,1 @@
-"""The state directory of an application: its log, who runs, what is read from it."""
+"""The state directory of an application: its log, the lock and the stop request of a run, reads of its stores."""

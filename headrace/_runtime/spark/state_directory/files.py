@@ -1,4 +1,4 @@
-"""Small files in the state directory that others read at any moment."""
+"""Small files in the state directory that other processes may read at any moment."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 
-def put_whole(path: Path, data: bytes) -> None:
-    """Replaces a file in one step: readers see what it was or what it becomes, never half of it."""
+def replace_file(path: Path, data: bytes) -> None:
+    """Replaces a file atomically: readers see the old or the new content, never a part."""
     replacement = path.with_suffix(f".{os.getpid()}.new")
     replacement.write_bytes(data)
     replacement.replace(path)

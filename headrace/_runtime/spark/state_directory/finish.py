@@ -1,22 +1,22 @@
-"""A run that is to end after its current micro-batch: told to the planner of batches, who runs in another process."""
+"""Asks a run to stop after its current micro-batch. Its batches are planned in another process, so this is a file."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from headrace._runtime.spark.state_directory.files import put_whole
+from headrace._runtime.spark.state_directory.files import replace_file
 
 
 class FinishFile:
-    """The run that begins no further batch. Others, later ones too, do not mind it."""
+    """The file with the id of the run that is to stop after its current batch. Other runs ignore it."""
 
     def __init__(self, state_dir: str | Path) -> None:
         self._path = Path(state_dir) / "finish"
 
-    def ask(self, run: str) -> None:
-        put_whole(self._path, run.encode())
+    def request(self, run: str) -> None:
+        replace_file(self._path, run.encode())
 
-    def asks(self, run: str) -> bool:
+    def is_requested(self, run: str) -> bool:
         try:
             return self._path.read_text() == run
         except FileNotFoundError:

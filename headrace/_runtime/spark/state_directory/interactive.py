@@ -1,4 +1,4 @@
-"""Stores of a running or stopped application, as its last committed batch left them: read without Spark."""
+"""Reads the stores of a running or stopped application as of its last committed batch, without Spark."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from headrace._graph.graph import Graph
 from headrace._graph.nodes import Node
 from headrace._runtime.assemble import blueprints
 from headrace._runtime.defaults import Defaults
-from headrace._runtime.pending import pending, pending_in_task
+from headrace._runtime.pending import pending_in_task, pending_results
 from headrace._runtime.spark.starting import committed_view, log_of
 from headrace._runtime.stores import known_store
 from headrace._state.bytes.overlay import OverlayStore
@@ -20,7 +20,7 @@ from headrace.model.pending import Pending, PendingTask
 
 
 class StoreReader:
-    """Reads the state log of an application, and the replicas of its tasks on this machine."""
+    """Reads stores and pending results from the state log and from the replicas on this machine."""
 
     def __init__(self, graph: Graph, config: StreamsConfig) -> None:
         self._graph = graph
@@ -33,13 +33,13 @@ class StoreReader:
         index = next(index for index, stage in enumerate(self._stages) if name in stage.sub.stores)
         tasks = self._tasks(index)
         if name in self._graph.global_tables:
-            tasks = dict(list(tasks.items())[:1])  # each task has all of it
+            tasks = dict(list(tasks.items())[:1])  # every task has the whole table
         read = self._read(tasks)
-        parts = [_Part(read, task, name) for task in tasks]
+        parts = [_TaskStore(read, task, name) for task in tasks]
         return Defaults.of(self._config).view(self._graph, name, parts)
 
     def pending(self, nodes: Sequence[Node]) -> list[Pending]:
-        """What nodes hold back, as the last committed batch left it."""
+        """The results that nodes hold back."""
         waiting: dict[str, list[PendingTask]] = {node.name: [] for node in nodes}
         for index, blueprint in enumerate(self._stages):
             here = blueprint.sub.by_name
@@ -47,20 +47,20 @@ class StoreReader:
             tasks = self._tasks(index) if held else {}
             read = self._read(tasks)
             for task, partition in tasks.items():
-                stores = {name: OverlayStore(_Part(read, task, name)) for name in blueprint.stores}
+                stores = {name: OverlayStore(_TaskStore(read, task, name)) for name in blueprint.stores}
                 for node in held:
                     waiting[node.name].append(pending_in_task(blueprint, node, partition, stores))
-        return [pending(node, tuple(waiting[node.name])) for node in nodes]
+        return [pending_results(node, tuple(waiting[node.name])) for node in nodes]
 
     def _tasks(self, index: int) -> dict[str, int]:
-        """The names of the tasks of a stage that have state, with their partitions in order."""
+        """The names of a stage's tasks that have state, with their partitions, in the order of these."""
         view = committed_view(self._config, self._log)
-        found: dict[int, str] = {}
+        names: dict[int, str] = {}
         for name in () if view is None else view.state.heads:
             stage, partition = map(int, name.split("-"))
             if stage == index:
-                found[partition] = name
-        return {found[partition]: partition for partition in sorted(found)}
+                names[partition] = name
+        return {names[partition]: partition for partition in sorted(names)}
 
     def _read(self, tasks: Iterable[str]) -> CommittedTasks:
         view = self._log.view()
@@ -70,8 +70,8 @@ class StoreReader:
         return CommittedTasks.read(self._log, tasks, replicas, describe)
 
 
-class _Part:
-    """One store of one task; it keeps the snapshot open for as long as it is used."""
+class _TaskStore:
+    """One store of one task. It refers to the snapshot, so that this stays open while the store is in use."""
 
     def __init__(self, read: CommittedTasks, task: str, store: str) -> None:
         self._read = read

@@ -1,7 +1,7 @@
-"""Whether an application runs: whoever runs it has a share in a lock of its state directory.
+"""The lock that shows whether an application runs: every run holds it shared, a reset holds it exclusively.
 
-Starts do not keep each other out: a newer one takes over from an older. What must meet none of them takes the lock
-whole. A process that was killed lets go of it.
+Runs do not exclude each other, because a newer start takes over from an older one. The operating system releases the
+lock of a process that was killed.
 """
 
 from __future__ import annotations
@@ -20,45 +20,45 @@ LOCK_FILE = "running.lock"
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 
 
-class Presence:
-    """The share that one run has. A file system without locks keeps nobody from running."""
+class RunLock:
+    """The shared lock of one run. On a file system without locks an application runs without it."""
 
     def __init__(self, state_dir: Path) -> None:
         self._path = state_dir / LOCK_FILE
         self._descriptor: int | None = None
 
-    def enter(self) -> None:
-        """Waits for a reset that is under way; a run that is there already stays."""
+    def acquire(self) -> None:
+        """Acquires the lock unless this run has it; waits for a reset to end."""
         while self._descriptor is None:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with suppress(FileNotFoundError):  # a reset has just removed the directory
-                self._descriptor = _shared(self._path)
+                self._descriptor = _lock_shared(self._path)
 
-    def leave(self) -> None:
+    def release(self) -> None:
         if self._descriptor is not None:
             with suppress(OSError):
-                # Closing is not enough: a child forked meanwhile holds a copy of the descriptor, and the lock with it.
+                # Closing is not enough: a child forked meanwhile has a copy of the descriptor, which holds the lock.
                 fcntl.flock(self._descriptor, fcntl.LOCK_UN)
             os.close(self._descriptor)
             self._descriptor = None
 
 
 @contextmanager
-def nobody_runs(application_id: str, state_dir: Path) -> Iterator[None]:
-    """Keeps the application from starting for as long as it takes.
+def exclusive_lock(application_id: str, state_dir: Path) -> Iterator[None]:
+    """Prevents the application from starting while the block runs.
 
     Raises:
-        StateError: if it runs, or if that cannot be told.
+        StateError: if the application is running, or if it cannot be determined whether it is.
     """
     descriptor = os.open(state_dir / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o666)
     try:
-        _take_whole(descriptor, application_id, state_dir)
+        _lock_exclusively(descriptor, application_id, state_dir)
         yield
     finally:
         os.close(descriptor)
 
 
-def _take_whole(descriptor: int, application_id: str, state_dir: Path) -> None:
+def _lock_exclusively(descriptor: int, application_id: str, state_dir: Path) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -71,14 +71,15 @@ def _take_whole(descriptor: int, application_id: str, state_dir: Path) -> None:
         if error.errno not in _NO_LOCKS:
             raise
         message = (
-            f"Whether application {application_id!r} is running cannot be told: the file system of {str(state_dir)!r} "
-            f"has no locks ({error.strerror}). Make sure that it is stopped, and delete that directory yourself."
+            f"Cannot determine whether application {application_id!r} is running: the file system of "
+            f"{str(state_dir)!r} has no locks ({error.strerror}). Make sure that it is stopped, then delete that "
+            "directory yourself."
         )
         raise StateError(message) from error
 
 
-def _shared(path: Path) -> int | None:
-    """A descriptor that holds a share of the lock; `None` if the file is no longer the one at the path."""
+def _lock_shared(path: Path) -> int | None:
+    """Locks the file and returns its descriptor; `None` if a reset has meanwhile removed or replaced the file."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH)

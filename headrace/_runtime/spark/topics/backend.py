@@ -1,4 +1,4 @@
-"""Where the topics of an application live: in a directory, or on Kafka. Both are asked the same."""
+"""The interface to the topics of an application, which are on Kafka or embedded in a directory."""
 
 from __future__ import annotations
 
@@ -19,26 +19,29 @@ from headrace.topics.kafka.cluster import KafkaCluster, Place
 
 
 class SinkTask(NamedTuple):
-    """Who writes a part of a batch: the number of the sink task, and which batch it works on.
+    """The number of a sink task, and the batch whose output it writes.
 
-    A task of a spread batch knows the `step` of the Spark query, one that runs all of a batch knows the `batch`.
+    A task that runs a whole batch knows its number, `batch`. A task of a spread batch knows only the `step`: Spark's
+    count of the micro-batches of the query.
     """
 
     number: int
     batch: int | None = None
     step: int | None = None
 
-    def works_on(self, plan: BatchPlan | None) -> bool:
-        """Whether a planned batch is its own."""
-        return plan is not None and (plan.step == self.step if self.batch is None else plan.batch == self.batch)
+    def works_on(self, batch: BatchPlan | None) -> bool:
+        """Whether this task writes output of that batch."""
+        return batch is not None and (batch.step == self.step if self.batch is None else batch.batch == self.batch)
 
 
 class TopicBackend(Protocol):
-    """The topics as the application, the planner of batches and the workers see them. Offsets go by place.
+    """The topics of an application, as the planner of batches and the workers use them.
+
+    Sequences of offsets are in the order of the topic-partitions, `places`.
 
     Attributes:
         has_fixed_slices: whether a repeated batch must have the same records in the same Spark partitions, because each
-            of them writes its part by itself.
+            of them commits its output by itself.
     """
 
     has_fixed_slices: bool
@@ -47,63 +50,66 @@ class TopicBackend(Protocol):
         """The number of partitions of every topic."""
 
     def first_offsets(self, places: Sequence[Place], known: Mapping[str, int]) -> dict[str, int]:
-        """Where an application begins to read; `known` is what was said at its earlier starts, and stays."""
+        """The offsets at which an application begins to read; those of earlier starts, `known`, do not change."""
 
     def prepare(self, plan: Plan, state: ApplicationState) -> None:
-        """What is to be done between the start of a plan and its query: earlier starts can write no more after it."""
+        """Prepares the topics for a query, and prevents earlier starts from writing any more."""
 
     def settle(self, plan: Plan) -> None:
-        """Returns when everybody can see what the query of a plan has written."""
+        """Waits until the output of a finished query is visible to all readers."""
 
     def traces(self, application_id: str, instance: str | None) -> Sequence[str]:
-        """What is kept of an application here besides the user's topics, in words; none has the instance `None`."""
+        """Descriptions of what an application has stored here besides the user's topics.
+
+        `instance` is `None` if the application has no state.
+        """
 
     def forget(self, application_id: str, instance: str | None) -> None:
-        """Deletes that."""
+        """Deletes what `traces` describes."""
 
     def ends(self, places: Sequence[Place]) -> list[int]:
-        """The offsets behind the last records, as of now."""
+        """The current end offsets: those after the last records."""
 
     def admitted(
         self, plan: Plan, starts: Sequence[int], ends: Sequence[int], limit: int, now_ms: int | None
     ) -> list[int]:
-        """The offsets behind the last records of the next batch."""
+        """The end offsets of the next batch, which reads at most `limit` records."""
 
     def locate(self, place: Place, first: int, last: int) -> Any:
-        """What the planner knows of records, and a worker needs to read them."""
+        """Where a range of records is stored: found by the planner, and used by the worker that reads them."""
 
     def read(self, place: Place, first: int, last: int, located: Any) -> Iterator[pa.RecordBatch]:
-        """Records; with a column of offsets where these have gaps."""
+        """Reads a range of records; they have a column of offsets if these have gaps."""
 
     def await_records(self, plan: Plan, starts: Sequence[int], within_s: float) -> None:
-        """Returns when there may be records behind these offsets, or after the time."""
+        """Waits until there may be records at these offsets, at most for the time `within_s`."""
 
     def write(
         self, plan: Plan, outputs: list[Frame], metrics: Metrics, task: SinkTask
     ) -> tuple[list[Run], dict[str, str]]:
-        """On a worker: writes the records that a sink task has of a batch.
+        """Writes the output of one sink task, on a worker.
 
-        Gives what is still to be published, and the session that has written.
+        Returns the output that the commit must publish, and the Kafka session that wrote, by sink task.
         """
 
     def output(self, runs: list[Run]) -> Any:
-        """What the commit of a batch has to keep until it is published, as plain data."""
+        """The output that the commit of a batch must publish, as plain data for the state log."""
 
     def publish(self, plan: Plan, state: ApplicationState) -> None:
-        """Makes the output of the last commit visible, unless it is."""
+        """Makes the output of the last commit visible, unless it is visible already."""
 
     def refuse_other_age(self, plan: Plan, view: LogView) -> None:
-        """Raises a `StateError` if topics and state directory are not of the same time: one was restored or copied."""
+        """Raises a `StateError` if topics and state are from different times, because one was restored from a copy."""
 
 
-_of_plans: dict[tuple[str, int], TopicBackend] = {}
+_backends: dict[tuple[str, int], TopicBackend] = {}
 
 
 def backend_of(settings: Plan | StreamsConfig) -> TopicBackend:
-    """The topics that a plan or a configuration names.
+    """The topics of a plan or a configuration.
 
-    A running plan waits for an unavailable broker; whoever has only a configuration fails within seconds. A process
-    keeps what it has opened for a plan: connections, and how far topics were read.
+    With a plan, requests wait for an unavailable broker; with a configuration they fail within seconds. The backend of
+    a plan is cached in this process, because it holds connections and positions in topics.
     """
     if isinstance(settings, StreamsConfig):
         broker = None
@@ -111,10 +117,10 @@ def backend_of(settings: Plan | StreamsConfig) -> TopicBackend:
             broker = KafkaCluster(settings.bootstrap_servers, settings.kafka)
         return _backend(broker, settings.topics_dir or "", settings.auto_offset_reset)
     start = (settings.instance, settings.epoch)
-    if start not in _of_plans:
-        _of_plans.clear()
-        _of_plans[start] = _backend(settings.broker, settings.topics_dir, settings.auto_offset_reset)
-    return _of_plans[start]
+    if start not in _backends:
+        _backends.clear()
+        _backends[start] = _backend(settings.broker, settings.topics_dir, settings.auto_offset_reset)
+    return _backends[start]
 
 
 def _backend(broker: KafkaCluster | None, topics_dir: str | Path, auto_offset_reset: str) -> TopicBackend:

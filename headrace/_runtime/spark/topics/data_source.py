@@ -1,4 +1,4 @@
-"""The topics as a Spark data source. Ingesting happens while reading: no extra hop through Spark."""
+"""The topics as a Spark data source. Its read tasks also ingest, which saves a pass through Spark."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from headrace._runtime.spark.topics.writer import TopicsWriter
 
 
 def data_source(name: str, packed: bytes) -> type[DataSource]:
-    """A data source class of its own for one query; Spark pickles it with the program inside."""
+    """Creates the data source class of one query; Spark pickles the class together with the plan."""
 
-    class Topics(_Topics):
+    class QueryTopics(_TopicsSource):
         source_name = name
-        program = packed
+        packed_plan = packed
 
-    return Topics
+    return QueryTopics
 
 
-class _Topics(DataSource):
+class _TopicsSource(DataSource):
     source_name: str
-    program: bytes
+    packed_plan: bytes
 
     @classmethod
     def name(cls) -> str:
@@ -32,7 +32,7 @@ class _Topics(DataSource):
         return frames.DDL
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: ARG002, N802
-        return TopicsReader(self.program)
+        return TopicsReader(self.packed_plan)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:  # noqa: ARG002, N802
-        return TopicsWriter(self.program)
+        return TopicsWriter(self.packed_plan)

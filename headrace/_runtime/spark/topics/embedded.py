@@ -1,7 +1,7 @@
-"""Embedded topics as an application sees them.
+"""The backend for embedded topics.
 
 Workers write data files, the commit of a batch names them, and then one entry of the topic log makes all of them
-visible at once. That entry has the batch, so publishing again does nothing.
+visible at once. That entry names the batch, so publishing it again has no effect.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from headrace.errors import StateError
 from headrace.topics.embedded.log import Extent, Run, SegmentWriter, TopicLog
 from headrace.topics.kafka.cluster import Place
 
-_ABANDONED_AFTER_S = 24 * 3600  # data files of writers that were killed; no batch takes so long
-_LOOK_EVERY_S = 0.005
+_ABANDONED_AFTER_S = 24 * 3600  # data files of writers that were killed; no batch takes that long
+_CHECK_EVERY_S = 0.005
 
 
 class EmbeddedBackend:
-    """The topics of a directory. All partitions begin at offset 0, and offsets have no gaps."""
+    """The topics in a directory. All partitions begin at offset 0, and offsets have no gaps."""
 
     has_fixed_slices = False
 
@@ -50,10 +50,10 @@ class EmbeddedBackend:
         self._log.sweep(_ABANDONED_AFTER_S)
 
     def settle(self, plan: Plan) -> None:
-        """A commit is seen at once."""
+        """Has nothing to wait for: published output is visible at once."""
 
     def traces(self, application_id: str, instance: str | None) -> Sequence[str]:  # noqa: ARG002
-        """Commits name their instance, and the next one has another."""
+        """Nothing: commits in the topic log name their instance, and after a reset the instance is a new one."""
         return ()
 
     def forget(self, application_id: str, instance: str | None) -> None:
@@ -78,7 +78,7 @@ class EmbeddedBackend:
     def await_records(self, plan: Plan, starts: Sequence[int], within_s: float) -> None:  # noqa: ARG002
         until_s = time.monotonic() + within_s
         while not self._log.has_grown() and time.monotonic() < until_s:
-            time.sleep(min(_LOOK_EVERY_S, within_s))
+            time.sleep(min(_CHECK_EVERY_S, within_s))
 
     def write(
         self,
@@ -109,24 +109,31 @@ class EmbeddedBackend:
             ("state directory", "topics") if published > committed else ("topics directory", "state directory")
         )
         message = (
-            f"Application {plan.application_id!r}: its state in {plan.state_dir!r} has batches up to {committed}, its "
-            f"topics in {plan.topics_dir!r} have its output up to batch {published}. The {older} is older than the "
-            f"{newer}: was it restored from a copy? Restore both from the same time, or start anew with another "
-            "application_id and state_dir, or after `headrace reset`."
+            f"The state of application {plan.application_id!r} in {plan.state_dir!r} has batches up to {committed}, "
+            f"but the topics in {plan.topics_dir!r} have its output up to batch {published}. The {older} is older than "
+            f"the {newer}: was it restored from a copy? Restore both from the same time, or start over: use another "
+            "application_id and state_dir, or run `headrace reset`."
         )
         raise StateError(message)
 
     def _write_runs(self, plan: Plan, outputs: list[Frame]) -> list[Run]:
-        """One run per topic, partition and task that wrote it; a data file holds one run per partition."""
+        """Writes the records of each topic-partition, with one run per task that produced them.
+
+        A data file holds only one run of a partition, so there are as many files as the most tasks of a partition.
+        """
         writers: list[SegmentWriter] = []
-        makers: dict[tuple[int, int], dict[tuple[int, int], SegmentWriter]] = {}
-        for frame in sorted(outputs, key=lambda frame: (frame.channel, frame.target, *frame[2:5])):
-            assigned = makers.setdefault((frame.channel, frame.target), {})
-            maker = (frame.hop, frame.origin)
-            if maker not in assigned:
+        writers_by_partition: dict[tuple[int, int], dict[tuple[int, int], SegmentWriter]] = {}
+        for frame in sorted(outputs, key=_by_partition_then_task):
+            assigned = writers_by_partition.setdefault((frame.channel, frame.target), {})
+            task = (frame.hop, frame.origin)
+            if task not in assigned:
                 if len(assigned) == len(writers):
                     writers.append(self._log.writer(plan.instance, plan.epoch))
-                assigned[maker] = writers[len(assigned)]
+                assigned[task] = writers[len(assigned)]
             records = frames.with_log_order(frames.decode(frame.payload), frame.hop, frame.origin, frame.seq)
-            assigned[maker].write(plan.topics[frame.channel], frame.target, records)
+            assigned[task].write(plan.topics[frame.channel], frame.target, records)
         return [run for writer in writers for run in writer.finish()]
+
+
+def _by_partition_then_task(frame: Frame) -> tuple[int, int, int, int, int]:
+    return frame.channel, frame.target, frame.hop, frame.origin, frame.seq

@@ -1,4 +1,4 @@
-"""Topics on Kafka as an application sees them."""
+"""The backend for topics on Kafka."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PUBLISH_EVERY_S = 1.0
 
 
 class KafkaBackend:
-    """The topics of a cluster. Partitions begin where retention lets them, and offsets have gaps."""
+    """The topics of a Kafka cluster. Partitions begin where retention has left records, and offsets have gaps."""
 
     has_fixed_slices = True
 
@@ -43,14 +43,14 @@ class KafkaBackend:
         self._looked_s = float("-inf")
         self._published_s = float("-inf")
         self._tail = Tail(cluster)
-        # As long as the client itself would take to see them, if it was told.
+        # How often the client itself would refresh its metadata, if the user has set it.
         self._look_again_after_s = float(cluster.settings.get(_REFRESH, _LOOK_AGAIN_AFTER_MS)) / 1000
 
     def topics(self) -> Mapping[str, int]:
         return self._cluster.topics()
 
     def first_offsets(self, places: Sequence[Place], known: Mapping[str, int]) -> dict[str, int]:
-        """As `auto_offset_reset` says; partitions that a topic got later are read from their beginning."""
+        """The offsets that `auto_offset_reset` asks for; partitions added later are read from their beginning."""
         seen = {key.rpartition("-")[0] for key in known}
         new = [place for place in places if offset_key(place) not in known]
         latest = [place for place in new if self._reset == "latest" and place[0] not in seen]
@@ -62,9 +62,9 @@ class KafkaBackend:
         return {**known, **{offset_key(place): offset for place, offset in found}}
 
     def prepare(self, plan: Plan, state: ApplicationState) -> None:  # noqa: ARG002
-        """Creates the output topics that are missing, and ends what an earlier start still writes.
+        """Creates missing output topics, and fences earlier starts.
 
-        A topic of dead letters takes what the topics take that are read.
+        The dead letter topic is created for records as large as the input topics accept, plus room for headers.
         """
         known = self._cluster.topics()
         missing = {topic: plan.partitions[topic] for topic in plan.sink_topics if topic not in known}
@@ -102,7 +102,7 @@ class KafkaBackend:
     def ends(self, places: Sequence[Place]) -> list[int]:
         self._refuse_new_partitions(places)
         if self._tail.is_waiting:
-            with self._cluster.telling("read what is new"):
+            with self._cluster.telling("read new records"):
                 if self._tail.poll(0.0):
                     return self._tail.ends(places)
             self._tail.rest()
@@ -120,8 +120,8 @@ class KafkaBackend:
             if end < start:
                 message = (
                     f"Topic {place[0]!r}, partition {place[1]}, ends at offset {end}, but application "
-                    f"{plan.application_id!r} has read up to {start}. Was the topic deleted and made anew? Start the "
-                    "application anew: with another application_id and state_dir, or after `headrace reset`."
+                    f"{plan.application_id!r} has read up to {start}. Was the topic deleted and created again? Start "
+                    "over: use another application_id and state_dir, or run `headrace reset`."
                 )
                 raise TopicError(message)
         take = by_time_index(lambda time_ms: self._cluster.offsets_at(plan.places, time_ms))
@@ -136,7 +136,7 @@ class KafkaBackend:
 
     def await_records(self, plan: Plan, starts: Sequence[int], within_s: float) -> None:
         positions = dict(zip(plan.places, starts, strict=True))
-        with self._cluster.telling("read what is new"):
+        with self._cluster.telling("read new records"):
             if not self._tail.stands_at(positions):
                 self._tail.move(positions)
             if not self._tail.poll(within_s):
@@ -168,30 +168,32 @@ class KafkaBackend:
             task.number, batch.batch, output.records, rules, last_session=view.state.sessions.get(name)
         )
         if not written:
+            # An earlier attempt has written the batch, but crashed before it could report the refused records: going
+            # through them again counts them in the metrics.
             for _ in output.records():
-                """What is refused of a batch is counted with the attempt that completes it."""
+                pass
         return {name: session}
 
     def output(self, runs: list[Run]) -> None:  # noqa: ARG002
         return None
 
     def publish(self, plan: Plan, state: ApplicationState) -> None:
-        """Lets tools that show the lag of consumer groups see how far the application is, now and then."""
+        """Publishes the offsets of the consumer group now and then, for tools that show its lag."""
         now_s = time.monotonic()
         if state.offsets and now_s >= self._published_s + _PUBLISH_EVERY_S:
             self._published_s = now_s
             ConsumerGroup(self._cluster, plan.application_id).commit_soon(_by_place(state.offsets))
 
     def refuse_other_age(self, plan: Plan, view: LogView) -> None:
-        """Notes may be those of an unfinished batch, if there is one; else of none that is not committed."""
+        """Raises a `StateError` if Kafka has notes of a batch after the last committed or unfinished one."""
         written = self._commits(plan).last_batch() if plan.exactly_once else None
         most = view.state.batch + (view.unfinished is not None)
         if written is not None and written > most:
             message = (
-                f"Application {plan.application_id!r}: its state in {plan.state_dir!r} has batches up to "
-                f"{view.state.batch}, but it has written batch {written} to Kafka at "
+                f"The state of application {plan.application_id!r} in {plan.state_dir!r} has batches up to "
+                f"{view.state.batch}, but the application has written batch {written} to Kafka at "
                 f"{self._cluster.bootstrap_servers}. Was the state directory restored from an older copy? Restore the "
-                "newest one, or start anew with another application_id and state_dir, or after `headrace reset`."
+                "newest one, or start over: use another application_id and state_dir, or run `headrace reset`."
             )
             raise StateError(message)
 
@@ -203,21 +205,21 @@ class KafkaBackend:
         return Commits(self._cluster, plan.application_id, plan.instance, plan.epoch)
 
     def _refuse_new_partitions(self, places: Sequence[Place]) -> None:
-        """A running query reads the partitions it started with; a new one is needed for others."""
+        """Raises a `NewPartitionsError` if partitions have changed: a query reads only those it started with."""
         if time.monotonic() < self._looked_s + self._look_again_after_s:
             return
         known = self._cluster.topics()
         for topic in {topic for topic, _ in places}:
             expected = sum(other == topic for other, _ in places)
             if known.get(topic) != expected:
-                found = f"has {known[topic]} partitions" if topic in known else "is gone"
-                message = f"Topic {topic!r} {found}; it had {expected} when this run of the application began."
+                found = f"has {known[topic]} partitions" if topic in known else "does not exist any more"
+                message = f"Topic {topic!r} {found}; it had {expected} partitions when the query started."
                 raise NewPartitionsError(message)
         self._looked_s = time.monotonic()
 
 
 def _noted(cluster: KafkaCluster, application_id: str, instance: str | None) -> Commits | None:
-    """The transactions of an instance, if there are any."""
+    """The commits of an instance, if it has written notes of any."""
     if instance is None:
         return None
     commits = Commits(cluster, application_id, instance, start=0)

@@ -1,4 +1,4 @@
-"""The output of a sink task on its way to Kafka: in the one order, with what topics refuse taken out."""
+"""The output of a sink task for Kafka, in the one order and without the records that topics refuse."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headrace._core.task.order import sorted_rows
 from headrace._runtime.spark.planning.plan import Plan
 from headrace._runtime.spark.stages import frames
 from headrace._runtime.spark.stages.frames import Frame
-from headrace._runtime.spark.topics.kafka_refusals import Maker, Refusals
+from headrace._runtime.spark.topics.kafka_refusals import ProductionErrors, Provenance
 from headrace.topics.batches import concatenated
 from headrace.topics.embedded.segments import ORDER_SCHEMA
 from headrace.topics.kafka.cluster import KafkaCluster
@@ -21,7 +21,7 @@ from headrace.topics.kafka.send import Outgoing
 
 
 class TaskOutput:
-    """What a Spark task has to write for a batch; `metrics` count what its newest attempt left out."""
+    """The output of one sink task in a batch; `metrics` counts the records that the last attempt left out."""
 
     def __init__(self, plan: Plan, broker: KafkaCluster, frames: list[Frame], rules: Mapping[str, TopicRules]) -> None:
         self._plan = plan
@@ -31,27 +31,31 @@ class TaskOutput:
         self.metrics = Metrics()
 
     def records(self) -> Iterator[Outgoing]:
-        """Those of a topic-partition in the one order; behind all of them dead letters of those refused."""
+        """Yields the records of each topic-partition in the one order, then dead letters for refused records.
+
+        It can be called again for another attempt, which counts from zero.
+        """
         self.metrics = Metrics()
-        refusals = Refusals(self._plan, self._broker, self.rules, self.metrics)
+        errors = ProductionErrors(self._plan, self._broker, self.rules, self.metrics)
         for (channel, target), group in groupby(self._frames, key=lambda frame: (frame.channel, frame.target)):
-            outgoing = Outgoing(self._plan.topics[channel], target, _merged(list(group)))
-            refused = list(outgoing.refused(self.rules[outgoing.topic], refusals.now_ms))
+            outgoing = Outgoing(self._plan.topics[channel], target, _merge(list(group)))
+            refused = list(outgoing.refused(self.rules[outgoing.topic], errors.now_ms))
             yield outgoing.without(number for number, _, _ in refused) if refused else outgoing
             for number, record, refusal in refused:
-                yield from map(Outgoing.of, refusals.instead(record, refusal, _maker(outgoing.records, number)))
-        yield from map(Outgoing.of, refusals.letters())
+                provenance = _provenance(outgoing.records, number)
+                yield from map(Outgoing.of, errors.handle(record, refusal, provenance))
+        yield from map(Outgoing.of, errors.dead_letters())
 
 
-def _maker(rows: pa.RecordBatch, number: int) -> Maker:
+def _provenance(rows: pa.RecordBatch, number: int) -> Provenance:
     hop, seq, source, offset = (rows.column(name)[number].as_py() for name in ("hop", "seq", "source", "position"))
-    return Maker(hop, frames.origin_of(seq), source, offset)
+    return Provenance(hop, frames.origin_of(seq), source, offset)
 
 
-def _merged(group: Sequence[Frame]) -> pa.RecordBatch:
-    made = sorted(group, key=lambda frame: (frame.hop, frame.origin, frame.seq))
+def _merge(group: Sequence[Frame]) -> pa.RecordBatch:
+    produced = sorted(group, key=lambda frame: (frame.hop, frame.origin, frame.seq))
     batches = [
-        frames.with_log_order(frames.decode(frame.payload), frame.hop, frame.origin, frame.seq) for frame in made
+        frames.with_log_order(frames.decode(frame.payload), frame.hop, frame.origin, frame.seq) for frame in produced
     ]
     table = pa.concat_tables([pa.Table.from_batches([batch]) for batch in batches], promote_options="default")
     rows = sorted_rows([table.column(name).to_numpy() for name in ORDER_SCHEMA.names])

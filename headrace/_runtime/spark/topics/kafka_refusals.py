@@ -1,6 +1,7 @@
-"""Results that a topic of Kafka does not take: the handler of production errors decides about each.
+"""Results that a Kafka topic refuses: the handler of production errors decides about each.
 
-Where they are written, the input record behind a result is known by its place only; if it is needed it is read again.
+The sink knows only the topic, partition and offset of the input record behind a result. If the handler needs the record
+itself, it is read again.
 """
 
 from __future__ import annotations
@@ -24,12 +25,15 @@ from headrace.model.record import Headers
 from headrace.topics.kafka.cluster import KafkaCluster, Place
 from headrace.topics.kafka.rules import OutgoingRecord, Refusal, TopicRules
 
-_HINT = "production_exception_handler='continue' or 'dead_letter' takes such results out."
+_HINT = "Set production_exception_handler to 'continue' or 'dead_letter' to leave such results out."
 _FULL_LENGTH = "headrace.error.value_bytes"
 
 
-class Maker(NamedTuple):
-    """Who made a result, of which input record: its stage, which of its tasks, rank of the place, offset."""
+class Provenance(NamedTuple):
+    """Where a result comes from: the stage and task that wrote it (see `Frame`), and its input record.
+
+    `source` is the rank of a topic-partition, or `CLOCK` for the result of a wall-clock punctuation.
+    """
 
     hop: int
     origin: int
@@ -37,14 +41,14 @@ class Maker(NamedTuple):
     offset: int
 
 
-class _Refused(NamedTuple):
+class _RefusedRecord(NamedTuple):
     record: OutgoingRecord
     refusal: Refusal
-    maker: Maker
+    provenance: Provenance
 
 
-class _Input(NamedTuple):
-    """The input record behind a result; without one, what a clock fired."""
+class _InputRecord(NamedTuple):
+    """The input record behind a result; empty for the result of a wall-clock punctuation."""
 
     key: bytes | None = None
     value: bytes | None = None
@@ -52,8 +56,8 @@ class _Input(NamedTuple):
     headers: Headers = ()
 
 
-class Refusals:
-    """Those of one Spark task and batch."""
+class ProductionErrors:
+    """The refused results of one sink task in a batch."""
 
     def __init__(self, plan: Plan, cluster: KafkaCluster, rules: Mapping[str, TopicRules], metrics: Metrics) -> None:
         self._plan = plan
@@ -61,67 +65,69 @@ class Refusals:
         self._handlers = plan.error_handlers
         self._metrics = metrics
         self._rules = rules
-        self._open: list[_Refused] = []
+        self._undecided: list[_RefusedRecord] = []
         self.now_ms = time.time_ns() // 1_000_000
 
-    def instead(self, record: OutgoingRecord, refusal: Refusal, maker: Maker) -> Iterator[OutgoingRecord]:
-        """What can be written at once in place of a refused record.
+    def handle(self, record: OutgoingRecord, refusal: Refusal, provenance: Provenance) -> Iterator[OutgoingRecord]:
+        """Handles a refused record: yields what to write instead of it, if that is known without the input record.
+
+        All other refused records wait for `dead_letters`, which reads their input records together.
 
         Raises:
-            Stop: if the handler says so.
+            Stop: if the handler stops the application.
         """
         if record.topic == self._handlers.dead_letter_topic:
-            yield self._fitting(record)
+            yield self._fit(record)
         elif isinstance(self._handlers.production, str) and self._handlers.production != "dead_letter":
-            self._decide(_Refused(record, refusal, maker), _Input())
+            self._decide(_RefusedRecord(record, refusal, provenance), _InputRecord())
         else:
-            self._open.append(_Refused(record, refusal, maker))
+            self._undecided.append(_RefusedRecord(record, refusal, provenance))
 
-    def letters(self) -> Iterator[OutgoingRecord]:
-        """The dead letters of all that was refused."""
+    def dead_letters(self) -> Iterator[OutgoingRecord]:
+        """Decides about the refused records that wait, and yields their dead letters."""
         inputs = self._inputs()
-        for refused in self._open:
-            read = inputs.get((refused.maker.source, refused.maker.offset), _Input())
+        for refused in self._undecided:
+            read = inputs.get((refused.provenance.source, refused.provenance.offset), _InputRecord())
             failed = self._decide(refused, read)
             if failed is not None:
-                yield self._letter(failed, read, refused.maker)
+                yield self._dead_letter(failed, read, refused.provenance)
 
-    def _decide(self, refused: _Refused, read: _Input) -> ErrorHandlerContext | None:
-        """Counts it as dropped; returns what to say in a dead letter, if there is to be one."""
-        record, refusal, maker = refused
-        stage = self._plan.stages[maker.hop]
+    def _decide(self, refused: _RefusedRecord, read: _InputRecord) -> ErrorHandlerContext | None:
+        """Calls the handler and counts the record as dropped; returns the error if a dead letter is to be written."""
+        record, refusal, provenance = refused
+        stage = self._plan.stages[provenance.hop]
         sinks = [sink.name for sink in stage.blueprint.sub.sinks if sink.topic == record.topic]
         operator, error = " or ".join(sinks), refusal.error(record)
-        partition = self._plan.places[maker.origin][1] if stage.inline else maker.origin
+        partition = self._plan.places[provenance.origin][1] if stage.inline else provenance.origin
         task_id, time_ms = f"{stage.blueprint.sub.number}_{partition}", record.timestamp_ms
-        place = RecordMetadata(None, -1, -1)
-        if maker.source != CLOCK:
-            place = RecordMetadata(*self._plan.places[maker.source], maker.offset)
-        told = processing_error(error, task_id, place, key=record.key, timestamp_ms=time_ms, operator=operator)
+        place = RecordMetadata(topic=None, partition=-1, offset=-1)
+        if provenance.source != CLOCK:
+            place = RecordMetadata(*self._plan.places[provenance.source], provenance.offset)
+        raised = processing_error(error, task_id, place, key=record.key, timestamp_ms=time_ms, operator=operator)
         if self._handlers.production == "fail":
-            told = ProcessingError(f"{told}\n{_HINT}")
+            raised = ProcessingError(f"{raised}\n{_HINT}")
         failed = ErrorHandlerContext(
             "production", refusal.reason, operator, task_id, *place, time_ms, read.key, read.value, read.headers, error
         )
-        dead_letter = self._handlers.answer(failed, told) == "dead_letter"
-        self._handlers.log_drop(failed, str(told), dead_letter=dead_letter)
+        dead_letter = self._handlers.answer(failed, raised) == "dead_letter"
+        self._handlers.log_drop(failed, str(raised), dead_letter=dead_letter)
         self._metrics.dropped(operator, refusal.reason)
         self._metrics.add(f"topic {record.topic}", "records_out", -1)
         return failed if dead_letter else None
 
-    def _letter(self, failed: ErrorHandlerContext, read: _Input, maker: Maker) -> OutgoingRecord:
+    def _dead_letter(self, failed: ErrorHandlerContext, read: _InputRecord, provenance: Provenance) -> OutgoingRecord:
         topic = self._handlers.dead_letter_topic
         assert topic is not None
         self._metrics.add(failed.operator, "dead_letters")
         self._metrics.add(f"topic {topic}", "records_out")
         count = self._plan.partitions[topic]
-        partition = maker.origin % count if read.key is None else partition_for(read.key, count)
+        partition = provenance.origin % count if read.key is None else partition_for(read.key, count)
         timestamp_ms = failed.timestamp_ms if read.timestamp_ms is None else read.timestamp_ms
         headers = letter_headers(failed)
-        return self._fitting(OutgoingRecord(topic, partition, read.key, read.value, timestamp_ms, headers))
+        return self._fit(OutgoingRecord(topic, partition, read.key, read.value, timestamp_ms, headers))
 
-    def _fitting(self, letter: OutgoingRecord) -> OutgoingRecord:
-        """A dead letter as its topic takes it: at the nearest time, and with the beginning of its value."""
+    def _fit(self, letter: OutgoingRecord) -> OutgoingRecord:
+        """Makes a dead letter acceptable to its topic: moves its timestamp into range, and truncates its value."""
         rules = self._rules[letter.topic]
         letter = letter._replace(timestamp_ms=rules.nearest_ms(letter.timestamp_ms, self.now_ms))
         value = letter.value
@@ -133,23 +139,23 @@ class Refusals:
             raise refusal.error(letter)
         return letter
 
-    def _inputs(self) -> dict[tuple[int, int], _Input]:
-        """The input records behind what was refused, by rank of their place and offset."""
+    def _inputs(self) -> dict[tuple[int, int], _InputRecord]:
+        """Reads the input records behind refused records, by the rank of their topic-partition and their offset."""
         wanted: defaultdict[int, set[int]] = defaultdict(set)
-        for _, _, maker in self._open:
-            if maker.source != CLOCK:
-                wanted[maker.source].add(maker.offset)
+        for _, _, provenance in self._undecided:
+            if provenance.source != CLOCK:
+                wanted[provenance.source].add(provenance.offset)
         return {
-            (source, offset): found
+            (source, offset): record
             for source, offsets in wanted.items()
-            for offset, found in self._read(self._plan.places[source], offsets)
+            for offset, record in self._read(self._plan.places[source], offsets)
         }
 
-    def _read(self, place: Place, offsets: set[int]) -> Iterator[tuple[int, _Input]]:
+    def _read(self, place: Place, offsets: set[int]) -> Iterator[tuple[int, _InputRecord]]:
         for batch in self._cluster.read(*place, min(offsets), max(offsets) + 1):
             columns = frames.to_columns(batch)
             headers = columns.headers or [()] * len(columns.keys)
             rows = zip(columns.keys, columns.values, columns.timestamps, headers, strict=True)
             for offset, row in zip(batch.column("offset").to_pylist(), rows, strict=True):
                 if offset in offsets:
-                    yield offset, _Input(*row)
+                    yield offset, _InputRecord(*row)

@@ -1,4 +1,4 @@
-"""Reads topics: plans batches on the driver, reads and ingests them on the workers."""
+"""Reads topics for Spark: plans micro-batches on the driver, reads and ingests their records on the workers."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from headrace._runtime.spark.state_directory.finish import FinishFile
 from headrace._runtime.spark.state_directory.log import current_view, state_log
 from headrace._runtime.spark.topics.backend import TopicBackend, backend_of
 from headrace._runtime.spark.workers import program
-from headrace._runtime.spark.workers.failures import reported
+from headrace._runtime.spark.workers.failures import pack_errors
 from headrace._state.log.entries import BatchPlan
 from headrace.topics.kafka.cluster import Place
 
 _ROWS_PER_READ = 16
-_LOOK_UP_S = 0.5
+_WAIT_S = 0.5
 _STEP = "step"
 
 Offsets = dict[str, int]
@@ -36,9 +36,9 @@ Offsets = dict[str, int]
 
 @dataclass
 class Slice(InputPartition):
-    """What one Spark task reads of a spread batch, with what the planner knows of the data; `leads`: it is the first.
+    """What one Spark task reads of a spread batch. The first one, `leads`, also sends the plan and the ticks.
 
-    Without a batch it is a round of batches that the task plans and runs itself, up to `until`.
+    Without a batch it is a round of fused batches, which the task plans and runs itself, up to the offsets `until`.
     """
 
     batch: BatchPlan | None
@@ -55,10 +55,10 @@ class Slice(InputPartition):
 
 
 class TopicsReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Has Spark run micro-batches. Spark's offsets only count them: what was read, the state log knows."""
+    """Makes Spark run micro-batches. Spark's offsets only count them; the state log has the offsets of topics."""
 
-    def __init__(self, packed: bytes) -> None:
-        self._packed = packed
+    def __init__(self, packed_plan: bytes) -> None:
+        self._packed_plan = packed_plan
         self._until: dict[str, int] | None = None
         self._next: BatchPlan | None = None
 
@@ -69,16 +69,16 @@ class TopicsReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadAllAvailable()
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        with reported():
+        with pack_errors():
             self._until = self._planner.ends()
 
     def reportLatestOffset(self) -> Offsets | None:  # noqa: N802
         return None
 
     def latestOffset(self, start: Offsets, limit: ReadLimit) -> Offsets:  # noqa: ARG002, N802
-        with reported():
+        with pack_errors():
             plan, step = self._plan, start[_STEP] + 1
-            if FinishFile(plan.state_dir).asks(plan.run):
+            if FinishFile(plan.state_dir).is_requested(plan.run):
                 return start
             view = current_view(plan)
             self._backend.publish(plan, view.state)
@@ -87,14 +87,14 @@ class TopicsReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 if plan.fuses:
                     self._next = None
                     return {_STEP: step}
-                self._backend.await_records(plan, self._planner.starts(view), _LOOK_UP_S)
+                self._backend.await_records(plan, self._planner.starts(view), _WAIT_S)
                 batch = self._planner.next(view)
             if batch is None:
                 return start
             self._next = batch if batch.spread else None
             if batch.spread:
                 self._next = msgspec.structs.replace(batch, step=step)
-                if plan.plans_first:
+                if plan.writes_plan_ahead:
                     state_log(plan).plan(view, self._next)
             return {_STEP: step}
 
@@ -102,43 +102,43 @@ class TopicsReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         batch = self._next
         if batch is None:
             return [Slice(None, leads=True, until=self._until)]
-        with reported():
+        with pack_errors():
             plan = self._plan
             slices = [Slice(batch, leads=not number) for number in range(batch.spread)]
             starts = self._planner.starts(current_view(plan))
             for filled, (place, first, last) in enumerate(plan.ranges(starts, batch.ends)):
-                number = _steady_number(place) if self._backend.has_fixed_slices else filled
+                number = _fixed_number(place) if self._backend.has_fixed_slices else filled
                 located = self._backend.locate(place, first, last)
                 slices[number % len(slices)].ranges.append((place, first, last, located))
-            # Without stages a slice is what a task of the sink writes and must be known by its number.
-            steady = self._backend.has_fixed_slices and not plan.chain
-            return [one for one in slices if one.ranges or one.leads or steady]
+            # Without stages each sink task writes the output of one slice, and a repeated batch needs the same numbers.
+            keep_empty = self._backend.has_fixed_slices and not plan.chain
+            return [one for one in slices if one.ranges or one.leads or keep_empty]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, Slice)
-        with reported():
-            plan = program.load(self._packed)
+        with pack_errors():
+            plan = program.load(self._packed_plan)
             backend, batch = backend_of(plan), partition.batch
             if batch is None:
                 FusedRound(plan, backend, partition.until).run()
                 return
             tick = None if batch.clock_ms is None else Tick(batch.clock_ms, batch.run)
             if partition.leads:
-                ticks = tick_frames(plan, tick) if tick is not None and plan.timed else ()
-                yield frames.rows([batch_frame(batch), *ticks])
+                ticks = tick_frames(plan, tick) if tick is not None and plan.needs_ticks else ()
+                yield frames.to_rows([batch_frame(batch), *ticks])
             for place, first, last, located in partition.ranges:
                 waiting: list[Frame] = []
                 for frame in ingest(plan, *place, first, backend.read(place, first, last, located), tick):
                     waiting.append(frame)
                     if len(waiting) >= _ROWS_PER_READ:
-                        yield frames.rows(waiting)
+                        yield frames.to_rows(waiting)
                         waiting = []
                 if waiting:
-                    yield frames.rows(waiting)
+                    yield frames.to_rows(waiting)
 
     @property
     def _plan(self) -> Plan:
-        return program.load(self._packed)
+        return program.load(self._packed_plan)
 
     @cached_property
     def _backend(self) -> TopicBackend:
@@ -149,6 +149,6 @@ class TopicsReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return BatchPlanner(self._plan, self._backend)
 
 
-def _steady_number(place: Place) -> int:
-    """Deals the partitions of a topic evenly, and the same when other topics come and go."""
+def _fixed_number(place: Place) -> int:
+    """A number that spreads the partitions of a topic evenly, and does not depend on other topics."""
     return zlib.crc32(place[0].encode()) + place[1]

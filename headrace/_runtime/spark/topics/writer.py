@@ -1,4 +1,4 @@
-"""The one sink of a query: has the output of a spread batch written, and commits the batch on the driver."""
+"""The sink of a query: workers write the output of a spread batch, the driver commits the batch."""
 
 from __future__ import annotations
 
@@ -14,40 +14,40 @@ from headrace._runtime.spark.stages.committing import BatchPart, commit, write_p
 from headrace._runtime.spark.state_directory.log import current_view
 from headrace._runtime.spark.topics.backend import SinkTask, backend_of
 from headrace._runtime.spark.workers import program
-from headrace._runtime.spark.workers.failures import reported
+from headrace._runtime.spark.workers.failures import pack_errors
 
 _BATCH_ID = "streaming.sql.batchId"
 
 
 @dataclass
-class Written(WriterCommitMessage):
-    """What one Spark task did for a batch."""
+class PartMessage(WriterCommitMessage):
+    """Sends one sink task's part of a batch to the driver."""
 
     part: BatchPart
 
 
 class TopicsWriter(DataSourceStreamArrowWriter):
-    """Writes all output topics of a query. A round of fused batches has written and committed them itself."""
+    """Writes all output topics of a query. It has nothing to do for fused batches, which commit themselves."""
 
-    def __init__(self, packed: bytes) -> None:
-        self._packed = packed
+    def __init__(self, packed_plan: bytes) -> None:
+        self._packed_plan = packed_plan
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-        with reported():
-            plan, context = program.load(self._packed), TaskContext.get()
+        with pack_errors():
+            plan, context = program.load(self._packed_plan), TaskContext.get()
             received = [frame for batch in iterator for frame in frames.from_rows(batch)]
             batch_id = context.getLocalProperty(_BATCH_ID) if context else None
             step = None if batch_id is None else int(batch_id) + 1
             task = SinkTask(context.partitionId() if context else 0, step=step)
-            return Written(write_part(plan, backend_of(plan), received, task))
+            return PartMessage(write_part(plan, backend_of(plan), received, task))
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: ARG002, N803
-        with reported():
-            parts = [message.part for message in messages if isinstance(message, Written)]
+        with pack_errors():
+            parts = [message.part for message in messages if isinstance(message, PartMessage)]
             batch = next((part.batch for part in parts if part.batch is not None), None)
             if batch is not None:
-                plan = program.load(self._packed)
+                plan = program.load(self._packed_plan)
                 commit(plan, backend_of(plan), current_view(plan, batch.batch - 1), batch, parts)
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
-        """Deletes nothing: Spark also calls this when the batch was committed and what follows it failed."""
+        """Deletes nothing: Spark also calls this if a step after the commit of the batch fails."""

@@ -1,1 +1,1 @@
-"""What travels between the application and Spark's Python workers."""
+"""What is sent between the application and Spark's Python workers: plans, modules, errors."""

@@ -1,4 +1,4 @@
-"""Modules that only the application can import: Spark sends them to its workers with the program."""
+"""Modules that only the application can import: they are sent to Spark's workers with the plan."""
 
 from __future__ import annotations
 
@@ -15,24 +15,29 @@ _PACKAGE = str(Path(__file__).resolve().parents[3])
 _INSTALLED = (_PACKAGE, sysconfig.get_paths()["stdlib"], sysconfig.get_paths()["platstdlib"])
 
 
-def send_with_program(home: Path) -> None:
-    """Has all modules loaded from files below a directory pickled by value, installed ones excepted.
+def send_with_plan(directory: Path) -> None:
+    """Registers all modules loaded from a directory, except installed ones, to be pickled by value.
 
-    Modules whose classes cannot be, Protobuf messages and `msgspec.Struct`s, are imported by name from that directory,
-    which Spark's workers on this machine are told of; a cluster must be given them.
+    Protobuf messages and `msgspec.Struct`s cannot be pickled by value. Workers import the modules of such classes by
+    name: on this machine from the directory, which is added to PYTHONPATH; on a cluster the user must install them.
     """
     for module in list(sys.modules.values()):
         file = getattr(module, "__file__", None)
-        if file and Path(file).is_relative_to(home) and not file.startswith(_INSTALLED) and "-packages" not in file:
-            if _is_found_by_name(module, Path(file), home) and _must_be_imported(module):
+        if (
+            file
+            and Path(file).is_relative_to(directory)
+            and not file.startswith(_INSTALLED)
+            and "-packages" not in file
+        ):
+            if _is_importable_from(directory, module, Path(file)) and _must_be_imported(module):
                 continue
             cloudpickle.register_pickle_by_value(module)
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(home), os.environ.get("PYTHONPATH")]))
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(directory), os.environ.get("PYTHONPATH")]))
 
 
-def _is_found_by_name(module: ModuleType, file: Path, home: Path) -> bool:
-    place = home.joinpath(*module.__name__.split("."))
-    return file in (place.with_suffix(".py"), place / "__init__.py")
+def _is_importable_from(directory: Path, module: ModuleType, file: Path) -> bool:
+    path = directory.joinpath(*module.__name__.split("."))
+    return file in (path.with_suffix(".py"), path / "__init__.py")
 
 
 def _must_be_imported(module: ModuleType) -> bool:

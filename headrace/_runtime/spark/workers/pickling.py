@@ -1,7 +1,7 @@
-"""Pickling for Spark's workers: cloudpickle, and what it needs to know about classes of values.
+"""Pickling for Spark's workers: cloudpickle, with support for dataclasses that serdes use.
 
-Classes that workers cannot import travel by value: those of the main script, of a notebook, or of the file that
-`headrace run` was given.
+Classes that workers cannot import are pickled by value: those of the main script, of a notebook, or of the file that
+`headrace run` runs.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from pyspark import cloudpickle
 
 
 class Pickler(cloudpickle.Pickler):
-    """A pickler whose classes of values are as good on the worker as they were here."""
+    """Makes dataclasses usable by serdes on the worker, and refuses classes that cannot be pickled by value."""
 
     def __init__(self, file: io.BytesIO) -> None:
         super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL)
 
     def reducer_override(self, thing: Any) -> Any:
-        if isinstance(thing, type) and _travels_by_value(thing):
+        if isinstance(thing, type) and _is_pickled_by_value(thing):
             if issubclass(thing, msgspec.Struct):
                 message = (
                     f"{thing.__qualname__} is a msgspec.Struct of {thing.__module__!r}, which Spark's workers cannot "
@@ -42,7 +42,7 @@ def dumps(thing: object) -> bytes:
     return file.getvalue()
 
 
-def _travels_by_value(kind: type) -> bool:
+def _is_pickled_by_value(kind: type) -> bool:
     module = kind.__module__
     if module == "__main__" or module not in sys.modules or "<locals>" in kind.__qualname__:
         return True
@@ -50,13 +50,13 @@ def _travels_by_value(kind: type) -> bool:
 
 
 def _make_portable(kind: type) -> None:
-    """Forgets what msgspec remembers about a dataclass, and resolves annotations, whose names the worker has not."""
+    """Removes msgspec's cache from a dataclass, and resolves annotations that the worker could not resolve by name."""
     if "__msgspec_cache__" in vars(kind):
         del kind.__msgspec_cache__  # type: ignore[attr-defined]
     own = vars(kind).get("__annotations__", {})
     if any(isinstance(annotation, str) for annotation in own.values()):
         try:
             hints = typing.get_type_hints(kind, include_extras=True)
-        except NameError:  # of a name for type checkers only: no serde reads such a class
+        except NameError:  # a name that only type checkers import: no serde uses such a class
             return
         kind.__annotations__ = {name: hints[name] for name in own}

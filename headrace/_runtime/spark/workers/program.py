@@ -1,4 +1,4 @@
-"""The plan on its way to the workers: pickled once by the application, unpickled once per worker process."""
+"""Sends the plan to the workers: the application pickles it once, each worker process unpickles it once."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from headrace._runtime.spark.planning.plan import Plan
 from headrace._runtime.spark.workers import pickling
 from headrace.errors import TopologyError
 
-_loaded: dict[bytes, Plan] = {}
+_plans: dict[bytes, Plan] = {}
 
 
 def dump(plan: Plan) -> bytes:
-    """The plan as bytes.
+    """Pickles the plan.
 
     Raises:
         TopologyError: if a function of the topology refers to something that cannot be pickled.
@@ -21,22 +21,22 @@ def dump(plan: Plan) -> bytes:
         return pickling.dumps(plan)
     except Exception as error:
         message = (
-            f"{_unpicklable(plan)} cannot be sent to Spark's workers: {error}. Its function refers to something that "
-            "cannot be pickled, such as a Spark session, a lock, a connection or an open file. Make that inside the "
-            "function, on the worker, instead."
+            f"{_find_unpicklable(plan)} cannot be sent to Spark's workers: {error}. Its function refers to something "
+            "that cannot be pickled, such as a Spark session, a lock, a connection or an open file. Create that "
+            "inside the function instead, so that it is created on the worker."
         )
         raise TopologyError(message) from error
 
 
-def load(program: bytes) -> Plan:
-    """Kept between batches: Spark reuses its Python workers."""
-    if program not in _loaded:
-        _loaded.clear()
-        _loaded[program] = pickle.loads(program)  # noqa: S301  written by our own driver
-    return _loaded[program]
+def load(packed_plan: bytes) -> Plan:
+    """Unpickles the plan. Spark reuses its Python workers, so the last plan is cached for the next batch."""
+    if packed_plan not in _plans:
+        _plans.clear()
+        _plans[packed_plan] = pickle.loads(packed_plan)  # noqa: S301  written by our own driver
+    return _plans[packed_plan]
 
 
-def _unpicklable(plan: Plan) -> str:
+def _find_unpicklable(plan: Plan) -> str:
     for stage in plan.stages:
         for node in stage.blueprint.sub.nodes:
             try:

@@ -1,4 +1,4 @@
-"""The tasks of a stage: each takes the frames of its partition through a sub-topology, on its own state."""
+"""Runs the tasks of a stage: each processes the frames of its partition, on its own state."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from headrace._state.replica.replica import Replica, replicas_of
 
 
 class TaskRunner:
-    """Runs tasks of one micro-batch in this process. What they write is one object of the state directory.
+    """Runs tasks of one micro-batch in this process. All state that they write goes into one object.
 
     Args:
-        plan: what to run.
-        view: the state that the batch before left.
-        writer: tells this process apart from others that work on the same batch.
+        plan: the plan of the query.
+        view: the state log as of the last batch.
+        writer: a name for this process that no other process of the same batch has.
     """
 
     def __init__(self, plan: Plan, view: LogView, writer: str) -> None:
@@ -55,19 +55,19 @@ class TaskRunner:
         self._object.__exit__(kind, error, trace)
 
     def run_stage(self, stage: Stage, received: Iterable[Frame]) -> Iterator[Frame]:
-        """Runs every task of a stage that has frames, and gives what they make."""
+        """Runs every task of a stage that has frames, and yields the frames they write."""
         by_task: defaultdict[int, list[Frame]] = defaultdict(list)
         for frame in received:
             by_task[frame.target].append(frame)
-        routes = self._plan.routes[stage.index][0]
-        for partition, route in enumerate(routes):
+        for partition, route in enumerate(self._plan.routes[stage.index].tasks):
             if route in by_task:
                 yield from self._run(stage, partition, by_task[route])
 
-    def tidy(self) -> None:
-        """Has one task that had nothing to do leave sparse objects, the next one in the next batch.
+    def compact_idle_task(self) -> None:
+        """Moves the state of one task without frames out of sparse objects, so that these can be deleted.
 
-        Only where one process runs all tasks: nobody else writes for a task that has no frames.
+        Each batch considers the next task. Call it only if this process runs all tasks of the batch: else two
+        processes might write the state of the same task.
         """
         names = sorted(self._view.state.heads) if self._sparse else []
         if names:
@@ -79,7 +79,7 @@ class TaskRunner:
                     self._written.add(durable.written)
 
     def finish(self) -> Frame:
-        """Makes what the tasks have written durable, and says where it lies."""
+        """Makes the state that tasks have written durable, and returns a frame that locates it for the commit."""
         self._written.objects.update(self._object.finish())
         return frames.for_commit(STATE, self._written)
 
@@ -93,7 +93,10 @@ class TaskRunner:
 
     @contextmanager
     def _superseded_if_missing(self) -> Iterator[None]:
-        """A process that was stopped for long finds objects deleted that others no longer need."""
+        """Raises a `TakenOverError` for a missing object if another start or attempt has committed meanwhile.
+
+        A process that was paused for long may look for objects that were deleted because no one needs them any more.
+        """
         try:
             yield
         except MissingObjectError as error:
@@ -108,17 +111,17 @@ class TaskRunner:
 
 
 def task_name(stage: Stage, partition: int) -> str:
-    """The name of a task in the state log."""
+    """The name of a task in the state log and of its replica."""
     return f"{stage.index}-{partition}"
 
 
 def run_task(
     plan: Plan, stage: Stage, partition: int, received: Iterable[Frame], durable: DurableTask, describe: str
 ) -> Iterator[Frame]:
-    """One task over one batch: gives the frames that it makes, and leaves its changes in durable state."""
+    """Runs one task over one batch: yields the frames that it writes, and adds its changes to its durable state."""
     metrics = Metrics()
     collector = FrameCollector(plan, stage.index, partition, partition)
-    tick, chunks = _sorted_out(plan, received)
+    tick, chunks = _decode_received(plan, received)
     replica = Replica(replicas_of(plan.instance, plan.local_dir) / task_name(stage, partition))
     with TaskState(durable, replica, describe) as state:
         stores = {name: state.store(name) for name in stage.blueprint.stores}
@@ -136,7 +139,7 @@ def run_task(
         for _ in task.process(chunks):
             yield from collector.drain()
         yield from collector.finish()
-        if stage.blueprint.ticks:
+        if stage.blueprint.needs_ticks:
             task.punctuate()
             yield from collector.finish()
             if saved is not None and task.processors is not None:
@@ -146,9 +149,9 @@ def run_task(
     yield metrics_frame(metrics)
 
 
-def _sorted_out(plan: Plan, received: Iterable[Frame]) -> tuple[Tick, list[Chunk]]:
-    """The tick of the batch, if there is one, and the records."""
-    tick, chunks = Tick(0, ""), []
+def _decode_received(plan: Plan, received: Iterable[Frame]) -> tuple[Tick, list[Chunk]]:
+    """The tick of the batch (an empty one if the plan has no clock), and the records."""
+    tick, chunks = Tick(clock_ms=0, run=""), []
     for frame in sorted(received, key=_creation_order):
         if frame.channel == TICK:
             tick = msgspec.json.decode(frame.payload, type=Tick)
@@ -158,7 +161,7 @@ def _sorted_out(plan: Plan, received: Iterable[Frame]) -> tuple[Tick, list[Chunk
 
 
 def _creation_order(frame: Frame) -> tuple[int, int, int, int]:
-    """Decides between records that descend from the same input record: never by how the batch was cut."""
+    """Orders frames whose records descend from the same input record, however the input was cut into batches."""
     return frame.hop, frame.origin, frame.channel, frame.seq
 
 
