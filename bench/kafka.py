@@ -175,7 +175,7 @@ class TimedContender:
         return sum(place.offset for place in committed if (place.topic != job.source) == repartitioned)
 
     def _count_visible(self, job: Job) -> int:
-        return sum(self.cluster.ends((job.output, partition) for partition in range(PARTITIONS)))
+        return sum(self.cluster.end_offsets((job.output, partition) for partition in range(PARTITIONS)))
 
     @cached_property
     def _admin(self) -> AdminClient:

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from headrace._core.partitioning import partitions_for
 from headrace.topics.kafka.cluster import KafkaCluster
-from headrace.topics.kafka.send import Outgoing, write_at_least_once
+from headrace.topics.kafka.send import OutgoingBatch, write_at_least_once
 
 PARTITIONS = 4
 KEYS = 100_000
@@ -54,7 +54,9 @@ def check_results(cluster: KafkaCluster, topic: str, given: Input, *, whole: boo
     """Raises an error if an output topic has wrong counts; unless `whole`, final counts are not checked."""
     places = [(topic, partition) for partition in range(PARTITIONS)]
     batches = [
-        batch for place, end in zip(places, cluster.ends(places), strict=True) for batch in cluster.read(*place, 0, end)
+        batch
+        for place, end in zip(places, cluster.end_offsets(places), strict=True)
+        for batch in cluster.read(*place, 0, end)
     ]
     rows = pa.Table.from_batches(batches)
     encoded = rows.column("key").combine_chunks().dictionary_encode()
@@ -87,5 +89,5 @@ def _write(
     records = pa.RecordBatch.from_arrays(columns, ["key", "value", "timestamp"])
     write_at_least_once(
         cluster,
-        [Outgoing(topic, number, records.filter(pa.array(partitions == number))) for number in range(PARTITIONS)],
+        [OutgoingBatch(topic, number, records.filter(pa.array(partitions == number))) for number in range(PARTITIONS)],
     )

@@ -1,4 +1,4 @@
-"""Argument checks the fluent classes share: refuse at build time what can be known then."""
+"""Argument checks that the fluent classes share: errors at build time, not when the topology runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ def checked_callable(function: object, operation: str, signature: str) -> None:
 
 
 def checked_duration(duration: object, subject: str, *, at_least_ms: int | None = 1) -> int:
-    """A duration in milliseconds; `subject` names in messages what it is for. At least `None` allows negative ones."""
+    """Checks a duration and converts it to milliseconds.
+
+    Errors begin with `subject`. With `at_least_ms=None`, negative durations are allowed.
+    """
     if not isinstance(duration, timedelta):
         message = (
             f"{subject} is {duration!r} of type {type(duration).__name__}; "
@@ -32,8 +35,8 @@ def checked_duration(duration: object, subject: str, *, at_least_ms: int | None 
 
 
 def checked_factory(factory: object, operation: str) -> None:
-    """Refuses what cannot make a new processor for every task."""
-    advice = "Give a Processor class, or a function without arguments that returns a new processor each time."
+    """Refuses a factory that cannot create a new processor for every task."""
+    advice = "Pass a Processor class, or a function without arguments that returns a new processor each time."
     if isinstance(factory, Processor | FixedKeyProcessor):
         message = f"{operation} was given the processor {factory!r} itself, which tasks cannot share. {advice}"
         raise TopologyError(message)

@@ -1,4 +1,4 @@
-"""The graph as the configuration completes it."""
+"""Adds to the graph what the configuration requires: a dead letter topic, and stores for the stream time of keys."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from headrace.errors import ConfigError
 from headrace.model.windows import TimeWindows
 from headrace.serdes import Long, Serde, SessionWindowed, Windowed
 
-_FORGETTING = WindowSpec | TimestampedWindowSpec | SessionSpec | SuppressBufferSpec | UnmatchedSpec
+_EXPIRING = WindowSpec | TimestampedWindowSpec | SessionSpec | SuppressBufferSpec | UnmatchedSpec
 
 
 def configured(graph: Graph, config: StreamsConfig) -> Graph:
-    """The same graph with what settings ask for: a topic of dead letters; times of each key, with their stores."""
+    """The graph with the additions that settings require: a dead letter topic, a stream time for each key."""
     if config.dead_letter_topic is not None:
         graph = _with_dead_letters(graph, config.dead_letter_topic)
     idle = config.stream_time_key_idle
@@ -38,7 +38,7 @@ def _with_dead_letters(graph: Graph, topic: str) -> Graph:
     read = {one for node in graph.nodes if isinstance(node, Source) for one in node.topics}
     written = {node.topic for node in graph.nodes if isinstance(node, Sink)}
     if topic in read | written:
-        message = f"dead_letter_topic is {topic!r}, which the topology reads or writes; give it a topic of its own."
+        message = f"dead_letter_topic is {topic!r}, which the topology reads or writes; use a separate topic."
         raise ConfigError(message)
     return replace(graph, dead_letter_topic=topic)
 
@@ -50,7 +50,7 @@ def _with_key_times(graph: Graph, idle_ms: int | None) -> Graph:
     for node in graph.nodes:
         if isinstance(node, WindowedAggregate | Suppress | StreamJoin):
             stores |= {name: _by_key(stores[name], node) for name in node.stores}
-            times = _checked_times(node, graph, owners)
+            times = _time_store_name(node, graph, owners)
             key_serde = graph.stores[node.stores[0]].key_serde
             if isinstance(node, Suppress):
                 key_serde = _inner(key_serde)
@@ -61,14 +61,14 @@ def _with_key_times(graph: Graph, idle_ms: int | None) -> Graph:
     return replace(graph, nodes=tuple(nodes), stores=stores)
 
 
-def _checked_times(node: WindowedAggregate | Suppress | StreamJoin, graph: Graph, owners: dict[str, str]) -> str:
-    """The name of the store of an operator's times; both sides of a join have one. Others may not have it."""
+def _time_store_name(node: WindowedAggregate | Suppress | StreamJoin, graph: Graph, owners: dict[str, str]) -> str:
+    """The name of the store with an operator's stream times; only the two sides of a join may share one."""
     operator, owner = (node.join, node.merge) if isinstance(node, StreamJoin) else (node.name, node.name)
     times = stream_time_table(operator)
     if times in graph.stores or owners.setdefault(times, owner) != owner:
         message = (
-            f"{operator!r} keeps the times of its keys in the store {times!r}, but another store has that name too. "
-            "Give one of them another name=."
+            f"{operator!r} stores the stream times of its keys in {times!r}, but another store has that name too. "
+            "Choose another name= for one of them."
         )
         raise ConfigError(message)
     return times
@@ -76,11 +76,11 @@ def _checked_times(node: WindowedAggregate | Suppress | StreamJoin, graph: Graph
 
 def _by_key(store: StoreSpec, node: WindowedAggregate | Suppress | StreamJoin) -> StoreSpec:
     if isinstance(store, TimestampedWindowSpec) and isinstance(node, WindowedAggregate):
-        # One of several owners cannot tell what none of them needs any more.
+        # An operator that shares its store with others does not know which entries they still need.
         return replace(store, by_key=True, caller_expires=isinstance(node.windows, TimeWindows) and not node.sharing)
-    return replace(store, by_key=True) if isinstance(store, _FORGETTING) else store
+    return replace(store, by_key=True) if isinstance(store, _EXPIRING) else store
 
 
 def _inner(key_serde: Serde[Any] | None) -> Serde[Any] | None:
-    """The serde of the keys that have a time: of windowed keys, the key within."""
+    """The serde of the keys that have a stream time: for windowed keys, that of the key inside."""
     return key_serde.given if isinstance(key_serde, Windowed | SessionWindowed) else key_serde

@@ -1,4 +1,4 @@
-"""The finished processor graph: nodes, stores, and the sub-topologies it falls into."""
+"""The processor graph: nodes, stores, and its sub-topologies."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ N = TypeVar("N", bound=Node)
 
 @dataclass(frozen=True)
 class SubTopology:
-    """A connected part of the graph: what one task runs. `number` counts as Kafka Streams counts.
+    """A connected part of the graph, which one task runs. `number` is the same as in Kafka Streams.
 
-    `copies` are stores that are there only to run it: they hold the rows of tables of other parts, by the name of the
-    table and by that of the source of its changes.
+    `copies` are stores that exist only at run time: they hold the rows of tables of other stages. Each copy has two
+    keys: the name of the table, and the name of the node from which its changes come.
     """
 
     number: int
@@ -41,7 +41,7 @@ class SubTopology:
 
     @cached_property
     def source_topics(self) -> tuple[str, ...]:
-        """Topics of which each task reads its partition, user topics and internal ones, in order of declaration."""
+        """Topics of which each task reads one partition, user topics and internal ones, in order of declaration."""
         return _topics(source for source in self.sources if not source.is_global)
 
     @cached_property
@@ -51,7 +51,7 @@ class SubTopology:
 
     @property
     def is_global(self) -> bool:
-        """Whether it is a global table, which other tasks have in them: it has none of its own."""
+        """Whether this is a global table, which has no tasks of its own: it is part of the tasks that read it."""
         return bool(self.global_topics) and not self.source_topics
 
     @cached_property
@@ -60,7 +60,7 @@ class SubTopology:
 
     @cached_property
     def handed_over(self) -> frozenset[str]:
-        """Topics of records that earlier stages of the same task hand over."""
+        """Relay topics: the records that earlier stages of the same task hand over."""
         return frozenset(topic for source in self.sources if source.handed_over for topic in source.topics)
 
     @cached_property
@@ -77,7 +77,7 @@ class SubTopology:
 
 
 class Copartition(NamedTuple):
-    """A join or cogroup whose sides are read from topics that must have as many partitions, the one as the other."""
+    """A join or cogroup whose sides come from topics that must have the same number of partitions."""
 
     operation: str
     topics: tuple[str, ...]
@@ -112,17 +112,17 @@ class Graph:
         members: dict[int, list[Node]] = {}
         for index, node in enumerate(self.nodes):
             touching = {group[parent] for parent in node.parents} | {owner[s] for s in node.stores if s in owner}
-            home = min(touching, default=index)
-            members.setdefault(home, []).append(node)
-            for other in touching - {home}:
-                members[home] += members.pop(other)
-            for moved in members[home]:
-                group[moved.name] = home
-                owner.update(dict.fromkeys(moved.stores, home))
+            target = min(touching, default=index)
+            members.setdefault(target, []).append(node)
+            for other in touching - {target}:
+                members[target] += members.pop(other)
+            for moved in members[target]:
+                group[moved.name] = target
+                owner.update(dict.fromkeys(moved.stores, target))
         position = {node.name: index for index, node in enumerate(self.nodes)}
         return tuple(
-            SubTopology(number, tuple(sorted(members[home], key=lambda node: position[node.name])))
-            for number, home in enumerate(sorted(members))
+            SubTopology(number, tuple(sorted(members[first], key=lambda node: position[node.name])))
+            for number, first in enumerate(sorted(members))
         )
 
     @cached_property
@@ -149,11 +149,11 @@ class Graph:
 
 def children_of(nodes: Iterable[Node]) -> dict[str, tuple[str, ...]]:
     """The children of every node, in the order they were added."""
-    found: dict[str, list[str]] = {node.name: [] for node in nodes}
+    children: dict[str, list[str]] = {node.name: [] for node in nodes}
     for node in nodes:
         for parent in node.parents:
-            found[parent].append(node.name)
-    return {name: tuple(names) for name, names in found.items()}
+            children[parent].append(node.name)
+    return {name: tuple(names) for name, names in children.items()}
 
 
 def _topics(sources: Iterable[Source]) -> tuple[str, ...]:
@@ -171,7 +171,7 @@ class GraphBuilder:
 
     @classmethod
     def of(cls, graph: Graph) -> GraphBuilder:
-        """A builder that goes on from a finished graph, without changing it."""
+        """A builder that starts from an existing graph, without changing it."""
         builder = cls()
         builder._nodes, builder._stores = dict(graph.by_name), dict(graph.stores)
         builder._copartitions = list(graph.copartitions)
@@ -193,7 +193,7 @@ class GraphBuilder:
         return node
 
     def replace(self, node: Node) -> None:
-        """Puts a changed node in the place of the one with its name."""
+        """Replaces the node of the same name."""
         self._nodes[node.name] = node
 
     def node(self, name: str) -> Node:
@@ -214,7 +214,7 @@ class GraphBuilder:
         return self._stores[name]
 
     def shared_store(self, store: StoreSpec | str, user: str) -> str:
-        """The name of a store for a processor to use: one that is there, or this description, added if it is new."""
+        """The name of a store that the processor `user` uses: an existing one, or a new one, which is added."""
         if isinstance(store, StoreSpec):
             if self._stores.get(store.name) is not store:
                 self.add_store(store)
@@ -222,21 +222,21 @@ class GraphBuilder:
         if store not in self._stores:
             known = self._stores
             message = (
-                f"{user!r} asks for the store {store!r}, which is not there.{nearest(str(store), known)} Known stores: "
-                f"{known_names(known)}. Give the store itself, as made by Stores.key_value(...) and the like."
+                f"{user!r} asks for the store {store!r}, which does not exist.{nearest(str(store), known)} Known "
+                f"stores: {known_names(known)}. Pass the store itself, e.g. Stores.key_value(...)."
             )
             raise TopologyError(message)
         return store
 
     def connect(self, name: str, stores: Iterable[str]) -> None:
-        """Lets a node use more stores; those of global tables it may read."""
+        """Lets a node use more stores; stores of global tables are read-only."""
         node, tables = self.node(name), self.build().global_tables
         used = dict.fromkeys((*node.stores, *node.global_stores, *stores))
         own = tuple(store for store in used if store not in tables)
         self.replace(replace(node, stores=own, global_stores=tuple(store for store in used if store in tables)))
 
     def copartition(self, operation: str, node: str, other: str) -> None:
-        """Has the topics that two nodes read from partitioned alike."""
+        """Requires the same number of partitions for the topics of two nodes."""
         self._copartitions.append(Copartition(operation, self._topics_of(node), self._topics_of(other)))
 
     def _topics_of(self, name: str) -> tuple[str, ...]:
@@ -269,7 +269,7 @@ class GraphBuilder:
         return None
 
     def before(self, node: Node) -> tuple[str, ...]:
-        """The names of the nodes whose records a node receives; those of a repartition come from its sinks."""
+        """The names of the nodes whose records a node receives; for the source of a repartition, its sinks."""
         if isinstance(node, Source) and node.internal:
             return self._writers_of(node.topics)
         return node.parents

@@ -1,4 +1,4 @@
-"""Names of nodes, stores and topics: Kafka Streams' generated names, and the check of those a user gives."""
+"""Names of nodes, stores and topics: generates Kafka Streams' names, and checks the user's."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _GENERATED = re.compile(r"[A-Z]+(-[A-Z]+)*-\d{10}$")
 
 
 class NameGenerator:
-    """Counts through the names of one builder; a given name still uses up the index it stands for."""
+    """Generates the names of one builder. As in Kafka Streams, a user's name for a node uses up an index, too."""
 
     def __init__(self) -> None:
         self._next = 0
@@ -22,7 +22,7 @@ class NameGenerator:
         return f"{prefix}{index:010d}"
 
     def skip(self, count: int) -> None:
-        """Uses up indices that stand for no name."""
+        """Skips indices, as Kafka Streams does for nodes that it does not add."""
         self._next += count
 
     def node(self, given: str | None, prefix: str) -> str:
@@ -34,7 +34,7 @@ class NameGenerator:
 
 
 def checked_name(name: str, what: str) -> str:
-    """The name, if it is one Kafka allows for topics."""
+    """Returns the name if Kafka allows it for topics; `what` says in the error what it names."""
     if not isinstance(name, str) or not _ALLOWED.fullmatch(name) or name in (".", ".."):
         message = (
             f"{name!r} cannot name a {what}: allowed are 1-249 ASCII letters, digits, '.', '_' and '-', "

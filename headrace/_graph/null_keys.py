@@ -1,4 +1,4 @@
-"""Records without a key pass a repartition where a join downstream has a result for them, as in Kafka Streams."""
+"""Lets records without a key through a repartition if a join after it has a result for them, as in Kafka Streams."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from headrace._graph.nodes import Node, NullKeyFilter, PassThrough, Sink, Source
 
 
 def with_null_keys(nodes: Mapping[str, Node]) -> tuple[Node, ...]:
-    """The nodes in their order; filters before a repartition that must let null keys through do so."""
-    wanted = _wanting(nodes)
+    """The nodes in their order, without the null-key filters before repartitions that must let null keys through."""
+    wanted = _before_null_key_joins(nodes)
     return tuple(
         PassThrough(name=node.name, parents=node.parents)
         if isinstance(node, NullKeyFilter) and name in wanted
@@ -18,20 +18,20 @@ def with_null_keys(nodes: Mapping[str, Node]) -> tuple[Node, ...]:
     )
 
 
-def _wanting(nodes: Mapping[str, Node]) -> set[str]:
-    """The nodes from which a join is reached that takes records without a key."""
+def _before_null_key_joins(nodes: Mapping[str, Node]) -> set[str]:
+    """The joins that accept records without a key, and all nodes before them."""
     writers: dict[str, list[str]] = {}
     for node in nodes.values():
         if isinstance(node, Sink) and node.internal:
             writers.setdefault(node.topic, []).append(node.name)
-    found: set[str] = set()
-    waiting = [node.name for node in nodes.values() if node.takes_null_keys]
-    while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found.add(name)
+    names: set[str] = set()
+    pending = [node.name for node in nodes.values() if node.takes_null_keys]
+    while pending:
+        name = pending.pop()
+        if name not in names:
+            names.add(name)
             node = nodes[name]
-            waiting += node.parents
+            pending += node.parents
             if isinstance(node, Source) and node.internal:
-                waiting += (writer for topic in node.topics for writer in writers[topic])
-    return found
+                pending += (writer for topic in node.topics for writer in writers[topic])
+    return names

@@ -1,4 +1,4 @@
-"""How many partitions every topic has and how many tasks every stage; unequal topics that must meet are refused."""
+"""Computes the number of partitions of every topic and of tasks of every stage; checks that joins are copartitioned."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from headrace.errors import TopicError, known_names, nearest
 def partition_counts(
     graph: Graph, user_topics: Mapping[str, int], before: Mapping[str, int] | None = None
 ) -> tuple[dict[str, int], list[int]]:
-    """Partitions of every topic and tasks of every stage.
+    """The number of partitions of every topic, and the number of tasks of every stage.
 
-    An internal topic has as many partitions as the topics it is joined with, else as it had `before`, else as its
-    writers have tasks. Output topics that do not exist yet get as many as the stage that writes them has tasks, that of
-    dead letters as the largest has. Global topics make no tasks; a stage that reads nothing else has one.
+    An internal topic has as many partitions as the topics it is joined with, else as many as `before`, else as many as
+    its writers have tasks. A new output topic gets as many as the stage that writes it has tasks, the dead letter topic
+    as many as the largest stage has. Global topics create no tasks; a stage that reads nothing else has one task.
     """
     for topic in graph.source_topics:
         if topic not in user_topics:
@@ -27,10 +27,10 @@ def partition_counts(
             )
             raise TopicError(message)
     cut = stages(graph)
-    asked = _asked_for(cut)
-    fixed = {topic: user_topics[topic] for topic in graph.source_topics} | asked
-    _refuse_unequal(graph.copartitions, fixed, asked)
-    counts = _settled(cut, fixed, _groups(graph.copartitions), before or {})
+    requested = _requested(cut)
+    fixed = {topic: user_topics[topic] for topic in graph.source_topics} | requested
+    _refuse_unequal(graph.copartitions, fixed, requested)
+    counts = _propagate(cut, fixed, _groups(graph.copartitions), before or {})
     tasks = [_tasks(stage, counts) for stage in cut]
     for stage, number in zip(cut, tasks, strict=True):
         for sink in stage.sinks:
@@ -41,21 +41,22 @@ def partition_counts(
     return counts, tasks
 
 
-def _asked_for(cut: Iterable[SubTopology]) -> dict[str, int]:
+def _requested(cut: Iterable[SubTopology]) -> dict[str, int]:
+    """The partitions that `repartition(partitions=...)` asks for."""
     return {sink.topic: sink.partitions for stage in cut for sink in stage.sinks if sink.partitions is not None}
 
 
-def _settled(
+def _propagate(
     cut: Iterable[SubTopology], known: Mapping[str, int], groups: Iterable[set[str]], before: Mapping[str, int]
 ) -> dict[str, int]:
-    """Counts of topics that are read; those that nobody asked for grow until all agree."""
+    """The partitions of all topics that are read; numbers that are not fixed grow until nothing changes."""
     fixed = dict(known)
     for group in groups:
         for topic in group & known.keys():
             fixed |= dict.fromkeys(group, known[topic])
-    # A relay has the partitions of its writer's tasks; only what is dealt by key can have a number of its own.
-    dealt = {sink.topic for stage in cut for sink in stage.sinks if sink.internal and not sink.relay}
-    fixed |= {topic: number for topic, number in before.items() if topic in dealt and topic not in fixed}
+    # A relay keeps the partitions of its writer's tasks; only a repartition can have a different number.
+    repartitions = {sink.topic for stage in cut for sink in stage.sinks if sink.internal and not sink.relay}
+    fixed |= {topic: number for topic, number in before.items() if topic in repartitions and topic not in fixed}
     counts = {topic: 1 for stage in cut for topic in stage.source_topics} | fixed
     while True:
         before = dict(counts)
@@ -74,7 +75,7 @@ def _tasks(stage: SubTopology, counts: Mapping[str, int]) -> int:
 
 
 def _groups(copartitions: Iterable[Copartition]) -> list[set[str]]:
-    """Topics that must agree, also by way of others."""
+    """Groups of topics that must have the same number of partitions, directly or through other topics."""
     groups: list[set[str]] = []
     for _, topics, other_topics in copartitions:
         joined = {*topics, *other_topics}
@@ -84,11 +85,14 @@ def _groups(copartitions: Iterable[Copartition]) -> list[set[str]]:
     return groups
 
 
-def _refuse_unequal(copartitions: Iterable[Copartition], fixed: Mapping[str, int], asked: Mapping[str, int]) -> None:
-    agreed: list[Copartition] = []
+def _refuse_unequal(
+    copartitions: Iterable[Copartition], fixed: Mapping[str, int], requested: Mapping[str, int]
+) -> None:
+    # Adds one copartition after the other, so that the error names the first operation that does not fit.
+    checked: list[Copartition] = []
     for copartition in copartitions:
-        agreed.append(copartition)
-        for group in _groups(agreed):
+        checked.append(copartition)
+        for group in _groups(checked):
             known = sorted(group & fixed.keys(), key=lambda topic: (topic not in copartition.topics, topic))
             different = [topic for topic in known if fixed[topic] != fixed[known[0]]]
             if different:
@@ -96,19 +100,19 @@ def _refuse_unequal(copartitions: Iterable[Copartition], fixed: Mapping[str, int
                 message = (
                     f"{copartition.operation}() needs topics with the same number of partitions, so that equal keys "
                     f"meet in one task: {first!r} has {fixed[first]}, {second!r} has {fixed[second]}. "
-                    f"{_cure(first, second, fixed, asked)}"
+                    f"{_advice(first, second, fixed, requested)}"
                 )
                 raise TopicError(message)
 
 
-def _cure(first: str, second: str, fixed: Mapping[str, int], asked: Mapping[str, int]) -> str:
-    dealt = second if second in asked else first
-    if dealt in asked:
+def _advice(first: str, second: str, fixed: Mapping[str, int], requested: Mapping[str, int]) -> str:
+    repartition = second if second in requested else first
+    if repartition in requested:
         return (
-            f"{dealt!r} has what repartition(partitions={asked[dealt]}) asks for: ask for as many as the other has, or "
-            "leave out partitions=, and it has as many as what it is joined with."
+            f"{repartition!r} has the number that repartition(partitions={requested[repartition]}) asks for: use the "
+            "number of the other topic, or leave out partitions= to get it automatically."
         )
     return (
-        f"Deal one anew first, e.g. builder.stream({second!r}).repartition(partitions={fixed[first]}), with "
-        ".to_table() behind it for a table; or give both topics as many partitions."
+        f"Repartition one of them first, e.g. builder.stream({second!r}).repartition(partitions={fixed[first]}), "
+        "followed by .to_table() for a table; or create both topics with the same number of partitions."
     )

@@ -1,4 +1,4 @@
-"""A repartition: null-key filter, internal sink, internal source; what follows is another sub-topology."""
+"""Adds a repartition: a null-key filter, an internal sink, an internal source that begins another sub-topology."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from headrace._graph.graph import GraphBuilder
 from headrace._graph.nodes import NullKeyFilter, Sink, Source
 from headrace.serdes import Serde
 
-# What Kafka Streams takes for a generated name here. The names of a cogroup's stores are none: they name the nodes too.
+# Names that Kafka Streams regards as generated here. The name of a cogroup's store is not: it names the nodes, too.
 _GENERATED = re.compile(r"KSTREAM.*-\d{10}")
 
 
@@ -51,5 +51,5 @@ def add_repartition(
 
 
 def pass_over_repartition(graph: GraphBuilder) -> None:
-    """Uses up the names of a repartition that is not added because it is there, as Kafka Streams does."""
+    """Skips the names of a repartition that is not added because it exists already, as Kafka Streams does."""
     graph.names.skip(3)

@@ -1,9 +1,9 @@
-"""Sub-topologies cut into stages that can run one after another, each once per batch.
+"""Splits sub-topologies into stages that run one after the other, each once per batch.
 
 A sub-topology is one stage, unless its own output comes back to it through a repartition (a stream joined with a table
-made of that same stream). Then it is cut by levels: nodes behind the repartition run in a later stage, a relay hands
-them the records of earlier ones, and a table of an earlier stage that they look up is kept there once more. A global
-table is part of every stage that reads it.
+that is made from the same stream). Then it is split by levels: nodes after the repartition run in a later stage, a
+relay hands them the records of earlier stages, and a copy holds the rows that they look up in a table of an earlier
+stage. A global table is part of every stage that reads it.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from headrace._graph.describing.levels import levels
 from headrace._graph.graph import Graph, SubTopology
 from headrace._graph.nodes import HandOver, Node, Sink, Source, TableCopy, TableJoinMerge, TakeOver
 from headrace._graph.stores import SessionSpec, StoreSpec, TimestampedKeyValueSpec, TimestampedWindowSpec
-from headrace._graph.tables.global_tables import replicated
-from headrace._graph.tables.rows import worked_out_from
+from headrace._graph.tables.global_tables import add_global_tables
+from headrace._graph.tables.rows import computed_from
 from headrace.serdes import Serde
 
-_Place = tuple[int, int]  # number of the sub-topology, level
+_StageKey = tuple[int, int]  # number of the sub-topology, level
 
 
 class Pickled(Serde[Any]):
-    """Any Python value, for relays and copies only: they never leave the application."""
+    """Any Python value, for relays and copies only: their bytes never leave the application."""
 
     def _to_bytes(self, value: Any) -> bytes:
         return pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
@@ -38,29 +38,29 @@ _PICKLED: dict[str, Any] = {"key_serde": Pickled(), "value_serde": Pickled()}
 
 
 def stages(graph: Graph) -> tuple[SubTopology, ...]:
-    """Each stage after all that feed it."""
-    home = {node.name: sub.number for sub in graph.sub_topologies for node in sub.nodes}
-    cyclic = _cyclic(graph, home)
-    found = levels(graph) if cyclic else {}
-    cut = _Cut(graph, {name: (number, found[name] if number in cyclic else 0) for name, number in home.items()})
-    return _ordered(replicated(graph, cut.stages()))
+    """The stages of a graph, each after all stages that write its input."""
+    numbers = {node.name: sub.number for sub in graph.sub_topologies for node in sub.nodes}
+    cyclic = _cyclic(graph, numbers)
+    level = levels(graph) if cyclic else {}
+    cut = _Cut(graph, {name: (number, level[name] if number in cyclic else 0) for name, number in numbers.items()})
+    return _sort(add_global_tables(graph, cut.stages()))
 
 
 class _Cut:
-    """The stages in the making."""
+    """Assigns nodes to stages, and adds relays and copies where an edge or a lookup crosses from one to another."""
 
-    def __init__(self, graph: Graph, places: Mapping[str, _Place]) -> None:
+    def __init__(self, graph: Graph, places: Mapping[str, _StageKey]) -> None:
         self._graph = graph
-        self._places = places
-        self._members: dict[_Place, list[Node]] = {}
-        self._copies: dict[_Place, dict[str, StoreSpec]] = {}
-        self._relays: dict[tuple[_Place, _Place], list[str]] = {}
+        self._stage_keys = places
+        self._members: dict[_StageKey, list[Node]] = {}
+        self._copies: dict[_StageKey, dict[str, StoreSpec]] = {}
+        self._relays: dict[tuple[_StageKey, _StageKey], list[str]] = {}
 
-    def stages(self) -> dict[_Place, SubTopology]:
-        # Copies first: those who look them up see a change there before they see what follows from it.
-        placed = [self._with_copies(node) for node in self._graph.nodes]
-        for node in placed:
-            place = self._places[node.name]
+    def stages(self) -> dict[_StageKey, SubTopology]:
+        # Copies first: a node must see a change in a copy before it receives the records that follow from the change.
+        nodes = [self._with_copies(node) for node in self._graph.nodes]
+        for node in nodes:
+            place = self._stage_keys[node.name]
             parents = tuple(self._parent(parent, place) for parent in node.parents)
             self._members.setdefault(place, []).append(replace(node, parents=parents))
         for (earlier, later), relayed in self._relays.items():
@@ -76,8 +76,8 @@ class _Cut:
         }
 
     def _with_copies(self, node: Node) -> Node:
-        """The node with the stores of its own stage only: of tables of earlier ones, it looks up copies."""
-        place = self._places[node.name]
+        """The node with stores of its own stage only: stores of earlier stages are replaced by copies."""
+        place = self._stage_keys[node.name]
         elsewhere = {store for store in node.reads if place not in self._owners(store)}
         if not elsewhere:
             return node
@@ -86,20 +86,22 @@ class _Cut:
         stores, reads = ([*(s for s in used if s not in elsewhere), *copies] for used in (node.stores, node.reads))
         return replace(node, stores=tuple(stores), reads=tuple(reads))
 
-    def _owners(self, store: str) -> set[_Place]:
+    def _owners(self, store: str) -> set[_StageKey]:
         return {
-            self._places[node.name] for node in self._graph.nodes if store in node.stores and store not in node.reads
+            self._stage_keys[node.name]
+            for node in self._graph.nodes
+            if store in node.stores and store not in node.reads
         }
 
-    def _elsewhere(self, table: str, place: _Place) -> list[str]:
-        """The tables of earlier stages that the rows of a table are worked out from; or it is one itself."""
-        if self._places[table] != place:
+    def _elsewhere(self, table: str, place: _StageKey) -> list[str]:
+        """The tables of earlier stages from which a table is computed, or the table itself if it is in one."""
+        if self._stage_keys[table] != place:
             return [table]
-        before = worked_out_from(self._graph.by_name[table])
+        before = computed_from(self._graph.by_name[table])
         return [other for name in before for other in self._elsewhere(name, place)]
 
-    def _copy(self, table: str, place: _Place) -> str:
-        """The node, and the store, that keeps the rows of a table of an earlier stage."""
+    def _copy(self, table: str, place: _StageKey) -> str:
+        """Adds a copy of a table of an earlier stage, if there is none; returns the name of its node and store."""
         name = f"{table}-copy-{place[1]}"
         copies = self._copies.setdefault(place, {})
         if table not in copies:
@@ -110,20 +112,20 @@ class _Cut:
         return name
 
     def _like(self, table: str) -> StoreSpec:
-        """A store as rows like those of the table are kept in: those of windows expire, versions have a history."""
+        """The spec of a store that holds rows like those of the table: windows expire, versions have a history."""
         node = self._graph.by_name[table]
-        before = [self._like(name) for name in worked_out_from(node)]
+        before = [self._like(name) for name in computed_from(node)]
         if not before:
             store = self._graph.stores[node.stores[0]]
             return replace(store, caller_expires=False) if isinstance(store, TimestampedWindowSpec) else store
         return _joined(*before) if isinstance(node, TableJoinMerge) else before[0]
 
-    def _parent(self, parent: str, place: _Place) -> str:
-        """The node itself if it is in the same stage, else where, in a later stage, its records come out of a relay.
+    def _parent(self, parent: str, place: _StageKey) -> str:
+        """The node from which a stage gets the records of `parent`: itself, or the end of a relay from its stage.
 
-        All that one stage hands to another goes through one relay: it comes in the order in which it was made.
+        All records that one stage hands to another go through one relay, so they keep their order.
         """
-        earlier = self._places[parent]
+        earlier = self._stage_keys[parent]
         if earlier == place:
             return parent
         taken = f"{_handed(parent, place)}-taken"
@@ -138,50 +140,50 @@ class _Cut:
         return taken
 
 
-def _relay(earlier: _Place, later: _Place) -> str:
+def _relay(earlier: _StageKey, later: _StageKey) -> str:
     return f"relay-{earlier[0]}-{earlier[1]}-{later[1]}"
 
 
-def _handed(parent: str, later: _Place) -> str:
+def _handed(parent: str, later: _StageKey) -> str:
     return f"{parent}-relay-{later[1]}"
 
 
 def _joined(left: StoreSpec, right: StoreSpec) -> StoreSpec:
-    """A join has no versions, and its rows stay as long as those of either side."""
+    """The spec for the rows of a join: no versions, and the longer retention of the two sides."""
     if isinstance(left, TimestampedWindowSpec | SessionSpec) and isinstance(right, TimestampedWindowSpec | SessionSpec):
         return max(left, right, key=lambda side: side.retention_ms)
     lasting = right if isinstance(left, TimestampedWindowSpec | SessionSpec) else left
     return TimestampedKeyValueSpec(name=lasting.name, key_serde=lasting.key_serde)
 
 
-def _cyclic(graph: Graph, home: Mapping[str, int]) -> set[int]:
+def _cyclic(graph: Graph, numbers: Mapping[str, int]) -> set[int]:
     """Numbers of the sub-topologies whose repartitions lead back to them."""
-    readers = {topic: home[node.name] for node in graph.nodes if isinstance(node, Source) for topic in node.topics}
+    readers = {topic: numbers[node.name] for node in graph.nodes if isinstance(node, Source) for topic in node.topics}
     feeds: dict[int, set[int]] = {sub.number: set() for sub in graph.sub_topologies}
     for node in graph.nodes:
         if isinstance(node, Sink) and node.internal:
-            feeds[home[node.name]].add(readers[node.topic])
+            feeds[numbers[node.name]].add(readers[node.topic])
     return {number for number in feeds if number in _reachable(number, feeds)}
 
 
 def _reachable(start: int, feeds: Mapping[int, set[int]]) -> set[int]:
-    found: set[int] = set()
-    waiting = list(feeds[start])
-    while waiting:
-        number = waiting.pop()
-        if number not in found:
-            found.add(number)
-            waiting += feeds[number]
-    return found
+    reachable: set[int] = set()
+    pending = list(feeds[start])
+    while pending:
+        number = pending.pop()
+        if number not in reachable:
+            reachable.add(number)
+            pending += feeds[number]
+    return reachable
 
 
-def _ordered(unordered: Mapping[_Place, SubTopology]) -> tuple[SubTopology, ...]:
-    writers: dict[str, set[_Place]] = {}
+def _sort(unordered: Mapping[_StageKey, SubTopology]) -> tuple[SubTopology, ...]:
+    writers: dict[str, set[_StageKey]] = {}
     for place, stage in unordered.items():
         for sink in stage.sinks:
             if sink.internal:
                 writers.setdefault(sink.topic, set()).add(place)
-    ordered: list[_Place] = []
+    ordered: list[_StageKey] = []
     waiting = sorted(unordered)
     while waiting:
         ready = next(

@@ -1,4 +1,4 @@
-"""Descriptions of the state stores of a topology: a name, serdes, and the settings of each kind."""
+"""Specs of state stores: what a topology knows about a store. `_runtime/stores.py` creates the stores."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headrace.serdes import Serde
 
 @dataclass(frozen=True, kw_only=True)
 class StoreSpec:
-    """Describes a state store; serdes of `None` are the configured ones."""
+    """The spec of a state store; a serde of `None` stands for the configured default."""
 
     name: str
     key_serde: Serde[Any] | None = None
@@ -29,10 +29,7 @@ class TimestampedKeyValueSpec(StoreSpec):
 
 @dataclass(frozen=True, kw_only=True)
 class WindowSpec(StoreSpec):
-    """Values by key and window start, or all values put if it retains duplicates.
-
-    With `by_key`, entries expire by the time of their key.
-    """
+    """Values by key and window start; `retain_duplicates`: all values. `by_key`: each key expires by its time."""
 
     retention_ms: int
     window_size_ms: int
@@ -42,9 +39,9 @@ class WindowSpec(StoreSpec):
 
 @dataclass(frozen=True, kw_only=True)
 class TimestampedWindowSpec(StoreSpec):
-    """Values with their timestamps by key and window start; with `by_key`, entries expire by the time of their key.
+    """Values with their timestamps by key and window start; `by_key`: each key expires by its own stream time.
 
-    With `caller_expires`, the operator that writes to the store tracks the times and decides what expires.
+    With `caller_expires`, the caller, not the store, decides what expires.
     """
 
     retention_ms: int
@@ -55,7 +52,7 @@ class TimestampedWindowSpec(StoreSpec):
 
 @dataclass(frozen=True, kw_only=True)
 class SessionSpec(StoreSpec):
-    """Values by key and session; with `by_key`, entries expire by the time of their key."""
+    """Values by key and session; `by_key`: each key expires by its own stream time."""
 
     retention_ms: int
     by_key: bool = False
@@ -63,14 +60,14 @@ class SessionSpec(StoreSpec):
 
 @dataclass(frozen=True, kw_only=True)
 class SuppressBufferSpec(StoreSpec):
-    """The rows that a suppressed table buffers; with `by_key`, rows are emitted by the time of their key."""
+    """The rows that a suppressed table holds back; `by_key`: each key's rows are released by its own stream time."""
 
     by_key: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class UnmatchedSpec(StoreSpec):
-    """Unmatched records of a join; with `by_key`, records are emitted by the time of their key."""
+    """Unmatched records of a stream-stream join; `by_key`: each key's records expire by its own stream time."""
 
     by_key: bool = False
 

@@ -156,7 +156,7 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
     nodes.StreamReduce: lambda node, _: ops.StreamReduce(
         node.name, node.stores[0], node.reducer, send_old_values=node.send_old_values
     ),
-    nodes.TableMerge: lambda node, _: ops.PassThrough(node.name),
+    nodes.CogroupMerge: lambda node, _: ops.PassThrough(node.name),
     nodes.WindowedAggregate: lambda node, _: _windowed_aggregate(node),
     nodes.TableSource: lambda node, _: _table_source(node),
     nodes.TableFilter: lambda node, _: ops.TableFilter(

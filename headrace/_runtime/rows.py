@@ -34,7 +34,7 @@ def rows_of(sub: SubTopology, table: str, stores: Mapping[str, Any]) -> Any:
             return rows.DerivedRows(parent_rows(node.parents[0]), row_filter(node.predicate, keep=node.keep))
         case nodes.TableMapValues():
             return rows.DerivedRows(parent_rows(node.parents[0]), node.mapper)
-        case nodes.TableMerge():
+        case nodes.CogroupMerge():
             return parent_rows(node.parents[0])
         case nodes.TableJoinMerge():
             return rows.JoinedRows(

@@ -12,5 +12,5 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if error.name not in ("typer", "rich"):
             raise
-        sys.exit(f"The command line needs {error.name}. Install it with: pip install 'headrace[cli]'")
+        sys.exit(f"The headrace command needs {error.name}. Install it with: pip install 'headrace[cli]'")
     program()

@@ -6,4 +6,4 @@ from headrace.errors import StreamsError
 
 
 class CommandError(StreamsError):
-    """A command cannot do what it was asked; says what is there instead."""
+    """A command cannot do what the user asks; the message says why, and what to do."""

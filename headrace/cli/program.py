@@ -1,4 +1,4 @@
-"""The commands and their options; what each does is written in the module of its name."""
+"""The commands and their options. Each command is implemented in the module of its name in `commands`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Format(StrEnum):
 
 
 class Demo(StrEnum):
-    """What there is to see."""
+    """The demos that `headrace demo` can run."""
 
     ROOMS = "rooms"
     SENSORS = "sensors"
@@ -35,24 +35,31 @@ program = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="Kafka Streams' programming model in Python, executed by Apache Spark.",
-    epilog="Begin with: headrace demo",
+    epilog="To begin, run: headrace demo",
 )
 program.add_typer(topics, name="topics")
 
-App = Annotated[str, typer.Argument(metavar="APP.PY[:NAME]", help="File that defines topology, and may define config.")]
+App = Annotated[
+    str,
+    typer.Argument(
+        metavar="APP.PY[:NAME]",
+        help="Python file that defines a topology, by the name topology or NAME, and may define a config.",
+    ),
+]
 TopicsDir = Annotated[
-    Path | None, typer.Option(help="Directory of the topics.", show_default="the config's, or topics")
+    Path | None, typer.Option(help="Directory of the embedded topics.", show_default="the config's, or topics")
 ]
 StateDir = Annotated[
-    Path | None, typer.Option(help="Directory of the state.", show_default="the config's, or headrace-state/<id>")
+    Path | None,
+    typer.Option(help="Directory of the application's state.", show_default="the config's, or headrace-state/<id>"),
 ]
 ApplicationId = Annotated[
-    str | None, typer.Option(help="Name of the application.", show_default="the config's, or the file's name")
+    str | None, typer.Option(help="Id of the application.", show_default="the config's, or the file's name")
 ]
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _show_version(requested: bool) -> None:
+    if requested:
         typer.echo(f"headrace {headrace.__version__}")
         raise typer.Exit
 
@@ -60,10 +67,10 @@ def _version(asked: bool) -> None:
 @program.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
     ] = False,
     debug: Annotated[
-        bool, typer.Option("--debug", help="Show the whole traceback of an error; may stand anywhere.")
+        bool, typer.Option("--debug", help="Show the full traceback of an error; allowed at any position.")
     ] = False,
 ) -> None:
     pass
@@ -78,19 +85,21 @@ def demo(
     name: Annotated[
         Demo,
         typer.Argument(
-            help="rooms: a first tour, from topic to topic, over a restart. sensors: devices that send a day of "
-            "readings each, one after the other, with one clock for all and with a clock for each."
+            help="rooms: a first tour, from the input topic to the output topic, across a restart. sensors: devices "
+            "that each send a whole day of readings, one device after the other; processed with one stream time for "
+            "all devices, and with a stream time for each."
         ),
     ] = Demo.ROOMS,
     directory: Annotated[
-        Path | None, typer.Option(help="A new directory, which is kept.", show_default="a temporary one")
+        Path | None,
+        typer.Option(help="New directory for the demo's files, which stay there.", show_default="a temporary one"),
     ] = None,
-    keep: Annotated[bool, typer.Option("--keep", help="Keep the temporary directory too.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Do not delete the temporary directory.")] = False,
 ) -> None:
     """Runs a small application on local Spark and shows what happens, step by step. Takes a minute; needs Java."""
     from headrace.cli.demos import guide, sensors_tour, tour
 
-    guide.give(sensors_tour.GUIDE if name is Demo.SENSORS else tour.GUIDE, directory, keep=keep)
+    guide.run_demo(sensors_tour.GUIDE if name is Demo.SENSORS else tour.GUIDE, directory, keep=keep)
 
 
 @program.command(
@@ -101,7 +110,7 @@ def demo(
 def run(
     app: App,
     until_caught_up: Annotated[
-        bool, typer.Option("--until-caught-up", help="Process all records there are, then end.")
+        bool, typer.Option("--until-caught-up", help="Process all available records, then exit.")
     ] = False,
     topics_dir: TopicsDir = None,
     bootstrap_servers: Servers = None,
@@ -109,15 +118,16 @@ def run(
     state_dir: StateDir = None,
     application_id: ApplicationId = None,
     max_records_per_batch: Annotated[
-        int | None, typer.Option(help="Most records in a micro-batch.", show_default="the config's, or 1000000")
+        int | None,
+        typer.Option(help="Maximum number of records in a micro-batch.", show_default="the config's, or 1000000"),
     ] = None,
     spark: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="A Spark setting; may be repeated.")
     ] = None,
 ) -> None:
-    """Runs an application on local Spark and shows its progress. Ctrl-C and SIGTERM stop it after the running batch.
+    """Runs an application on local Spark and shows its progress. Ctrl-C and SIGTERM stop it after the current batch.
 
-    It goes on where its last run stopped. Options here override the file's config.
+    The application continues where its last run stopped. Options override the file's config.
     """
     from headrace.cli import loading
     from headrace.cli.commands import run as running
@@ -143,11 +153,11 @@ def run(
 def describe(
     app: App,
     form: Annotated[
-        Format, typer.Option("--format", help="Kafka Streams' text, a Mermaid flowchart, or one HTML page.")
+        Format, typer.Option("--format", help="Kafka Streams' text format, a Mermaid flowchart, or an HTML page.")
     ] = Format.TEXT,
     output: Annotated[Path | None, typer.Option(help="Write to this file.", show_default="stdout")] = None,
 ) -> None:
-    """Shows the topology of an application: sources, processors, stores, sinks. Nothing is run."""
+    """Shows the topology of an application: sources, processors, stores, sinks. Does not run it."""
     from headrace.cli import loading
     from headrace.cli.drawing.page import html_page
 
@@ -172,11 +182,11 @@ def describe(
 )
 def store(
     app: App,
-    name: Annotated[str, typer.Argument(metavar="STORE", help="Name of the store, as in store=.")],
-    key: Annotated[str | None, typer.Option(help="Show the entry of this key only.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="Most entries shown.")] = 100,
+    name: Annotated[str, typer.Argument(metavar="STORE", help="Name of the store, as passed to store=.")],
+    key: Annotated[str | None, typer.Option(help="Show only the entries of this key.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of entries shown.")] = 100,
     pending: Annotated[
-        bool, typer.Option("--pending", help="Say what waits in it to be written, and what would let it go.")
+        bool, typer.Option("--pending", help="Show which results the store holds back, and what would release them.")
     ] = False,
     topics_dir: TopicsDir = None,
     bootstrap_servers: Servers = None,
@@ -184,7 +194,7 @@ def store(
     state_dir: StateDir = None,
     application_id: ApplicationId = None,
 ) -> None:
-    """Shows what is in a state store, as the last committed batch left it. The application need not run."""
+    """Shows the entries of a state store, as of the last committed batch. The application need not run."""
     from headrace.cli import loading
     from headrace.cli.commands.store import show_pending, show_store
 
@@ -209,7 +219,7 @@ def store(
 )
 def reset(
     app: App,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Delete without asking.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be deleted.")] = False,
     topics_dir: TopicsDir = None,
     bootstrap_servers: Servers = None,
@@ -217,9 +227,9 @@ def reset(
     state_dir: StateDir = None,
     application_id: ApplicationId = None,
 ) -> None:
-    """Lets an application start from the beginning again: deletes its state and what it has noted of its progress.
+    """Resets an application, so that its next run starts from the beginning: deletes its state and its offsets.
 
-    Topics stay as they are, so its next run appends all of its output once more. It must not be running.
+    Topics stay as they are, so the next run appends all of the output again. The application must not be running.
     """
     from headrace.cli import loading
     from headrace.cli.commands import reset as resetting

@@ -9,8 +9,8 @@ from headrace._graph.graph import GraphBuilder
 from headrace._graph.names import checked_name
 from headrace._graph.nodes import Source, TableSource
 from headrace._graph.stores import StoreSpec, VersionedSpec
-from headrace._graph.tables.materialized import rows_store
-from headrace._graph.tables.old_values import materialized
+from headrace._graph.tables.materialized import table_store_spec
+from headrace._graph.tables.old_values import materialize_source
 from headrace.dsl.global_table import GlobalKTable
 from headrace.dsl.kstream import KStream
 from headrace.dsl.ktable import KTable
@@ -151,7 +151,7 @@ class StreamsBuilder:
             ('Basel', Record(key='ann', value='Basel', timestamp_ms=5))
         """
         prefix = f"{checked_name(topic, 'topic')}-"
-        kept = rows_store(
+        kept = table_store_spec(
             self._graph.names.store(None, prefix) if store is None else store,
             "table",
             key_serde,
@@ -165,7 +165,7 @@ class StreamsBuilder:
         )
         self._graph.add(node)
         if store is not None:
-            materialized(self._graph, node)
+            materialize_source(self._graph, node)
         return KTable(self._graph, node.name, key_serde, value_serde, versioned=isinstance(kept, VersionedSpec))
 
     @overload
@@ -213,7 +213,7 @@ class StreamsBuilder:
             name: name of the table node.
         """
         prefix = f"{checked_name(topic, 'topic')}-"
-        kept = rows_store(
+        kept = table_store_spec(
             self._graph.names.store(None, prefix) if store is None else store, "global_table", key_serde, value_serde
         )
         self._refuse_read_already(topic)
@@ -232,7 +232,7 @@ class StreamsBuilder:
             name=self._graph.names.node(name, "KTABLE-SOURCE-"), parents=(source.name,), store_when_needed=kept
         )
         self._graph.add(node)
-        materialized(self._graph, node)
+        materialize_source(self._graph, node)
         return GlobalKTable(self._graph, kept.name)
 
     def _refuse_read_already(self, topic: str) -> None:

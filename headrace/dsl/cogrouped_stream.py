@@ -7,7 +7,7 @@ from typing import Any, Generic, NamedTuple, TypeVar, overload
 
 from headrace._graph.checks import checked_callable
 from headrace._graph.names import checked_name
-from headrace._graph.nodes import AggregateFold, StreamAggregate, TableMerge, WindowedAggregate
+from headrace._graph.nodes import AggregateFold, CogroupMerge, StreamAggregate, WindowedAggregate
 from headrace._graph.repartition import pass_over_repartition
 from headrace._graph.stores import StoreSpec, TimestampedKeyValueSpec
 from headrace._graph.windows.late_records import add_windowed_aggregate
@@ -168,7 +168,7 @@ class CogroupedKStream(Generic[K, A]):
             node = {"name": aggregation, "parents": (source,), "stores": (kept.name,)}
             add(self._inputs[position], node, (*aggregations[:position], *aggregations[position + 1 :]))
         merge = names.node(None if own is None else f"{own}-merge", "COGROUPKSTREAM-MERGE-")
-        self._graph.add(TableMerge(name=merge, parents=tuple(aggregations)))
+        self._graph.add(CogroupMerge(name=merge, parents=tuple(aggregations)))
         return KTable(self._graph, merge, key_serde, kept.value_serde)
 
     def _sources(self, store_name: str) -> list[str]:

@@ -28,8 +28,8 @@ from headrace._graph.nodes import (
 )
 from headrace._graph.repartition import add_repartition
 from headrace._graph.stores import StoreSpec, VersionedSpec
-from headrace._graph.tables.materialized import rows_store
-from headrace._graph.tables.old_values import materialized
+from headrace._graph.tables.materialized import table_store_spec
+from headrace._graph.tables.old_values import materialize_source
 from headrace.dsl.joins.options import Join, JoinName, RepartitionOptions, StreamJoinOptions
 from headrace.errors import TopologyError
 from headrace.model.processor import ProcessorFactory
@@ -359,7 +359,7 @@ class KStream(Generic[K, V]):
         keys, values = key_serde or self._key_serde, value_serde or self._value_serde
         prefix = "KSTREAM-TOTABLE-"
         node_name = self._graph.names.node(name, prefix)
-        kept = rows_store(
+        kept = table_store_spec(
             self._graph.names.store(None, prefix) if store is None else store, "to_table", keys, values, VersionedSpec
         )
         parent = self._node
@@ -368,7 +368,7 @@ class KStream(Generic[K, V]):
         node = TableSource(name=node_name, parents=(parent,), store_when_needed=kept)
         self._graph.add(node)
         if store is not None:
-            materialized(self._graph, node)
+            materialize_source(self._graph, node)
         return KTable(self._graph, node_name, keys, values, versioned=isinstance(kept, VersionedSpec))
 
     @overload

@@ -10,7 +10,7 @@ from headrace._graph.graph import GraphBuilder
 from headrace._graph.names import checked_name
 from headrace._graph.nodes import Node, Suppress, TableFilter, TableGroupBy, TableMapValues, TableToStream
 from headrace._graph.stores import SuppressBufferSpec
-from headrace._graph.tables.materialized import rows_store
+from headrace._graph.tables.materialized import table_store_spec
 from headrace._graph.tables.old_values import send_old_values
 from headrace._graph.windows.closing import close_wait_ms
 from headrace.dsl.joins.options import Join, TableJoinOptions
@@ -409,7 +409,7 @@ class KTable(Generic[K, V]):
     def _own_store(self, operation: str, store: str | None, value_serde: Serde[Any] | None) -> tuple[str, ...]:
         if store is None:
             return ()
-        return (self._graph.add_store(rows_store(store, operation, self._key_serde, value_serde)).name,)
+        return (self._graph.add_store(table_store_spec(store, operation, self._key_serde, value_serde)).name,)
 
     def _derived(self, node: Node, value_serde: Serde[Any] | None) -> KTable[Any, Any]:
         self._graph.add(node)

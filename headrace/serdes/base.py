@@ -1,4 +1,4 @@
-"""What a serde is: a pair of functions between Python values and the bytes of a topic or store."""
+"""The base class of serdes, which convert Python values to the bytes of a topic or store and back."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from headrace.errors import SerdeError
 
 T = TypeVar("T")
 
-# What a ready serde says or does about its own format only, and what of it would make that untrue if it were another.
+# Each of these attributes is only right for the format that the methods after it define. A subclass that overrides one
+# of those methods must not inherit it.
 _WRITES, _READS = ("_to_bytes", "serialize"), ("_from_bytes", "deserialize")
 _SHORTCUTS = {
     "serialize": ("_to_bytes",),
@@ -25,27 +26,27 @@ _SHORTCUTS = {
 
 
 class Serde(Generic[T]):
-    """Turns values into bytes and back. Subclass it, or one of the ready ones, for a format of your own.
+    """Converts values to bytes and back. Subclass it, or one of the serdes here, for a format of your own.
 
-    A subclass writes `_to_bytes` and `_from_bytes`, which never see `None`: a null key or value stays null
-    without asking the serde. Whatever they raise becomes a `SerdeError` that names the serde and the value.
+    A subclass defines `_to_bytes` and `_from_bytes`, which never see `None`: a null key or value stays null. Whatever
+    they raise becomes a `SerdeError` that names the serde and the value.
     """
 
     canonical: bool = False
-    """Whether every value has one form in bytes, so that bytes read and written again are the same bytes."""
+    """Whether every value has exactly one form in bytes, so that reading bytes and writing the value restores them."""
 
     plain: type | None = None
-    """`str` or `bytes` if values are of that type and can be serialized later, together: they never change."""
+    """`str` or `bytes` if values have that type: they are immutable, so they may be serialized later, in bulk."""
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """A subclass with a format of its own inherits no shortcut around it."""
+        """Resets the shortcuts that a subclass inherits but that do not fit its own format."""
         super().__init_subclass__(**options)
 
-        def nearest(name: str) -> int:
+        def distance_to(name: str) -> int:
             return next(distance for distance, base in enumerate(cls.__mro__) if name in vars(base))
 
-        for shortcut, format_of in _SHORTCUTS.items():
-            if min(map(nearest, format_of)) < nearest(shortcut):
+        for shortcut, methods in _SHORTCUTS.items():
+            if min(map(distance_to, methods)) < distance_to(shortcut):
                 setattr(cls, shortcut, vars(Serde)[shortcut])
 
     def _to_bytes(self, value: T) -> bytes:
@@ -55,31 +56,31 @@ class Serde(Generic[T]):
         raise NotImplementedError
 
     def serialize(self, value: T | None) -> bytes | None:
-        """The bytes of a value; `None` stays `None`."""
+        """Converts a value to bytes; `None` stays `None`."""
         if value is None:
             return None
         try:
             return self._to_bytes(value)
         except Exception as error:
             message = f"{self!r} cannot serialize {shortened(value)} of type {type(value).__name__}: {error}"
-            raise _kind(error)(message) from error
+            raise _error_type(error)(message) from error
 
     def deserialize(self, data: bytes | None) -> T | None:
-        """The value of some bytes; `None` stays `None`."""
+        """Converts bytes to a value; `None` stays `None`."""
         if data is None:
             return None
         try:
             return self._from_bytes(data)
         except Exception as error:
             message = f"{self!r} cannot deserialize {len(data)} bytes starting {shortened(bytes(data[:24]))}: {error}"
-            raise _kind(error)(message) from error
+            raise _error_type(error)(message) from error
 
     def serialize_many(self, values: Sequence[T | None]) -> pa.Array:
-        """`serialize` for many values, as a binary column; where there is a `plain` type, all are of it, or `None`."""
+        """Serializes many values to a binary column. With a `plain` type, all are of it or `None`."""
         return pa.array([self.serialize(value) for value in values], pa.binary())
 
     def deserialize_many(self, column: Sequence[bytes | None]) -> Sequence[T | None]:
-        """`deserialize` for a whole column, cheaper than one call per value."""
+        """Deserializes a whole column, which is cheaper than one call per value."""
         convert: Callable[[bytes], T] = self._from_bytes
         try:
             return [None if data is None else convert(data) for data in column]
@@ -87,15 +88,15 @@ class Serde(Generic[T]):
             return [self.deserialize(data) for data in column]
 
     def checked(self, column: pa.Array) -> pa.Array:
-        """A binary column of which every value can be deserialized, with null in place of what is read as `None`.
+        """Checks that every value of a binary column can be deserialized; values that are read as `None` become null.
 
         Raises:
-            SerdeError: if one cannot be.
+            SerdeError: for the first that cannot be deserialized.
         """
-        return nulled(column, [data for data in column.to_pylist() if self.deserialize(data) is None])
+        return replace_with_null(column, [data for data in column.to_pylist() if self.deserialize(data) is None])
 
     def with_default(self, inner: Serde[Any]) -> Serde[Any]:  # noqa: ARG002
-        """This serde; one around another serde that was given none gets `inner`."""
+        """This serde. A serde around another one, created without it, returns a copy around `inner`."""
         return self
 
     def __repr__(self) -> str:
@@ -108,22 +109,22 @@ class Serde(Generic[T]):
         return hash(type(self))
 
 
-def nulled(column: pa.Array, values: Sequence[bytes | None]) -> pa.Array:
-    """A binary column with null in place of some values."""
+def replace_with_null(column: pa.Array, values: Sequence[bytes | None]) -> pa.Array:
+    """Replaces these values of a binary column with null."""
     if not any(value is not None for value in values):
         return column
     return pc.if_else(pc.is_in(column, pa.array(values, pa.binary())), pa.scalar(None, column.type), column)
 
 
-def _kind(error: Exception) -> type[SerdeError]:
+def _error_type(error: Exception) -> type[SerdeError]:
     return type(error) if isinstance(error, SerdeError) else SerdeError
 
 
 def shortened(value: Any, limit: int = 80) -> str:
-    """A value's repr, cut to a length that fits an error message."""
-    return cut(repr(value), limit)
+    """A value's repr, truncated to a length that fits an error message."""
+    return truncate(repr(value), limit)
 
 
-def cut(text: str, limit: int) -> str:
-    """A text of at most that length."""
+def truncate(text: str, limit: int) -> str:
+    """The text, with an ellipsis at the end if it is longer than `limit`."""
     return text if len(text) <= limit else f"{text[: limit - 1]}…"

@@ -9,21 +9,22 @@ import msgspec
 import pyarrow as pa
 
 from headrace.errors import SerdeError
-from headrace.serdes.base import Serde, nulled
-from headrace.serdes.models import holds_models, is_model, json_model, json_plain
+from headrace.serdes.base import Serde, replace_with_null
+from headrace.serdes.models import contains_models, is_model, model_from_json, to_json_types
 
 T = TypeVar("T")
 
 
-encode = msgspec.json.Encoder(enc_hook=json_plain).encode
+encode = msgspec.json.Encoder(enc_hook=to_json_types).encode
 
 
 class Json(Serde[T], Generic[T]):
-    """Values as compact JSON: dicts, lists, text, numbers, booleans; typed values are written as dicts, sets as lists.
+    """Compact JSON: dicts, lists, text, numbers, booleans; typed values are written as dicts, sets as lists.
 
     Args:
-        type: what to read values as: a dataclass, a `msgspec.Struct`, a pydantic model, `set[str]`, `list[int]`, ...;
-            what does not fit is refused. Without it, values are read as dicts, lists, text, numbers and booleans.
+        type: the type of the values that are read: a dataclass, a `msgspec.Struct`, a pydantic model, `set[str]`,
+            `list[int]`, ...; JSON that does not fit it is refused. Without it, values are read as dicts, lists, text,
+            numbers and booleans.
 
     Example:
         >>> Json().deserialize(Json().serialize({"page": "/", "n": 1}))
@@ -42,23 +43,23 @@ class Json(Serde[T], Generic[T]):
 
     @property
     def repeatable(self) -> bool:
-        """Whether bytes read, written and read again give the same value; a type of the user's may make another."""
+        """Whether a value that is written and read again stays equal, which a user's type cannot guarantee."""
         return self._type is None
 
     def _decoder(self) -> Callable[[bytes], T]:
         wanted: Any = Any if self._type is None else self._type
         try:
-            self._has_models = holds_models(wanted)
+            self._has_models = contains_models(wanted)
             if is_model(wanted):
                 validated: Callable[[bytes], T] = wanted.model_validate_json
                 return validated
-            return msgspec.json.Decoder(wanted, dec_hook=json_model if self._has_models else None).decode
+            return msgspec.json.Decoder(wanted, dec_hook=model_from_json if self._has_models else None).decode
         except TypeError as error:
             message = f"Json({self._type!r}): JSON cannot be read as that type: {error}"
             raise SerdeError(message) from error
 
     def serialize(self, value: T | None) -> bytes | None:
-        """The value as JSON; `None` stays `None`."""
+        """Converts a value to JSON; `None` stays `None`."""
         try:
             return None if value is None else encode(value)
         except Exception:
@@ -71,10 +72,10 @@ class Json(Serde[T], Generic[T]):
         return self._decode(data)
 
     def checked(self, column: pa.Array) -> pa.Array:
-        """A binary column of which every value is such JSON, null where it says `null`; equal ones are read once."""
+        """Checks that every value of a binary column can be read; JSON `null` becomes null. Reads equal values once."""
         distinct = column.unique().drop_null().to_pylist()
         values = self.deserialize_many(distinct)
-        return nulled(column, [data for data, value in zip(distinct, values, strict=True) if value is None])
+        return replace_with_null(column, [data for data, value in zip(distinct, values, strict=True) if value is None])
 
     def __repr__(self) -> str:
         if self._type is None:

@@ -25,17 +25,17 @@ class String(Serde[str]):
     plain = str
 
     def serialize(self, value: str | None) -> bytes | None:
-        """The bytes of a text; `None` stays `None`."""
+        """Encodes a text; `None` stays `None`."""
         try:
             if type(value) is str:
                 return value.encode()
         except UnicodeEncodeError:
-            pass  # half of a surrogate pair: the slow way says so
+            pass  # half of a surrogate pair: `super().serialize` raises the error
         return super().serialize(value)
 
     def _to_bytes(self, value: str) -> bytes:
         if not isinstance(value, str):
-            message = "expected a str; give the topic or operator the serde of its type, e.g. serdes.Long()"
+            message = "expected a str; pass the serde of its type to the topic or operator, e.g. serdes.Long()"
             raise TypeError(message)
         return value.encode()
 
@@ -43,18 +43,18 @@ class String(Serde[str]):
         return data.decode()
 
     def serialize_many(self, values: Sequence[str | None]) -> pa.Array:
-        """`serialize` for many texts."""
+        """Serializes many texts to a binary column."""
         return pa.array(values, pa.string()).cast(pa.binary())
 
     def deserialize_many(self, column: Sequence[bytes | None]) -> Sequence[str | None]:
-        """`deserialize` for a whole column."""
+        """Deserializes a whole column."""
         try:
             return [None if data is None else data.decode() for data in column]
         except UnicodeDecodeError:
             return [self.deserialize(data) for data in column]
 
     def checked(self, column: pa.Array) -> pa.Array:
-        """A binary column of which every value is UTF-8."""
+        """Checks that every value of a binary column is UTF-8."""
         try:
             column.cast(pa.string())
         except pa.ArrowInvalid:
@@ -78,7 +78,7 @@ class Bytes(Serde[bytes]):
         return bytes(data)
 
     def checked(self, column: pa.Array) -> pa.Array:
-        """All bytes are bytes."""
+        """Returns the column: all bytes are valid."""
         return column
 
 
@@ -89,12 +89,12 @@ class _Packed(Serde[int]):
     _format: ClassVar[struct.Struct]
 
     def serialize(self, value: int | None) -> bytes | None:
-        """The bytes of a number; `None` stays `None`."""
+        """Packs a number; `None` stays `None`."""
         try:
             if type(value) is int:
                 return self._format.pack(value)
         except struct.error:
-            pass  # out of range: the slow way says so
+            pass  # out of range: `super().serialize` raises the error
         return super().serialize(value)
 
     def _to_bytes(self, value: int) -> bytes:
@@ -108,7 +108,7 @@ class _Packed(Serde[int]):
         return number
 
     def checked(self, column: pa.Array) -> pa.Array:
-        """A binary column of which every value has the right length."""
+        """Checks that every value of a binary column has the right length."""
         lengths = pc.unique(pc.binary_length(column.drop_null())).to_pylist()
         return column if set(lengths) <= {self._format.size} else super().checked(column)
 
@@ -162,7 +162,7 @@ class Double(_PackedFloat):
 
 
 class Bool(Serde[bool]):
-    """A truth value in one byte, 1 or 0."""
+    """A boolean in one byte, 1 or 0."""
 
     def _to_bytes(self, value: bool) -> bytes:
         if not isinstance(value, bool):

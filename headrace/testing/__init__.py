@@ -1,4 +1,4 @@
-"""Tests of topologies: no Java, no Spark, no broker."""
+"""Tests topologies without Java, Spark or a broker."""
 
 from headrace.testing.driver import TestInputTopic, TestOutputTopic, TopologyTestDriver, run_stream, run_table
 

@@ -1,4 +1,4 @@
-"""`TopologyTestDriver`: pipes records through a topology in this process, with the clock in your hand."""
+"""`TopologyTestDriver`: pipes records through a topology in this process, with a clock that the test moves."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from headrace.serdes import Bytes, Serde
 
 
 class TopologyTestDriver:
-    """Runs a topology record by record; a record and all that follows from it is one commit.
+    """Runs a topology record by record; each record is processed completely and then committed.
 
     The same operators run here and on Spark. All sub-topologies run in this process, repartitions have one partition.
-    A record that fails leaves nothing behind: its error is raised from `pipe`, and the driver goes on with the next.
+    A record that fails changes nothing: `pipe` raises its error, and the driver can continue with the next record.
 
     Args:
-        topology: what to run.
+        topology: the topology to test.
         config: settings; by default those of an application called "test".
-        wall_clock_ms: what the clock shows at the start; it only moves by `advance_wall_clock`.
+        wall_clock_ms: the wall-clock time at the start; only `advance_wall_clock` moves it.
 
     Example:
         >>> import headrace as hr
@@ -58,11 +58,12 @@ class TopologyTestDriver:
     def input_topic(
         self, name: str, key_serde: Serde[Any] | None = None, value_serde: Serde[Any] | None = None
     ) -> TestInputTopic:
-        """A topic to pipe records into; it must be one the topology reads.
+        """An input topic of the topology, to pipe records into.
 
         Args:
             name: the topic.
-            key_serde: how keys become bytes, if not as the topology reads them, e.g. to pipe what it cannot decode.
+            key_serde: how keys become bytes; by default the serde of the topology. Another one can write keys that the
+                topology cannot decode.
             value_serde: the same for values.
         """
         source = next((s for s in self._graph.nodes if isinstance(s, Source) and name in s.topics), None)
@@ -76,7 +77,7 @@ class TopologyTestDriver:
         return TestInputTopic(self, name, key_serde or own_key_serde, value_serde or own_value_serde)
 
     def output_topic(self, name: str) -> TestOutputTopic:
-        """A topic the topology writes, to read results from; keys and values of dead letters are bytes."""
+        """An output topic of the topology, to read results from; keys and values of dead letters are bytes."""
         if name == self._graph.dead_letter_topic:
             return TestOutputTopic(self._runtime, name, Bytes(), Bytes())
         sink = next((s for s in self._graph.nodes if isinstance(s, Sink) and name == s.topic), None)
@@ -93,26 +94,26 @@ class TopologyTestDriver:
         return self._defaults.view(self._graph, name, self._runtime.stores_named(name))
 
     def explain_pending(self, name: str | None = None) -> list[Pending]:
-        """Why nothing comes out: what each operator holds back, and what would let it go. See `Streams`."""
+        """Explains missing output: what each operator holds back, and what would release it. See `Streams`."""
         return self._runtime.pending(name)
 
     def advance_wall_clock(self, duration: timedelta) -> None:
-        """Moves the clock forward, runs the wall-clock punctuations then due, each once, and closes idle keys."""
+        """Moves the wall clock forward, runs each wall-clock punctuation that is due once, and closes idle keys."""
         if duration < timedelta(0):
-            message = f"The wall clock only moves forward; advance_wall_clock() was given {duration!r}."
+            message = f"The wall clock only moves forward, so advance_wall_clock() refuses {duration!r}."
             raise StreamsError(message)
         self._runtime.advance(duration // timedelta(milliseconds=1))
 
     def restart(self) -> None:
-        """As after a crash: everything in memory is gone, state is what was committed; processors are made anew."""
+        """Simulates a restart after a crash: restores the committed state and creates new processors."""
         self._runtime.restart()
 
     def metrics(self) -> dict[str, dict[str, Any]]:
-        """Counters by operator; dropped records under `dropped`, by reason."""
+        """Counters by operator; `dropped` has the dropped records by reason."""
         return readable(self._runtime.metrics())
 
     def close(self) -> None:
-        """Ends the driver and closes the processors."""
+        """Closes the processors; the driver cannot be used any more."""
         self._runtime.close()
 
     def __enter__(self) -> Self:
@@ -145,7 +146,7 @@ class TestInputTopic:
     ) -> None:
         """Processes one record completely; without a timestamp it gets the driver's wall-clock time.
 
-        A negative timestamp goes to the timestamp extractor, or to the handler of undecodable records.
+        A negative timestamp goes to the timestamp extractor, or to the deserialization exception handler.
         """
         at = self._driver._runtime.wall_clock_ms if timestamp_ms is None else timestamp_ms
         message = Message(self._key_serde.serialize(key), self._value_serde.serialize(value), at, tuple(headers))
@@ -179,7 +180,7 @@ class TestOutputTopic:
 def run_table(
     build: Callable[[KTable[Any, Any]], KTable[Any, Any]], *records: tuple[Any, ...]
 ) -> list[Record[Any, Any]]:
-    """The changes of what a piece of a topology makes of a table of a few `(key, value, timestamp_ms)` records.
+    """Runs a part of a topology on a table of `(key, value, timestamp_ms)` records; returns the changes of its result.
 
     Example:
         >>> run_table(lambda table: table.map_values(str.upper), ("a", "x", 5))
@@ -196,7 +197,7 @@ def run_table(
 def run_stream(
     build: Callable[[KStream[Any, Any]], KStream[Any, Any] | None], *records: tuple[Any, ...]
 ) -> list[Record[Any, Any]]:
-    """What a piece of a topology makes of a few `(key, value, timestamp_ms)` records.
+    """Runs a part of a topology on `(key, value, timestamp_ms)` records; returns its output.
 
     Example:
         >>> run_stream(lambda stream: stream.map_values(str.upper), ("a", "x", 5))

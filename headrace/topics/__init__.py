@@ -1,1 +1,1 @@
-"""Where records come from and go to: embedded topics in a directory, and Kafka."""
+"""Topics that applications read and write: embedded in a directory, or on Kafka. Neither needs Spark."""

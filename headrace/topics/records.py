@@ -1,4 +1,4 @@
-"""Records to batches and back: applies serdes by column, and says which record failed."""
+"""Converts records to Arrow batches and back: applies serdes column by column, and names the record that fails."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ AnyRecord = Record[Any, Any]
 
 
 class RecordEncoder:
-    """Turns the records of one call into batches by partition; records without a key take turns from `turn` on."""
+    """Encodes the records of one `produce` call into one batch per partition.
+
+    Records without a key go to the partitions in turn, beginning with number `turn` modulo the number of partitions.
+    """
 
     def __init__(self, topic: str, partitions: int, turn: int, key_serde: Serde[Any], value_serde: Serde[Any]) -> None:
         self._topic = topic
@@ -32,9 +35,9 @@ class RecordEncoder:
         self._count = 0
 
     def encode(self, records: Sequence[AnyRecord]) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """The next records of the call, as one batch for each partition that gets any."""
-        batch = self._batch(records)
-        partitions = self._place(records, batch.column("key"))
+        """Yields the partition and the batch for each partition that gets any of these records."""
+        batch = self._to_batch(records)
+        partitions = self._choose_partitions(records, batch.column("key"))
         self._count += len(records)
         batch = batch.take(pa.array(np.argsort(partitions, kind="stable")))
         ends = np.cumsum(np.bincount(partitions, minlength=self._partitions))
@@ -42,15 +45,15 @@ class RecordEncoder:
             if start < end:
                 yield partition, batch.slice(start, end - start)
 
-    def _batch(self, records: Sequence[AnyRecord]) -> pa.RecordBatch:
+    def _to_batch(self, records: Sequence[AnyRecord]) -> pa.RecordBatch:
         others = [record for record in records if not isinstance(record, Record)]
         if others:
-            message = f"Topic {self._topic!r} takes records, not {others[0]!r}; give Record(key, value, timestamp_ms)."
+            message = f"Topic {self._topic!r} takes records, not {others[0]!r}; pass Record(key, value, timestamp_ms)."
             raise TopicError(message)
         now_ms = time.time_ns() // 1_000_000
         columns = [
-            _converted([record.key for record in records], self._key_serde.serialize, self._where("key")),
-            _converted([record.value for record in records], self._value_serde.serialize, self._where("value")),
+            _convert([record.key for record in records], self._key_serde.serialize, self._describe("key")),
+            _convert([record.value for record in records], self._value_serde.serialize, self._describe("value")),
             [now_ms if record.timestamp_ms is None else record.timestamp_ms for record in records],
             [record.headers or None for record in records],
         ]
@@ -64,18 +67,18 @@ class RecordEncoder:
             message = f"Topic {self._topic!r} stores the {field.name} of a record as {field.type}: {error}"
             raise TopicError(message) from error
 
-    def _place(self, records: Sequence[AnyRecord], keys: pa.Array) -> npt.NDArray[np.int32]:
+    def _choose_partitions(self, records: Sequence[AnyRecord], keys: pa.Array) -> npt.NDArray[np.int32]:
         partitions = partitions_for(keys, self._partitions)
         for i, record in enumerate(records):
             if record.partition is not None:
                 check_partition(self._topic, record.partition, self._partitions)
                 partitions[i] = record.partition
-        free = np.flatnonzero(partitions < 0)
-        partitions[free] = (self._turn + np.arange(len(free))) % self._partitions
-        self._turn += len(free)
+        without_key = np.flatnonzero(partitions < 0)
+        partitions[without_key] = (self._turn + np.arange(len(without_key))) % self._partitions
+        self._turn += len(without_key)
         return partitions
 
-    def _where(self, part: str) -> Callable[[int], str]:
+    def _describe(self, part: str) -> Callable[[int], str]:
         first = self._count
         return lambda i: f"Topic {self._topic!r}, {part} of record {first + i} of this call"
 
@@ -83,27 +86,27 @@ class RecordEncoder:
 def decode(
     topic: str, partition: int, first: int, batch: pa.RecordBatch, key_serde: Serde[Any], value_serde: Serde[Any]
 ) -> Iterable[AnyRecord]:
-    """The records of a batch whose first one has the offset `first`, unless it has a column of offsets."""
+    """Decodes the records of a batch. Without an `offset` column, offsets count up from `first`."""
     offsets = offsets_of(batch, first)
 
-    def where(part: str) -> Callable[[int], str]:
+    def describe(part: str) -> Callable[[int], str]:
         return lambda i: f"Topic {topic!r}, partition {partition}, offset {offsets[i]}, {part}"
 
-    keys = _converted(batch.column("key").to_pylist(), key_serde.deserialize, where("key"))
-    values = _converted(batch.column("value").to_pylist(), value_serde.deserialize, where("value"))
+    keys = _convert(batch.column("key").to_pylist(), key_serde.deserialize, describe("key"))
+    values = _convert(batch.column("value").to_pylist(), value_serde.deserialize, describe("value"))
     timestamps = batch.column("timestamp").to_pylist()
     negative = next((i for i, timestamp_ms in enumerate(timestamps) if timestamp_ms < 0), None)
     if negative is not None:
         message = (
-            f"{where('timestamp')(negative)}: {timestamps[negative]} is negative. An application gives such a record "
-            "to its timestamp extractor, or to its handler of undecodable records."
+            f"{describe('timestamp')(negative)}: {timestamps[negative]} is negative. An application passes such a "
+            "record to its timestamp extractor, or to its deserialization exception handler."
         )
         raise TopicError(message)
     return map(Record, keys, values, timestamps, _headers(batch.column("headers")), [partition] * len(keys))
 
 
 def offsets_of(batch: pa.RecordBatch, first: int) -> Sequence[int]:
-    """The offsets of records: those given with them, or without gaps from the first on."""
+    """The offsets of a batch's records: its `offset` column, or without gaps from `first` on."""
     if "offset" in batch.schema.names:
         offsets: list[int] = batch.column("offset").to_pylist()
         return offsets
@@ -116,12 +119,12 @@ def _headers(column: pa.Array) -> list[Headers]:
     return [tuple((header["key"], header["value"]) for header in headers or ()) for headers in column.to_pylist()]
 
 
-def _converted(column: Sequence[Any], convert: Callable[[Any], Any], where: Callable[[int], str]) -> list[Any]:
+def _convert(column: Sequence[Any], convert: Callable[[Any], Any], describe: Callable[[int], str]) -> list[Any]:
     converted: list[Any] = []
     try:
-        # `extend` keeps what was converted before an error, so its length tells which one failed.
+        # After an error `extend` leaves the values converted so far: their number is the index of the one that failed.
         converted.extend(None if value is None else convert(value) for value in column)
     except Exception as error:
-        message = f"{where(len(converted))}: {error}"
+        message = f"{describe(len(converted))}: {error}"
         raise SerdeError(message) from error
     return converted

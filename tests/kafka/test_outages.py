@@ -35,7 +35,7 @@ def outage(broker, seconds):
 
 @pytest.fixture
 def cluster(broker):
-    return KafkaCluster(broker.bootstrap_servers, patience_s=120)
+    return KafkaCluster(broker.bootstrap_servers, retry_timeout_s=120)
 
 
 def test_requests_during_an_outage_are_answered_when_the_broker_is_back(topics, broker, cluster):
@@ -56,7 +56,7 @@ def test_offsets_may_arrive_late_but_are_never_wrong(topics, broker, cluster):
 
     def ask():
         while not back.is_set():
-            answers.add(tuple(cluster.ends([("t", partition) for partition in range(3)])))
+            answers.add(tuple(cluster.end_offsets([("t", partition) for partition in range(3)])))
 
     with ThreadPoolExecutor(2) as threads:
         asking = [threads.submit(ask) for _ in range(2)]
@@ -89,7 +89,7 @@ def test_transaction_continues_when_the_broker_is_back(topics, broker, cluster):
 def test_transaction_that_kafka_aborted_meanwhile_is_repeated(topics, broker):
     settings = {"transaction.timeout.ms": 2_000, "message.timeout.ms": 2_000}
     topics.create("out", partitions=1)
-    commits = Commits(KafkaCluster(broker.bootstrap_servers, settings, patience_s=120), "app", "instance", start=1)
+    commits = Commits(KafkaCluster(broker.bootstrap_servers, settings, retry_timeout_s=120), "app", "instance", start=1)
     commits.take_over(1)
     attempts = []
 
@@ -123,7 +123,7 @@ def test_running_application_fails_after_its_timeout_and_continues_when_started_
     broker.kill()
     try:
         with pytest.raises(
-            hr.TopicError, match=r"No Kafka broker at .* answered within 10 s when asked to tell its off"
+            hr.TopicError, match=r"No Kafka broker at .* answered within 10 s when asked to list its off"
         ):
             app.await_termination(timedelta(minutes=5))
         with pytest.raises(hr.TopicError, match=r"answered within 10 s when asked to list its topics"):

@@ -82,7 +82,7 @@ def poisonous(tea):
     return {
         (b"\xff", tea, 2): ("undecodable key", "String() cannot deserialize 1 bytes"),
         (b"k", b"no avro", 3): ("undecodable value", "this begins with 110"),
-        (b"k", struct.pack(">bI", 0, 999) + tea[5:], 4): ("undecodable value", "knows no schema 999"),
+        (b"k", struct.pack(">bI", 0, 999) + tea[5:], 4): ("undecodable value", "written with schema 999, which"),
         (b"k", b"[" * HUGE, 5): ("undecodable value", "cannot deserialize 10000000 bytes"),
         (b"k", tea, -7): ("negative timestamp", "the timestamp -7 is negative"),
         (b"k", tea, -1): ("negative timestamp", "the timestamp -1 is negative"),
@@ -106,7 +106,7 @@ def test_poison_stops_the_application_or_is_dropped_or_becomes_a_dead_letter_by_
     with pytest.raises(hr.ProcessingError) as refused:
         hr.Streams(measuring(registry), config(), spark=spark).process_available()
     assert str(refused.value).startswith("reads-kept failed on record kept-0@1 (key b'k', timestamp 1), task ")
-    assert "knows no schema 2" in str(refused.value)
+    assert "written with schema 2, which" in str(refused.value)
     assert (topics.read("texts"), topics.read("lengths")) == ([], [])
 
     said(registry, NEWER).serialize({"text": "", "note": ""})
@@ -164,7 +164,7 @@ def copying():
 
 TOO_LARGE = (
     "copies failed on record in-0@1 (key b'k', timestamp 2), task 0_0: A record for topic 'copies' (key b'k') has "
-    "10,000,082 bytes, and the topic takes up to 1,048,588. Raise the topic's max.message.bytes, or make smaller "
+    "10,000,082 bytes, and the topic accepts up to 1,048,588. Raise the topic's max.message.bytes, or write smaller "
     "records.\nSet production_exception_handler to 'continue' or 'dead_letter' to leave such results out."
 )
 

@@ -49,7 +49,7 @@ def test_notes_of_another_state_directory_stay(topics, broker):
     for commits in (kept, gone):
         commits.take_over(1)
         commits.write(0, 3, partial(outgoing, commits._instance))
-    gone.forget()
+    gone.delete_notes()
     with pytest.raises(hr.StateError, match=r"'app' was reset at Kafka .*: this start ends without writing"):
         gone.write(0, 4, partial(outgoing, "zombie"))
     kept = Commits(cluster, "app", "kept", start=2)

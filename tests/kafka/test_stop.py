@@ -78,7 +78,7 @@ def test_terminated_application_finishes_its_batch_and_the_next_run_continues_af
         wait_for(lambda: "stopping after this batch" in (tmp_path / "stderr").read_text(), "a word about the signal")
         (tmp_path / "go-on").touch()
         printed, _ = running.communicate(timeout=300)
-    summary = "counting stopped: 2 records in, 2 out, 1 batch in T s; 4 wait for the next run.\n"
+    summary = "counting stopped: 2 records in, 2 out, 1 batch in T s; 4 remain for the next run.\n"
     assert (without_seconds(printed), running.returncode) == (summary, 0)
     assert counted(topics) == [("a", 1, 1), ("a", 2, 2)]
 

@@ -17,7 +17,7 @@ from headrace.topics.kafka.client import client
 from headrace.topics.kafka.cluster import KafkaCluster
 from headrace.topics.kafka.commits import Commits
 from headrace.topics.kafka.rules import OutgoingRecord
-from headrace.topics.kafka.send import Outgoing, write_at_least_once
+from headrace.topics.kafka.send import OutgoingBatch, write_at_least_once
 from tests.kafka.test_streams import transaction
 from tests.support.broker import classpath
 
@@ -51,7 +51,7 @@ def test_read_of_a_range_of_offsets_returns_its_committed_records(topics, cluste
     transaction(topics, *(b"second %d" % n for n in range(600)), commit=True)
     # Each transaction ends with a marker, which takes an offset.
     committed = [(n, b"first %d" % n) for n in range(1_100)] + [(1_802 + n, b"second %d" % n) for n in range(600)]
-    [end] = cluster.ends([("in", 0)])
+    [end] = cluster.end_offsets([("in", 0)])
     for first, last in ((0, end), (0, 1), (499, 1_101), (1_099, 1_803), (1_100, 1_802), (1_500, 2_000), (2_401, end)):
         rows = [row for batch in cluster.read("in", 0, first, last) for row in batch.to_pylist()]
         assert [(row["offset"], row["value"]) for row in rows] == [
@@ -77,7 +77,7 @@ def test_partitions_equal_those_of_javas_producer(topics, broker):
 
 def test_timestamp_that_the_client_would_replace_is_refused(topics):
     topics.create("t")
-    with pytest.raises(hr.TopicError, match="has timestamp 0, in place of which Kafka's C client would write"):
+    with pytest.raises(hr.TopicError, match="has timestamp 0, which Kafka's C client replaces"):
         topics.produce("t", [hr.Record("k", 1, 0)])
 
 
@@ -97,16 +97,16 @@ def test_size_limit_of_a_topic_is_computed_to_the_byte(topics, cluster, key, hea
     cluster.create({"t": 1}, {"max.message.bytes": "100000"})
     empty = OutgoingRecord("t", 0, key, b"x" * 90_000, 1, headers)
     largest = empty._replace(value=b"x" * (90_000 + 100_000 - empty.size))
-    write_at_least_once(cluster, [Outgoing.of(largest)])
+    write_at_least_once(cluster, [OutgoingBatch.of(largest)])
     [record] = topics.read("t", **BYTES)
     assert (record.key, len(record.value), record.headers) == (key, len(largest.value), headers)
     over = hr.Record(key, largest.value + b"x", 1, headers)
     with pytest.raises(
-        hr.TopicError, match=r"has 100,001 bytes, and the topic takes up to 100,000\. Raise the topic's"
+        hr.TopicError, match=r"has 100,001 bytes, and the topic accepts up to 100,000\. Raise the topic's"
     ):
         topics.produce("t", [over], **BYTES)
     with pytest.raises(hr.TopicError, match=r"refused records for topic 't', partition 0: .*MSG_SIZE_TOO_LARGE"):
-        write_at_least_once(cluster, [Outgoing.of(largest._replace(value=over.value))])
+        write_at_least_once(cluster, [OutgoingBatch.of(largest._replace(value=over.value))])
 
 
 def test_many_records_fit_into_a_topic_with_a_small_size_limit(topics, cluster):
@@ -123,7 +123,7 @@ def test_unknown_and_existing_topics_are_named_in_errors(topics):
     with pytest.raises(hr.TopicError, match="already exists"):
         topics.create("clicks", partitions=2)
     topics.create("clicks", partitions=2, exist_ok=True)
-    with pytest.raises(hr.TopicError, match="exists already, with 2 partitions instead of 3"):
+    with pytest.raises(hr.TopicError, match="already exists, with 2 partitions instead of 3"):
         topics.create("clicks", partitions=3, exist_ok=True)
 
 
@@ -151,11 +151,11 @@ def test_security_settings_are_passed_to_the_client(topics, broker):
 
 def outgoing(*values, timestamp_ms=1):
     rows = [{"key": b"k", "value": value.encode(), "timestamp": timestamp_ms} for value in values]
-    return [Outgoing("out", 0, pa.RecordBatch.from_pylist(rows))]
+    return [OutgoingBatch("out", 0, pa.RecordBatch.from_pylist(rows))]
 
 
 def written(topics, commits):
-    commits.settle()
+    commits.await_visible()
     return [record.value for record in topics.read("out", value_serde=serdes.String())]
 
 
@@ -168,7 +168,7 @@ def await_sent(cluster, topic):
 def has_open_transaction(cluster, topic):
     place = {client().TopicPartition(topic, 0): client("admin").OffsetSpec.latest()}
     [found] = cluster.admin.list_offsets(place).values()
-    return found.result().offset > cluster.ends([(topic, 0)])[0]
+    return found.result().offset > cluster.end_offsets([(topic, 0)])[0]
 
 
 def test_batch_of_a_task_is_written_once_despite_restarts(topics, cluster):
@@ -215,9 +215,9 @@ def test_earlier_start_can_neither_write_nor_commit_its_open_transaction(topics,
         first.write(0, 0, taken_over_meanwhile)
     assert written(topics, second) == []
     assert second.write(0, 0, lambda: outgoing("b")).written
-    with pytest.raises(hr.StateError, match="the newer one goes on"):
+    with pytest.raises(hr.StateError, match="the newer start continues"):
         first.write(0, 1, lambda: outgoing("zombie"))
-    with pytest.raises(hr.StateError, match="the newer one goes on"):
+    with pytest.raises(hr.StateError, match="the newer start continues"):
         first.take_over(1)
     assert written(topics, second) == ["b"]
 

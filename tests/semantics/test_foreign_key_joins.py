@@ -349,7 +349,7 @@ def test_the_error_of_a_failing_joiner_names_the_operator_and_the_record():
         (lambda t, s: t.join(t, slashed, foreign_key=refers_to, name="a b"), "'a b' cannot name a node"),
         (
             lambda t, s: t.left_join(t, slashed, foreign_key=refers_to, store=Stores.key_value("rows")),
-            "left_join() was given store=KeyValue",
+            "left_join() cannot use store=KeyValue",
         ),
         (lambda t, s: s.join(t, slashed, foreign_key=refers_to, store="x"), "was given store='x', which means nothing"),
     ],

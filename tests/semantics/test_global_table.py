@@ -373,7 +373,7 @@ AS_A_GLOBAL_TABLE = "as a global table, and a topic can be read only once"
         (lambda b: [b.global_table(topic, store="s") for topic in "tu"], "already a store named 's'"),
         (
             lambda b: b.global_table("t", store=hr.Stores.versioned_key_value("s", history=timedelta(1))),
-            "global_table() was given store=VersionedSpec(",
+            "global_table() cannot use store=VersionedSpec(",
         ),
         (
             lambda b: b.stream("s").join(b.global_table("t"), both, key_selector="x"),

@@ -264,7 +264,7 @@ def test_invalid_topologies_are_refused_and_the_error_lists_the_known_names():
     refused("no node named 'q'.* Known nodes", lambda: base().add_state_store(counts(), processors=["q"]))
     refused("'source' is a source or sink; only processors", lambda: base().add_state_store(counts(), "source"))
     refused("already a store named 'counts'", lambda: base().add_state_store(counts()).add_state_store(counts()))
-    refused("asks for the store 'x', which is not there", lambda: base().connect_processor_and_state_stores("p", "x"))
+    refused("asks for the store 'x', which does not exist", lambda: base().connect_processor_and_state_stores("p", "x"))
     refused("names topic 'more', which is already read by source 'source'", lambda: base().add_source("s", "more"))
     refused("names topic 'a', which is already read by this very source", lambda: base().add_source("s", "a", "a"))
     refused("Source 's' was given no topic", lambda: base().add_source("s"))

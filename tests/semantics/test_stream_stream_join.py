@@ -388,9 +388,7 @@ def test_a_join_and_an_aggregation_with_the_same_name_have_separate_stream_times
     windowed.count(name="n").to_stream().to("counts")
     built = builder.build()
     Driven(built, restarts=True).check(("L:a=a@0", ""), ("L:b=b@50", "a:a/_@0"), ("R:b=x@45", "b:b/x@50"))
-    with pytest.raises(
-        hr.ConfigError, match="'n' keeps the times of its keys in the store 'n-stream-time-table', but "
-    ):
+    with pytest.raises(hr.ConfigError, match="'n' stores the stream times of its keys in 'n-stream-time-table', but "):
         Driven(built, **TRACKING)
 
 

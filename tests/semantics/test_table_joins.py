@@ -409,7 +409,7 @@ ELSEWHERE = StreamsBuilder()
         (lambda t, s: t.join(ELSEWHERE.table("other"), slashed), "of another StreamsBuilder; both must be of one"),
         (lambda t, s: t.join(t, "joiner"), "join() needs a function joiner(left, right); got 'joiner' of type str"),
         (lambda t, s: t.join(t, slashed, foreign_key=1), "join() needs a function foreign_key(key, value); got 1"),
-        (lambda t, s: t.left_join(t, slashed, store=Stores.key_value("x")), "left_join() was given store=KeyValue"),
+        (lambda t, s: t.left_join(t, slashed, store=Stores.key_value("x")), "left_join() cannot use store=KeyValue"),
         (lambda t, s: t.join(t, slashed, name="a b"), "'a b' cannot name a node"),
         (lambda t, s: t.join(t, slashed, store="left rows"), "'left rows' cannot name a store"),
         (

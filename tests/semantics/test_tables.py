@@ -84,7 +84,7 @@ def test_table_aggregates_that_share_a_named_grouping_share_its_repartition(runt
 
 
 def test_a_store_of_another_kind_is_refused_and_the_error_lists_the_allowed_kinds():
-    with pytest.raises(TopologyError, match=r"table\(\) was given store=KeyValue.*Stores\.timestamped_key_value"):
+    with pytest.raises(TopologyError, match=r"table\(\) cannot use store=KeyValue.*Stores\.timestamped_key_value"):
         StreamsBuilder().table("in", store=hr.Stores.key_value("rows"))
 
 

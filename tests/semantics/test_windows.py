@@ -172,9 +172,9 @@ def test_windowed_results_go_to_the_partition_of_their_inner_key(spark, tmp_path
         ),
         (
             lambda: _stored(hr.Stores.window("s", retention=ms(10), window_size=ms(10))),
-            "Store 's' keeps windows for 0:00:00.010000",
+            "Store 's' has a retention of 0:00:00.010000",
         ),
-        (lambda: _stored(hr.Stores.key_value("s")), "give a name, or Stores.window(...)"),
+        (lambda: _stored(hr.Stores.key_value("s")), "pass a name, or Stores.window(...)"),
     ],
 )
 def test_invalid_windows_are_refused_when_the_topology_is_built(make, problem):

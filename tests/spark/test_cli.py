@@ -51,18 +51,18 @@ Sensors report temperatures. How cold and how warm is it in each room?
 builder = hr.StreamsBuilder()
 (
     builder.stream("readings")
-    # Stateless: a broken sensor measures nothing.
+    # Stateless: drop the readings of broken sensors.
     .filter(lambda _, reading: reading["celsius"] is not None, name="measured")
-    # The key was the sensor and becomes the room, so readings are dealt anew: a repartition.
+    # The key was the sensor and becomes the room, so the stream is repartitioned.
     .group_by(lambda _, reading: reading["room"], name="by-room")
-    # Stateful: one row per room. Its timestamp is the highest of all readings in it.
+    # Stateful: one row per room. Its timestamp is the highest of all its readings.
     .aggregate(lambda: {"readings": 0}, add, store="rooms", name="climate")
-    # Every change of a row is a record of the output.
+    # Every change of a row becomes a record of the output topic.
     .to_stream()
     .to("room-climate")
 )
 
-From topic to topic:
+The topology, from input topic to output topic:
 
 topic readings
 └── measured  filter
@@ -74,7 +74,7 @@ topic readings
 
 == First run ==
 
-These readings wait in the topic readings, in this order:
+The topic readings has these records, in this order:
 
  sensor      room        °C   measured
  ──────────────────────────────────────────────
@@ -86,7 +86,7 @@ These readings wait in the topic readings, in this order:
  kitchen-1   kitchen   19.5   10:00:20   late
  cellar-1    cellar    12.0   10:00:40
 
-Spark has processed them. New in the topic room-climate:
+Spark has processed them. New records in the topic room-climate:
 
  key       value                                               timestamp
  ──────────────────────────────────────────────────────────────────────────────
@@ -97,13 +97,13 @@ Spark has processed them. New in the topic room-climate:
  cellar    {"readings": 1, "coldest": 11.5, "warmest": 11.5}   10:00:05
  cellar    {"readings": 2, "coldest": 11.5, "warmest": 12.0}   10:00:40
 
-Each reading gave an update of its room, but for the broken one, which was
-filtered out. The late one counts like any other, but the room's timestamp
-stays at the highest seen: time does not go back.
+Each reading updated its room, except the one of the broken sensor, which was
+filtered out. The late reading counts like any other, but the timestamp of the
+room stays at the highest seen: time does not go back.
 
 == Second run ==
 
-Spark was stopped. Meanwhile more readings came, one from before:
+Spark was stopped. Meanwhile more readings arrived, one of them late:
 
  sensor      room        °C   measured
  ────────────────────────────────────────────
@@ -111,7 +111,7 @@ Spark was stopped. Meanwhile more readings came, one from before:
  cellar-1    cellar    11.0   10:00:50
  kitchen-1   kitchen   21.5   10:00:55
 
-Spark has processed them. New in the topic room-climate:
+Spark has processed them. New records in the topic room-climate:
 
  key       value                                               timestamp
  ──────────────────────────────────────────────────────────────────────────────
@@ -119,13 +119,13 @@ Spark has processed them. New in the topic room-climate:
  kitchen   {"readings": 6, "coldest": 19.5, "warmest": 24.5}   10:00:55
  cellar    {"readings": 3, "coldest": 11.0, "warmest": 12.0}   10:00:50
 
-The counts went on, and so did each room's time. Input offsets, state and
-output are committed together, so a restart, or a crash, neither loses nor
-repeats a reading.
+The counts and the timestamps of the rooms continued where the first run
+stopped. Input offsets, state and output are committed together, so neither a
+restart nor a crash loses or repeats a reading.
 
 == The store rooms ==
 
-What the application now knows, one row per room:
+The state of the application, one row per room:
 
  key       value                                               timestamp
  ───────────────────────────────────────────────────────────────────────
@@ -151,26 +151,26 @@ SENSORS_DEMO = """\
 == The application ==
 
 20 devices measured the temperature every minute, but were offline all day. Now
-they are back, and one after the other sends its whole day. How warm was it at
-each of them, in every five minutes?
+they are back online, and one after the other sends the readings of its whole
+day. How warm was it at each of them, in every five minutes?
 
 builder = hr.StreamsBuilder()
 spans = hr.TimeWindows.of(timedelta(minutes=5), grace=timedelta(minutes=10))
 (
     builder.stream("readings")
-    # One row per device and five minutes. A reading that comes after its
-    # window has closed, ten minutes after its end, is late and dropped.
+    # One row per device and five minutes. A window closes ten minutes after
+    # its end; a reading that arrives later is dropped as late.
     .group_by_key()
     .windowed_by(spans)
     .aggregate(nothing, add, store="windows", name="climate")
-    # Only final results: a row waits here until its window has closed.
+    # Only final results: a row is held back until its window closes.
     .suppress(hr.Suppressed.until_window_closes(), name="final")
     .to_stream()
     .map(summed_up, name="summed-up")
     .to("climates")
 )
 
-From topic to topic:
+The topology, from input topic to output topic:
 
 topic readings
 └── climate  windowed aggregate  store windows
@@ -181,35 +181,35 @@ topic readings
 
 == The readings ==
 
-They wait in the topic readings. The first to arrive in its partition 0:
+The topic readings has all readings. The first devices in its partition 0:
 
- device      readings   measured         the clock of partition 0
- ────────────────────────────────────────────────────────────────
- device-03   1,440      00:00 to 23:59   goes 00:00 to 23:59
+ device      readings   measured         clock of partition 0
+ ───────────────────────────────────────────────────────────────
+ device-03   1,440      00:00 to 23:59   advances 00:00 to 23:59
  device-04   1,440      00:00 to 23:59   stays at 23:59
  device-05   1,440      00:00 to 23:59   stays at 23:59
 
-A window closes when time has come ten minutes beyond its end. But whose time?
+A window closes when stream time is ten minutes past its end. But whose time?
 Kafka Streams has one clock per partition: the highest timestamp seen. The
-first device moves it through the day to 23:59, and there it stays: when the
-next device begins with its midnight, the day is over.
+first device advances it to 23:59, and there it stays: when the next device
+starts at midnight, all windows of the day are already closed.
 
 == One clock, and a clock for each device ==
 
-The same readings, twice. The only difference is a setting:
+The same readings, processed twice. The only difference is a setting:
 StreamsConfig(allow_stream_time_key_tracking=True)
 
 
                            one clock   a clock for each
  ──────────────────────────────────────────────────────
  readings                     28,800             28,800
-   late, dropped              22,800                  0
+   dropped as late            22,800                  0
    in final results            5,700             28,500
    in windows still open         300                300
  final results                 1,140              5,700
  windows still open               60                 60
 
-A few windows of device-03, which came first, and of device-04, the next:
+Some windows of device-03, which came first, and of device-04, which came second:
 
  device      window          one clock             a clock for each
  ─────────────────────────────────────────────────────────────────────
@@ -224,13 +224,13 @@ A few windows of device-03, which came first, and of device-04, the next:
  device-04   23:40 - 23:45   lost                  12.4 °C, 5 readings
  device-04   23:45 - 23:50   still open            still open
 
-With one clock only 4 of 20 devices have their day: those that came first in
-their partition. Nothing failed, but each dropped reading is counted as late, in
-app.metrics() under the operator climate. With a clock for each device none was
-late: its windows closed as its own readings went on.
+With one clock only 4 of 20 devices have results for the whole day: those that
+came first in their partition. Nothing failed; the dropped readings are counted
+as late in app.metrics(), under the operator climate. With a clock for each
+device no reading was late: only a device's own readings closed its windows.
 
-The last 3 windows of each device still wait for readings that may come late.
-They close when their own device is heard of again.
+The last 3 windows of each device are still open for late readings. They close
+when their device sends a later reading.
 
 == What next ==
 

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import headrace as hr
 from headrace import serdes
-from headrace.cli.commands.run import prepared
+from headrace.cli.commands.run import create_streams
 from headrace.cli.loading import load
 from headrace.cli.program import program
 
@@ -52,7 +52,7 @@ def check_everything_is_processed_again(spark, topics, app, config):
     """Runs, resets and runs the application of a file again; returns the output of the reset."""
     topics.create("numbers", partitions=1)
     topics.produce("numbers", FIRST)
-    prepared(load(str(app)), config, spark).process_available()
+    create_streams(load(str(app)), config, spark).process_available()
     assert written(topics) == {"sums": SUMS, "kinds": KINDS}
 
     done = reset(app)
@@ -62,7 +62,7 @@ def check_everything_is_processed_again(spark, topics, app, config):
     assert topics.read("numbers") == FIRST
 
     topics.produce("numbers", [LATER])
-    again = prepared(load(str(app)), config, spark)
+    again = create_streams(load(str(app)), config, spark)
     again.process_available()
     assert written(topics) == {"sums": [*SUMS, *ALL_SUMS], "kinds": [*KINDS, *ALL_KINDS]}
     assert list(again.store("totals").all()) == [("a", 4), ("b", 7)]
@@ -85,7 +85,7 @@ def test_running_application_is_not_reset(spark, tmp_path):
     app = tmp_path / "app.py"
     app.write_text(f"{SOURCE}config = hr.StreamsConfig(application_id='app', **{places!r})\n")
     hr.LocalTopics(tmp_path / "topics_dir").create("numbers", partitions=1)
-    streams = prepared(load(str(app)), load(str(app)).configured(), spark)
+    streams = create_streams(load(str(app)), load(str(app)).configured(), spark)
     streams.start()
     refused = reset(app)
     streams.stop()

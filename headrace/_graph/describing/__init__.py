@@ -1,1 +1,1 @@
-"""The graph as text and as a picture."""
+"""Describes a graph: as text, as a Mermaid flowchart, and by levels of repartitions."""

@@ -1,7 +1,7 @@
-"""How many repartitions lie before each node of a sub-topology that its own output comes back to.
+"""Computes the level of each node: how many repartitions are before it, in a sub-topology that feeds itself.
 
-Nodes that share a store are on one level: they wait for the last of them. Those that only look up a store wait for it,
-and have it wait for them if they can; where a store feeds the repartition behind which it is looked up, they cannot.
+Nodes that share a store must be on one level, the highest of theirs. A node that only looks up a store is on the same
+level as the store, too, unless the store feeds the repartition before the node: then it is on a higher level.
 """
 
 from __future__ import annotations
@@ -16,50 +16,53 @@ from headrace.errors import TopologyError
 def levels(graph: Graph) -> dict[str, int]:
     """The level of every node, counted from 0."""
     apart = {(node.name, store) for node in graph.nodes for store in node.reads if _is_fed_by(graph, node.name, store)}
-    found = _settled(graph, apart)
-    if found is None:
-        found = _settled(graph, {(node.name, store) for node in graph.nodes for store in node.reads})
-    if found is None:
+    level = _solve(graph, apart)
+    if level is None:
+        level = _solve(graph, {(node.name, store) for node in graph.nodes for store in node.reads})
+    if level is None:
         message = (
             "A store is used both before and after a repartition that it feeds itself; such a topology cannot run in "
             "one pass. Write to a topic with to() and read it back with stream() instead."
         )
         raise TopologyError(message)
-    return _with_late_sources(graph, found)
+    return _move_sources(graph, level)
 
 
 def writers(graph: Graph) -> dict[str, list[str]]:
     """The sinks that write each internal topic."""
-    found: dict[str, list[str]] = {}
+    sinks: dict[str, list[str]] = {}
     for node in graph.nodes:
         if isinstance(node, Sink) and node.internal:
-            found.setdefault(node.topic, []).append(node.name)
-    return found
+            sinks.setdefault(node.topic, []).append(node.name)
+    return sinks
 
 
 def _is_fed_by(graph: Graph, reader: str, store: str) -> bool:
-    """Whether records reach a node from those that write a store by way of a repartition."""
+    """Whether a node receives records, through a repartition, from a node that writes the store."""
     owners = {node.name for node in graph.nodes if store in node.stores and store not in node.reads}
     written = writers(graph)
-    behind: set[str] = set()
-    waiting = [(reader, False)]
+    before_repartition: set[str] = set()
+    pending = [(reader, False)]
     seen: set[tuple[str, bool]] = set()
-    while waiting:
-        name, repartitioned = waiting.pop()
+    while pending:
+        name, repartitioned = pending.pop()
         if (name, repartitioned) in seen:
             continue
         seen.add((name, repartitioned))
         if repartitioned:
-            behind.add(name)
+            before_repartition.add(name)
         node = graph.by_name[name]
-        waiting += [(parent, repartitioned) for parent in node.parents]
+        pending += [(parent, repartitioned) for parent in node.parents]
         if isinstance(node, Source) and node.internal:
-            waiting += [(sink, True) for topic in node.topics for sink in written[topic]]
-    return bool(owners & behind)
+            pending += [(sink, True) for topic in node.topics for sink in written[topic]]
+    return bool(owners & before_repartition)
 
 
-def _settled(graph: Graph, apart: set[tuple[str, str]]) -> dict[str, int] | None:
-    """Levels that keep all bounds, `None` if there are none; `apart` are lookups that need not share a level."""
+def _solve(graph: Graph, apart: set[tuple[str, str]]) -> dict[str, int] | None:
+    """The lowest levels that satisfy all bounds; `None` if there are none.
+
+    `apart` are lookups, by node and store, that need not be on the level of the store.
+    """
     written = writers(graph)
     sharing: dict[str, list[str]] = {}
     owning: dict[str, list[str]] = {}
@@ -92,11 +95,11 @@ def _lower_bounds(
         yield from (found[sink] + 1 for topic in node.topics for sink in written[topic])
 
 
-def _with_late_sources(graph: Graph, found: dict[str, int]) -> dict[str, int]:
-    """A topic read only by later nodes is read there, without a relay."""
-    placed = dict(found)
+def _move_sources(graph: Graph, level: dict[str, int]) -> dict[str, int]:
+    """Moves each source to the lowest level of its children, so that no relay is needed between them."""
+    moved = dict(level)
     for node in graph.nodes:
         if isinstance(node, Source):
-            readers = (found[child] for child in graph.children[node.name])
-            placed[node.name] = min(readers, default=found[node.name])
-    return placed
+            children = (level[child] for child in graph.children[node.name])
+            moved[node.name] = min(children, default=level[node.name])
+    return moved

@@ -35,7 +35,7 @@ def _label(node: Node) -> str:
 
 
 class _Ids(dict[str, str]):
-    """Short identifiers, given out on first use."""
+    """Short identifiers, created on first use."""
 
     def __init__(self, letter: str) -> None:
         super().__init__()

@@ -1,13 +1,13 @@
-"""The immutable nodes of a processor graph: what was asked for, without behaviour. Operators give them meaning."""
+"""The immutable nodes of a processor graph. They describe steps; operators implement them."""
 
 from headrace._graph.nodes.aggregations import (
     AggregateFold,
+    CogroupMerge,
     CountFold,
     ReduceFold,
     StreamAggregate,
     StreamCount,
     StreamReduce,
-    TableMerge,
     WindowedAggregate,
 )
 from headrace._graph.nodes.base import STREAM_TIMES, Node, idle_keys, open_windows, stream_time_table
@@ -63,6 +63,7 @@ __all__ = [
     "STREAM_TIMES",
     "AggregateFold",
     "Branch",
+    "CogroupMerge",
     "CountFold",
     "Filter",
     "FlatMap",
@@ -105,7 +106,6 @@ __all__ = [
     "TableJoin",
     "TableJoinMerge",
     "TableMapValues",
-    "TableMerge",
     "TableNode",
     "TableReduce",
     "TableSource",

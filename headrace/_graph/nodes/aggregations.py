@@ -1,4 +1,4 @@
-"""Nodes that keep a row for every key of a stream, or for every window of a key."""
+"""Nodes of aggregations: one row for every key of a stream, or for every window of a key."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class StreamAggregate(TableNode):
 
 @dataclass(frozen=True, kw_only=True)
 class StreamReduce(TableNode):
-    """Folds the values of a key into one value; the first value is the start."""
+    """Folds the values of a key into one value, starting with the first."""
 
     reducer: Callable[[Any, Any], Any]
 
@@ -38,14 +38,14 @@ class CountFold:
 
 @dataclass(frozen=True)
 class ReduceFold:
-    """Reduces the values of a window to one, starting with the first."""
+    """Folds the values of a window into one value, starting with the first."""
 
     reducer: Callable[[Any, Any], Any]
 
 
 @dataclass(frozen=True)
 class AggregateFold:
-    """Aggregates the records of a window, starting from `initializer()`; `merger` is for sessions."""
+    """Folds the records of a window into an aggregate that starts as `initializer()`; `merger` joins sessions."""
 
     initializer: Callable[[], Any]
     aggregator: Callable[[Any, Any, Any], Any]
@@ -56,9 +56,9 @@ class AggregateFold:
 class WindowedAggregate(TableNode):
     """Folds the records of a key into an aggregate per window.
 
-    `emit_on_close` holds results back until their window closes. Records too late for a window go to `late_sink`, a
-    child, if there is one. After `idle_ms` of silence of a key on the wall clock, its windows close; the key must be
-    silent also to those that share its store, the other aggregations of a cogroup.
+    `emit_on_close` holds results back until their window closes. Records that are too late go to `late_sink`, a child,
+    if there is one. The windows of a key close after `idle_ms` of wall-clock time without a record of the key, in this
+    aggregation and in those that share its store (`sharing`, the other aggregations of a cogroup).
     """
 
     windows: Windows
@@ -75,5 +75,5 @@ class WindowedAggregate(TableNode):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TableMerge(TableNode):
-    """The changes of several aggregations on one store, as one table: its rows are in the store they share."""
+class CogroupMerge(TableNode):
+    """The table of a cogroup: merges the changes of its aggregations, which share one store."""

@@ -1,4 +1,4 @@
-"""A named vertex of a processor graph, and the names of what operators keep beside their stores."""
+"""The base class of nodes, and the names of internal stores."""
 
 from __future__ import annotations
 
@@ -8,26 +8,27 @@ STREAM_TIMES = "$stream-times"
 
 
 def stream_time_table(name: str) -> str:
-    """The store of an operator's times, where every key has one of its own."""
+    """The name of the store with the stream time of each key of an operator."""
     return f"{name}-stream-time-table"
 
 
 def open_windows(name: str) -> str:
-    """Where an operator keeps which of its windows are still to be written."""
+    """The name of the internal store with the windows that an operator has not emitted yet."""
     return f"${name}-open"
 
 
 def idle_keys(name: str) -> str:
-    """Where an operator keeps when each key was last seen on the wall clock."""
+    """The name of the internal store with the wall-clock time at which an operator last saw each key."""
     return f"${name}-idle"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Node:
-    """A named vertex; `parents` are the names of the nodes whose records it receives.
+    """A named node of the graph; `parents` are the names of the nodes whose records it receives.
 
-    `tables` are the names of those whose rows it looks up; `stores` include theirs, and `reads` are those that it never
-    writes. `global_stores` are those of global tables that it reads: they do not tie it to other nodes, as `stores` do.
+    `tables` are the names of the tables whose rows it looks up. `stores` are all stores it uses, including those of the
+    tables; `reads` are the stores it never writes. `global_stores` are the stores of global tables that it reads. Nodes
+    that share a store belong to one sub-topology, but a global store does not connect them.
     """
 
     name: str
@@ -39,10 +40,10 @@ class Node:
 
     @property
     def internal_stores(self) -> tuple[str, ...]:
-        """Names of what an operator keeps for itself beside its stores, in bytes."""
+        """Names of the internal stores of the operator, which hold bytes and cannot be queried."""
         return ()
 
     @property
     def takes_null_keys(self) -> bool:
-        """Whether it is a join that has a result for records without a key."""
+        """Whether the node is a join that has a result for records without a key."""
         return False

@@ -1,4 +1,4 @@
-"""Nodes of joins by a key that is found in the record: a question goes to where the row is, an answer comes back."""
+"""Nodes of foreign-key joins: a record is sent to the task of its foreign key, and an answer comes back."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headrace.serdes import Serde
 
 @dataclass(frozen=True, kw_only=True)
 class ForeignKeySubscribe(Node):
-    """Sends the rows of a table to the side of their foreign key."""
+    """Sends the rows of a table to the tasks of their foreign keys."""
 
     foreign_key: Callable[[Any, Any], Any]
     key_serde: Serde[Any] | None
@@ -23,14 +23,14 @@ class ForeignKeySubscribe(Node):
 
 @dataclass(frozen=True, kw_only=True)
 class ForeignKeyReceive(Node):
-    """Keeps which rows refer to which foreign key."""
+    """Stores which rows refer to which foreign key."""
 
     foreign_serde: Serde[Any] | None
 
 
 @dataclass(frozen=True, kw_only=True)
 class ForeignKeyAnswer(Node):
-    """Answers rows with the foreign row they refer to."""
+    """Answers a row with the foreign row that it refers to."""
 
     key_serde: Serde[Any] | None
     foreign_value_serde: Serde[Any] | None
@@ -39,9 +39,9 @@ class ForeignKeyAnswer(Node):
 
 @dataclass(frozen=True, kw_only=True)
 class ForeignKeyChange(Node):
-    """Answers all rows that refer to a foreign row that changes.
+    """Answers all rows that refer to a foreign row, when that changes.
 
-    `with_itself` if both are rows of the same table, `with_part` if the foreign ones are some of its rows.
+    `with_itself`: the table is joined with itself. `with_part`: it is joined with a part of its own rows.
     """
 
     key_serde: Serde[Any] | None
@@ -54,7 +54,7 @@ class ForeignKeyChange(Node):
 
 @dataclass(frozen=True, kw_only=True)
 class ForeignKeyResolve(Node):
-    """Makes results of answers."""
+    """Computes the results of a join from the answers."""
 
     joiner: Callable[[Any, Any], Any]
     key_serde: Serde[Any] | None
@@ -64,7 +64,7 @@ class ForeignKeyResolve(Node):
 
 @dataclass(frozen=True, kw_only=True)
 class StreamForeignKeySelect(Node):
-    """Sends records to the row of their foreign key."""
+    """Sends records to the tasks of their foreign keys."""
 
     foreign_key: Callable[[Any, Any], Any]
     key_serde: Serde[Any] | None

@@ -12,17 +12,17 @@ from headrace._graph.nodes.tables import TableNode
 
 @dataclass(frozen=True, kw_only=True)
 class JoinWindow(Node):
-    """Keeps the records of one side of a join for the other to find."""
+    """Stores the records of one side of a stream-stream join, so that the other side can look them up."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StreamJoin(Node):
-    """Joins the records of one side with those that are kept of the other: the first of its stores.
+    """Joins the records of one side of a stream-stream join with the stored records of the other, its first store.
 
-    `join` is what people call it; `merge` the node where both sides come together, which names what they keep of time.
-    `window` is the store of this side's own records. The windows are as seen from this side. Records that wait for a
-    partner are in `unmatched`, a store of both sides; `is_outer` tells whether those of this side do, `other_is_outer`
-    those of the other. After `idle_ms` of silence of a key on the wall clock they are given up.
+    `join` is the name of the join for users; `merge` is the node where both sides meet, whose name their stream times
+    are stored under. `window` is the store of this side's own records. `before_ms` and `after_ms` are as seen from this
+    side. Unmatched records are in `unmatched`, a store of both sides: those of this side if `is_outer`, those of the
+    other if `other_is_outer`. After `idle_ms` of wall-clock time without a record of their key they are emitted.
     """
 
     join: str
@@ -50,7 +50,7 @@ class StreamJoin(Node):
 
 @dataclass(frozen=True, kw_only=True)
 class StreamGlobalJoin(Node):
-    """Each record with the row of a global table that `key_selector` names; with `left` also without one."""
+    """Joins each record with the row of a global table that `key_selector` selects; if `left`, also without a row."""
 
     key_selector: Callable[[Any, Any], Any]
     joiner: Callable[[Any, Any], Any]
@@ -65,7 +65,7 @@ class StreamGlobalJoin(Node):
 class TableJoin(TableNode):
     """Joins the changes of a table with the rows of another.
 
-    `optional` says whether a result may lack the row of this table, `other_optional` that of the other.
+    `optional`: there is a result even without a row of this table. `other_optional`: the same for the other table.
     """
 
     joiner: Callable[[Any, Any], Any]
@@ -76,7 +76,7 @@ class TableJoin(TableNode):
 
 @dataclass(frozen=True, kw_only=True)
 class TableJoinMerge(TableNode):
-    """The table that two `TableJoin` make, of the tables `left` and `right`."""
+    """The result table of the two `TableJoin` nodes of the tables `left` and `right`."""
 
     left: str
     right: str
@@ -87,7 +87,7 @@ class TableJoinMerge(TableNode):
 
 @dataclass(frozen=True, kw_only=True)
 class StreamTableJoin(Node):
-    """Joins records with rows of a table; with a grace, its first store is where they wait."""
+    """Joins records with rows of a table; with a grace period, its first store buffers the records."""
 
     joiner: Callable[[Any, Any], Any]
     left: bool

@@ -10,7 +10,7 @@ from headrace.model.processor import ProcessorFactory
 
 @dataclass(frozen=True, kw_only=True)
 class Process(Node):
-    """Runs a processor of the user's; one with a fixed key forwards no other."""
+    """Runs a user's processor; with `fixed_key`, it cannot change the key."""
 
     factory: ProcessorFactory
     fixed_key: bool = False

@@ -1,4 +1,4 @@
-"""Nodes that carry records and rows over the edges of sub-topologies."""
+"""Nodes that hand records and rows to a later stage of the same sub-topology."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from headrace._graph.nodes.base import Node
 
 @dataclass(frozen=True, kw_only=True)
 class TableCopy(Node):
-    """Keeps the rows of a table once more, for a later stage."""
+    """Holds a copy of the rows of a table of an earlier stage."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class HandOver(Node):
-    """Where the records of a node go into a relay to a later stage, which it shares with others."""
+    """Puts the records of a node into the relay to a later stage; `number` identifies the node in that relay."""
 
     number: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class TakeOver(Node):
-    """Where they come out of it."""
+    """Takes the records of the node with this `number` out of the relay, in the later stage."""
 
     number: int

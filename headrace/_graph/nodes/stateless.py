@@ -1,4 +1,4 @@
-"""Nodes of operators that look at one record and keep nothing."""
+"""Nodes of stateless operators."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headrace._graph.nodes.base import Node
 
 @dataclass(frozen=True, kw_only=True)
 class Filter(Node):
-    """Keeps the records whose predicate answer equals `keep`."""
+    """Forwards the records for which the predicate returns `keep`."""
 
     predicate: Callable[[Any, Any], object]
     keep: bool = True
@@ -24,35 +24,35 @@ class NullKeyFilter(Node):
 
 @dataclass(frozen=True, kw_only=True)
 class Map(Node):
-    """One record into one record."""
+    """Turns each record into one record."""
 
     mapper: Callable[[Any, Any], tuple[Any, Any]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class MapValues(Node):
-    """One value into one value."""
+    """Turns each value into one value."""
 
     mapper: Callable[[Any], Any]
 
 
 @dataclass(frozen=True, kw_only=True)
 class MapValuesWithKey(Node):
-    """One value into one value, seeing the key."""
+    """Turns each value into one value, with access to the key."""
 
     mapper: Callable[[Any, Any], Any]
 
 
 @dataclass(frozen=True, kw_only=True)
 class FlatMap(Node):
-    """One record into any number of records."""
+    """Turns each record into any number of records."""
 
     mapper: Callable[[Any, Any], Iterable[tuple[Any, Any]]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class FlatMapValues(Node):
-    """One value into any number of values."""
+    """Turns each value into any number of values."""
 
     mapper: Callable[[Any], Iterable[Any]]
 
@@ -73,7 +73,7 @@ class Peek(Node):
 
 @dataclass(frozen=True, kw_only=True)
 class ForEach(Node):
-    """Calls a function for each record; the end of a stream."""
+    """Calls a function for each record, and forwards nothing."""
 
     action: Callable[[Any, Any], object]
 

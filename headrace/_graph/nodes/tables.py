@@ -28,7 +28,7 @@ class TableSource(TableNode):
 
 @dataclass(frozen=True, kw_only=True)
 class TableFilter(TableNode):
-    """Keeps the rows whose predicate answer equals `keep`; of a `versioned` table also tombstones nobody misses."""
+    """Keeps the rows for which the predicate returns `keep`; if `versioned`, also forwards needless tombstones."""
 
     predicate: Callable[[Any, Any], object]
     keep: bool
@@ -37,16 +37,16 @@ class TableFilter(TableNode):
 
 @dataclass(frozen=True, kw_only=True)
 class TableMapValues(TableNode):
-    """One value into one value, seeing the key."""
+    """Turns each value into one value, with access to the key."""
 
     mapper: Callable[[Any, Any], Any]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Suppress(TableNode):
-    """Holds the last update of each row back for `wait_ms`: after the end of its window, or after its first update.
+    """Holds the last update of each row back for `wait_ms` after the end of its window, or after its first update.
 
-    After `idle_ms` of silence of a key on the wall clock, its rows leave too.
+    The rows of a key are also released after `idle_ms` of wall-clock time without an update of the key.
     """
 
     until_window_closes: bool
@@ -61,7 +61,7 @@ class Suppress(TableNode):
 
 @dataclass(frozen=True, kw_only=True)
 class TableGroupBy(Node):
-    """Sends each change to the group of the old row and to that of the new one."""
+    """Sends each change to the group of the old row and to the group of the new row."""
 
     selector: Callable[[Any, Any], tuple[Any, Any] | None]
     key_serde: Serde[Any] | None
@@ -74,7 +74,7 @@ class TableCount(TableNode):
 
 @dataclass(frozen=True, kw_only=True)
 class TableAggregate(TableNode):
-    """Takes the old value of a row out of its group's aggregate, then adds the new one."""
+    """Subtracts the old value of a row from the aggregate of its group, then adds the new one."""
 
     initializer: Callable[[], Any]
     adder: Callable[[Any, Any, Any], Any]
@@ -83,7 +83,7 @@ class TableAggregate(TableNode):
 
 @dataclass(frozen=True, kw_only=True)
 class TableReduce(TableNode):
-    """The same on values alone; the first value is the start."""
+    """Subtracts the old value of a row from the value of its group, then adds the new one; starts with the first."""
 
     adder: Callable[[Any, Any], Any]
     subtractor: Callable[[Any, Any], Any]
@@ -91,4 +91,4 @@ class TableReduce(TableNode):
 
 @dataclass(frozen=True, kw_only=True)
 class TableToStream(Node):
-    """A table's changes as records."""
+    """Forwards the changes of a table as records of a stream."""

@@ -12,10 +12,10 @@ from headrace.serdes import Serde
 
 @dataclass(frozen=True, kw_only=True)
 class Source(Node):
-    """Reads topics. An internal one reads what a repartition sink of the same topology wrote.
+    """Reads topics. An `internal` source reads a repartition topic or a relay of the same topology.
 
-    Of a global one every task gets all records. What an earlier stage of the same task has handed over comes before all
-    else that follows from the same input record.
+    If `is_global`, every task gets all records. If `handed_over`, it reads a relay: its records come before all others
+    that descend from the same input record.
     """
 
     topics: tuple[str, ...]
@@ -29,9 +29,9 @@ class Source(Node):
 
 @dataclass(frozen=True, kw_only=True)
 class Sink(Node):
-    """Writes a topic; an internal one is the writing half of a repartition, or of a relay.
+    """Writes a topic. An `internal` sink writes a repartition topic or a relay.
 
-    A relay hands records to a later stage of the same task, so it keeps the partition whatever the key.
+    A `relay` hands records to a later stage of the same task, so they stay in their partition whatever the key.
     """
 
     topic: str

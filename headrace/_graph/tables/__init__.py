@@ -1,1 +1,1 @@
-"""What tables need of the graph: rows to look up, old values, stores, global tables."""
+"""Graph building for tables: stores of rows, lookups, old values, global tables."""

@@ -1,4 +1,4 @@
-"""Global tables among the stages: each stage that reads one has all of it, so there is no stage of the table itself."""
+"""Adds global tables to the stages that read them: each has the whole table, so the table is no stage of its own."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import TypeVar
 
 from headrace._graph.graph import Graph, SubTopology
 
-P = TypeVar("P")
+K = TypeVar("K")
 
 
-def replicated(graph: Graph, stages: Mapping[P, SubTopology]) -> dict[P, SubTopology]:
-    """The stages with the nodes of the global tables they read; a table that none reads is a stage by itself."""
-    used = {place: _tables_of(stage, graph) for place, stage in stages.items()}
+def add_global_tables(graph: Graph, stages: Mapping[K, SubTopology]) -> dict[K, SubTopology]:
+    """Adds the nodes of global tables to the stages that read them; a table that no stage reads stays a stage."""
+    used = {key: _tables_of(stage, graph) for key, stage in stages.items()}
     read = {table.number for tables in used.values() for table in tables}
     return {
-        place: replace(stage, nodes=(*(node for table in used[place] for node in table.nodes), *stage.nodes))
-        for place, stage in stages.items()
+        key: replace(stage, nodes=(*(node for table in used[key] for node in table.nodes), *stage.nodes))
+        for key, stage in stages.items()
         if not (stage.is_global and stage.number in read)
     }
 

@@ -1,4 +1,4 @@
-"""The store that holds the rows of a table: named by the user, described by `Stores`, or generated."""
+"""The spec of the store that holds the rows of a table: from a name, or from a spec made by `Stores`."""
 
 from __future__ import annotations
 
@@ -10,21 +10,24 @@ from headrace.errors import TopologyError
 from headrace.serdes import Serde
 
 
-def rows_store(
+def table_store_spec(
     given: str | StoreSpec,
     operation: str,
     key_serde: Serde[Any] | None,
     value_serde: Serde[Any] | None,
     *kinds: type[StoreSpec],
 ) -> StoreSpec:
-    """The described store; serdes it does not name are the table's. `kinds` are allowed besides the usual one."""
+    """The spec of a table's store, with the table's serdes where it has none of its own.
+
+    A timestamped key-value store is always allowed; `kinds` are allowed as well.
+    """
     if isinstance(given, str):
         return TimestampedKeyValueSpec(name=checked_name(given, "store"), key_serde=key_serde, value_serde=value_serde)
     allowed: tuple[type[StoreSpec], ...] = (TimestampedKeyValueSpec, *kinds)
     if not isinstance(given, allowed):
         wanted = " or ".join(f"Stores.{_FACTORIES[kind]}(...)" for kind in allowed)
         message = (
-            f"{operation}() was given store={given!r}; a table keeps its rows with their timestamps: give a name, or "
+            f"{operation}() cannot use store={given!r}, because a table stores rows with timestamps: pass a name, or "
             f"{wanted}."
         )
         raise TopologyError(message)

@@ -1,1 +1,1 @@
-"""What windows need of the graph: stores, when they close, where late records go."""
+"""Graph building for windows: their stores, when they close, the sink of late records."""

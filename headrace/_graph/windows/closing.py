@@ -1,4 +1,4 @@
-"""When the windows of a table close: found at the windowed aggregations it comes from."""
+"""Finds out when the windows of a table close, from the windowed aggregations before it."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from headrace.model.windows import UnlimitedWindows, Windows
 
 
 def close_wait_ms(graph: GraphBuilder, table: str) -> int:
-    """For how long after its end a window of a table may still change: the longest, if it has windows of several kinds.
+    """How long after its end a window of a table may still change; the longest time, if there are several aggregations.
 
     Raises:
         TopologyError: if some rows of the table come from no windowed aggregation, or their windows never close.
     """
     waits = []
-    waiting, seen = [table], {table}
-    while waiting:
-        node = graph.node(waiting.pop())
+    pending, seen = [table], {table}
+    while pending:
+        node = graph.node(pending.pop())
         if isinstance(node, WindowedAggregate):
             waits.append(_wait_ms(node.windows, node.name, table))
             continue
         parents = graph.before(node)
         if not parents:
             message = (
-                f"suppress() of {table}: Suppressed.until_window_closes() was given for a table that comes from "
-                f"{node.name} without a windowed aggregation in between, so its rows have no windows. Use "
+                f"suppress() of {table}: Suppressed.until_window_closes() needs windows, but the table comes from "
+                f"{node.name} without a windowed aggregation in between. Use "
                 "windowed_by(...) before the aggregation, or Suppressed.until_time_limit(...)."
             )
             raise TopologyError(message)
-        waiting += [parent for parent in parents if parent not in seen]
+        pending += [parent for parent in parents if parent not in seen]
         seen.update(parents)
     return max(waits)
 
@@ -37,7 +37,7 @@ def close_wait_ms(graph: GraphBuilder, table: str) -> int:
 def _wait_ms(windows: Windows, aggregation: str, table: str) -> int:
     if isinstance(windows, UnlimitedWindows):
         message = (
-            f"suppress() of {table}: Suppressed.until_window_closes() was given for the unlimited windows of "
+            f"suppress() of {table}: Suppressed.until_window_closes() cannot be used with the unlimited windows of "
             f"{aggregation}, which never close. Use windows that end, or Suppressed.until_time_limit(...)."
         )
         raise TopologyError(message)

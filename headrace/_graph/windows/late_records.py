@@ -1,4 +1,4 @@
-"""A windowed aggregation, with the sink for records that come too late for it."""
+"""Adds a windowed aggregation, with a sink for its late records."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def add_windowed_aggregate(
     key_serde: Serde[Any] | None,
     value_serde: Serde[Any] | None,
 ) -> None:
-    """Adds the node; if late records have a topic, also their sink, with the serdes of the records."""
+    """Adds the node; if `late_to` is a topic, also a sink that writes the late records there."""
     if late_to is None:
         graph.add(aggregate)
         return

@@ -1,4 +1,4 @@
-"""What lies under a windowed aggregation: the store of its windows, kept while they take records or longer if asked."""
+"""The spec of the store of a windowed aggregation. Its retention must cover the time while windows accept records."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FOREVER_MS = 1 << 62
 def window_store(
     given: str | StoreSpec, windows: Windows, key_serde: Serde[Any] | None, value_serde: Serde[Any] | None
 ) -> StoreSpec:
-    """The store of that name, or as described by `Stores.window` or `Stores.session`."""
+    """The spec of the store, from a name or from a spec made by `Stores.window` or `Stores.session`."""
     shortest_ms = _shortest_retention_ms(windows)
     kind = SessionSpec if isinstance(windows, SessionWindows) else WindowSpec
     if isinstance(given, str):
@@ -27,13 +27,13 @@ def window_store(
         key_serde, value_serde = given.key_serde or key_serde, given.value_serde or value_serde
         if retention_ms < shortest_ms:
             message = (
-                f"Store {name!r} keeps windows for {timedelta(milliseconds=retention_ms)}; {windows} need at least "
+                f"Store {name!r} has a retention of {timedelta(milliseconds=retention_ms)}; {windows} need at least "
                 f"{timedelta(milliseconds=shortest_ms)}."
             )
             raise TopologyError(message)
     else:
         factory = "session" if kind is SessionSpec else "window"
-        message = f"A windowed aggregation was given store={given!r}; give a name, or Stores.{factory}(...)."
+        message = f"A windowed aggregation cannot use store={given!r}; pass a name, or Stores.{factory}(...)."
         raise TopologyError(message)
     serdes: dict[str, Any] = {"key_serde": key_serde, "value_serde": value_serde}
     if isinstance(windows, SessionWindows):
@@ -42,7 +42,7 @@ def window_store(
 
 
 def windowed_key_serde(windows: Windows, key_serde: Serde[Any] | None) -> Serde[Any]:
-    """The serde of the keys of results."""
+    """The serde of the windowed keys of the results."""
     return SessionWindowed(key_serde) if isinstance(windows, SessionWindows) else Windowed(key_serde, _size_ms(windows))
 
 

@@ -29,7 +29,7 @@ from headrace._state.bytes.composite import (
 from headrace._state.layouts.time_queue import TimeQueue
 from headrace._state.layouts.typed import TypedStore
 from headrace.serdes import Serde
-from headrace.serdes.sides import LEFT, RIGHT, SideValue
+from headrace.serdes.wrapping.sides import LEFT, RIGHT, SideValue
 
 K = TypeVar("K")
 
@@ -65,7 +65,7 @@ class UnmatchedStore(TypedStore[K], Generic[K]):
     Example:
         >>> from headrace import serdes
         >>> from headrace._state.bytes.memory import MemoryStore
-        >>> from headrace.serdes.sides import Sides
+        >>> from headrace.serdes.wrapping.sides import Sides
         >>> store = UnmatchedStore(MemoryStore(), serdes.String(), Sides(serdes.String(), serdes.Long()))
         >>> store.add(b"k", "text", 5, is_left=True)
         >>> store.add(b"j", 7, 6, is_left=False)

@@ -17,7 +17,7 @@ class ReadOnlyUnmatchedStore(Generic[K]):
     Example:
         >>> from headrace import serdes
         >>> from headrace._state.bytes.memory import MemoryStore
-        >>> from headrace.serdes.sides import Sides
+        >>> from headrace.serdes.wrapping.sides import Sides
         >>> store = UnmatchedStore(MemoryStore(), serdes.String(), Sides(serdes.String(), serdes.Long()))
         >>> store.add(b"bern", "click", 12, is_left=True)
         >>> view = ReadOnlyUnmatchedStore([store])

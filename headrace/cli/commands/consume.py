@@ -1,4 +1,4 @@
-"""`headrace topics consume`: the records of a topic, one per line."""
+"""`headrace topics consume`: prints the records of a topic, one per line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rich.text import Text
 
 from headrace import serdes
 from headrace.cli.output.console import console
-from headrace.cli.output.values import as_json, shown, shown_time
+from headrace.cli.output.values import as_json, format_time, format_value
 from headrace.errors import SerdeError
 from headrace.model.record import Headers
 from headrace.serdes import Serde
@@ -24,8 +24,8 @@ _POLL_S = 0.2
 _HEAD = f"{'part':>4} {'offset':>8}  {'timestamp (UTC)':<23}  {'key':<16}  value"
 
 
-class Stored(NamedTuple):
-    """A record as it lies in a topic."""
+class StoredRecord(NamedTuple):
+    """A record in a topic: its position, and its key and value as bytes."""
 
     partition: int
     offset: int
@@ -35,71 +35,79 @@ class Stored(NamedTuple):
     headers: Headers
 
 
-class Reader:
-    """Bytes into keys or values. A serde nobody named is a guess: what it cannot read is shown as bytes, and a hint."""
+class FieldReader:
+    """Deserializes the keys or the values of records; `part` is "key" or "value".
 
-    def __init__(self, part: str, named: Serde[Any] | None, default: Serde[Any]) -> None:
+    Without a serde chosen by the user, data that the default serde cannot read is shown as bytes, with a hint.
+    """
+
+    def __init__(self, part: str, chosen: Serde[Any] | None, default: Serde[Any]) -> None:
         self._part = part
-        self._named = named
-        self._serde = named or default
+        self._chosen = chosen
+        self._serde = chosen or default
         self.hint: str | None = None
 
     def read(self, data: bytes | None, *, strict: bool) -> Any:
         try:
             return self._serde.deserialize(data)
         except SerdeError as error:
-            hint = f"Name the serde of the {self._part}s with --{self._part}-serde{_likely(data)}."
-            if strict or self._named is not None:
+            hint = f"Choose the serde of the {self._part}s with --{self._part}-serde{_suggest_serde(data)}."
+            if strict or self._chosen is not None:
                 message = f"{error}. {hint}"
                 raise SerdeError(message) from error
             self.hint = hint
             return data
 
 
-def stored_records(topics: LocalTopics | KafkaTopics, topic: str, *, follow: bool, from_end: bool) -> Iterator[Stored]:
-    """The records there are, by partition and offset, and with `follow` all that come, without end."""
-    found = topics.describe(topic)
-    done = found.end_offsets if from_end else found.begin_offsets
+def read_stored_records(
+    topics: LocalTopics | KafkaTopics, topic: str, *, follow: bool, from_end: bool
+) -> Iterator[StoredRecord]:
+    """Yields the records of a topic by partition and offset; with `follow`, also all that arrive later, without end."""
+    description = topics.describe(topic)
+    positions = description.end_offsets if from_end else description.begin_offsets
     while True:
         ends = topics.describe(topic).end_offsets
-        for partition, (start, end) in enumerate(zip(done, ends, strict=True)):
+        for partition, (start, end) in enumerate(zip(positions, ends, strict=True)):
             first = start
             for batch in topics._read(topic, partition, start, end):
                 offsets = offsets_of(batch, first)
                 records = decode(topic, partition, first, batch, serdes.Bytes(), serdes.Bytes())
                 for offset, record in zip(offsets, records, strict=True):
                     assert record.timestamp_ms is not None
-                    yield Stored(partition, offset, record.timestamp_ms, record.key, record.value, record.headers)
+                    yield StoredRecord(partition, offset, record.timestamp_ms, record.key, record.value, record.headers)
                 first = offsets[-1] + 1
-        done = ends
+        positions = ends
         if not follow:
             return
         sys.stdout.flush()
         time.sleep(_POLL_S)
 
 
-def print_readable(records: Iterator[Stored], keys: Reader, values: Reader, limit: int | None) -> None:
+def print_readable(records: Iterator[StoredRecord], keys: FieldReader, values: FieldReader, limit: int | None) -> None:
     screen = console()
     if screen.is_terminal:
         screen.print(Text(_HEAD, style="bold"))
     count = 0
     for record in islice(records, limit):
         count += 1
-        place = f"{record.partition:>4} {record.offset:>8}  {shown_time(record.timestamp_ms):<23}"
-        key, value = shown(keys.read(record.key, strict=False)), shown(values.read(record.value, strict=False))
+        position = f"{record.partition:>4} {record.offset:>8}  {format_time(record.timestamp_ms):<23}"
+        key, value = (
+            format_value(keys.read(record.key, strict=False)),
+            format_value(values.read(record.value, strict=False)),
+        )
         headers = "".join(f"  [{name}={_one_line(_text(data))}]" for name, data in record.headers)
         if screen.is_terminal:
-            line = Text.assemble((place, "dim"), "  ", (f"{key:<16}", "cyan"), "  ", value, (headers, "dim"))
+            line = Text.assemble((position, "dim"), "  ", (f"{key:<16}", "cyan"), "  ", value, (headers, "dim"))
             screen.print(line, soft_wrap=True)
         else:
-            print(f"{place}  {key:<16}  {value}{headers}")
+            print(f"{position}  {key:<16}  {value}{headers}")
     for hint in filter(None, (keys.hint, values.hint)):
         console(stderr=True).print(hint)
     if not count:
         console(stderr=True).print("No records.")
 
 
-def print_json(records: Iterator[Stored], keys: Reader, values: Reader, limit: int | None) -> None:
+def print_json(records: Iterator[StoredRecord], keys: FieldReader, values: FieldReader, limit: int | None) -> None:
     for record in islice(records, limit):
         line = {
             "partition": record.partition,
@@ -117,11 +125,11 @@ def _text(data: bytes | None) -> str:
 
 
 def _one_line(text: str) -> str:
-    """A text of one line; of several, as a stack trace has, the last one, which says most."""
+    """The last line of a text, which says most in a stack trace."""
     lines = text.splitlines()
     return text if len(lines) < 2 else f"… {lines[-1]}"
 
 
-def _likely(data: bytes | None) -> str:
+def _suggest_serde(data: bytes | None) -> str:
     sizes = {8: " Long or Double", 4: " Int or Float", 2: " Short", 1: " Bool"}
     return sizes.get(len(data or b""), "")

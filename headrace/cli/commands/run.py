@@ -1,4 +1,4 @@
-"""`headrace run`: an application on local Spark, with its progress, until it is stopped or has caught up."""
+"""`headrace run`: runs an application on local Spark and shows its progress, until it is stopped or has caught up."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any, Self
 
 from headrace._graph.partitions import partition_counts
 from headrace._runtime.spark.topics.backend import backend_of
-from headrace.cli.loading import Loaded
+from headrace.cli.loading import LoadedApplication
 from headrace.cli.output.background import Background
-from headrace.cli.output.console import console, counted
+from headrace.cli.output.console import console, pluralize
 from headrace.cli.output.display import Show, progress
 from headrace.cli.output.progress import Meter, Totals
 from headrace.config import StreamsConfig
@@ -20,12 +20,12 @@ from headrace.streams import Streams
 _TICK_S = 0.1
 
 
-def run(loaded: Loaded, config: StreamsConfig, *, until_caught_up: bool) -> None:
-    """Runs until the input is used up, or until Ctrl-C or SIGTERM, which let the running batch finish."""
+def run(loaded: LoadedApplication, config: StreamsConfig, *, until_caught_up: bool) -> None:
+    """Runs an application until it has caught up, or until Ctrl-C or SIGTERM, which let the current batch finish."""
     graph = loaded.topology._graph
-    # Says what is wrong with the topics before Spark takes its time to start.
+    # Reports errors of the topics before Spark starts, which takes seconds.
     partition_counts(graph, backend_of(config).topics())
-    streams = prepared(loaded, config)
+    streams = create_streams(loaded, config)
     meter = Meter(graph, config)
     before, started_s = meter.read(), time.monotonic()
     try:
@@ -39,8 +39,11 @@ def run(loaded: Loaded, config: StreamsConfig, *, until_caught_up: bool) -> None
     console().print(_summary(config, meter.read().since(before), took_s, stopped=bool(stop.times)))
 
 
-def prepared(loaded: Loaded, config: StreamsConfig, spark: Any = None) -> Streams:
-    """The application of a file, on a session of its own unless given one; its functions find Spark's workers."""
+def create_streams(loaded: LoadedApplication, config: StreamsConfig, spark: Any = None) -> Streams:
+    """Creates the application of a file, on a new Spark session unless one is passed.
+
+    Spark's workers get the modules beside the file, so that they can import the application's functions.
+    """
     from headrace._runtime.spark.workers.modules import send_with_plan
 
     send_with_plan(loaded.path.absolute().parent)
@@ -48,7 +51,7 @@ def prepared(loaded: Loaded, config: StreamsConfig, spark: Any = None) -> Stream
 
 
 class StopRequest:
-    """Ctrl-C and SIGTERM, counted instead of obeyed."""
+    """Counts Ctrl-C and SIGTERM instead of letting them end the process."""
 
     def __init__(self) -> None:
         self.times = 0
@@ -56,19 +59,19 @@ class StopRequest:
 
     def __enter__(self) -> Self:
         for number in (signal.SIGINT, signal.SIGTERM):
-            self._before[number] = signal.signal(number, self._hear)
+            self._before[number] = signal.signal(number, self._count)
         return self
 
     def __exit__(self, *_: object) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
-    def _hear(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
+    def _count(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
         self.times += 1
 
 
 class _Runner:
-    """One run in the background, watched from here."""
+    """Runs the application in a background thread, and follows its progress."""
 
     def __init__(self, streams: Streams, config: StreamsConfig, meter: Meter, *, until_caught_up: bool) -> None:
         self._streams = streams
@@ -84,8 +87,8 @@ class _Runner:
             if stop.times and self._session is None:
                 return
             if stop.times:
-                self._halt(at_once=stop.times > 1)
-            show(self._doing(stop), self._meter.read().since(before))
+                self._stop(at_once=stop.times > 1)
+            show(self._activity(stop), self._meter.read().since(before))
         work.result()
 
     def _work(self) -> None:
@@ -97,32 +100,34 @@ class _Runner:
             self._streams.start()
             self._streams.await_termination()
 
-    def _doing(self, stop: StopRequest) -> str:
+    def _activity(self, stop: StopRequest) -> str:
         if stop.times:
-            return "stopping after this batch, again Ctrl-C: at once"
+            return "stopping after this batch, press Ctrl-C again to stop now"
         if self._session is None:
             return "starting Spark"
-        return "catching up" if self._until_caught_up else "running, Ctrl-C stops"
+        return "catching up" if self._until_caught_up else "running, press Ctrl-C to stop"
 
-    def _halt(self, *, at_once: bool) -> None:
-        """Stops the query: at once, or when the batch under way is done, behind which none begins any more."""
+    def _stop(self, *, at_once: bool) -> None:
+        """Stops the query: at once, or after the current batch. No further batch begins."""
         self._streams._application.finish()
         for query in self._session.streams.active:
             if query.name == self._name and (at_once or self._is_idle(query)):
                 query.stop()
 
     def _is_idle(self, query: Any) -> bool:
-        """Whether neither a batch nor its planning is under way."""
+        """Whether the query neither plans nor runs a batch."""
         return not query.status["isTriggerActive"]
 
 
 def _summary(config: StreamsConfig, done: Totals, took_s: float, *, stopped: bool) -> str:
     head = f"{config.application_id} {'stopped' if stopped else 'caught up'}"
-    waiting = f"; {done.waiting:,} wait for the next run" if done.waiting else ""
+    waiting = f"; {done.waiting:,} remain for the next run" if done.waiting else ""
     if not done.batches:
         return f"{head}: no new records{waiting}."
     speed = done.records_in / max(took_s, 0.001)
     rate = f" ({speed:,.0f} records/s)" if speed >= 1 else ""
-    dead = f", {counted(done.dead_letters, 'dead letter')} in {config.dead_letter_topic!r}" if done.dead_letters else ""
-    figures = f"{counted(done.records_in, 'record')} in, {done.records_out:,} out{dead}"
-    return f"{head}: {figures}, {counted(done.batches, 'batch', 'batches')} in {took_s:.1f} s{rate}{waiting}."
+    dead = (
+        f", {pluralize(done.dead_letters, 'dead letter')} in {config.dead_letter_topic!r}" if done.dead_letters else ""
+    )
+    figures = f"{pluralize(done.records_in, 'record')} in, {done.records_out:,} out{dead}"
+    return f"{head}: {figures}, {pluralize(done.batches, 'batch', 'batches')} in {took_s:.1f} s{rate}{waiting}."

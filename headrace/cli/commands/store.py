@@ -1,4 +1,4 @@
-"""`headrace store`: what an application has in a state store, as its last committed batch left it."""
+"""`headrace store`: shows the entries of a state store, as of the last committed batch."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from headrace._runtime.defaults import Defaults
 from headrace._runtime.pending import nodes_holding_results
 from headrace._runtime.spark.starting import committed_view
 from headrace._runtime.stores import known_store
-from headrace.cli.commands.run import prepared
+from headrace.cli.commands.run import create_streams
 from headrace.cli.errors import CommandError
-from headrace.cli.loading import Loaded
-from headrace.cli.output.console import console, counted, table
+from headrace.cli.loading import LoadedApplication
+from headrace.cli.output.console import console, pluralize, table
 from headrace.cli.output.entries import PENDING, listing, pending_row
-from headrace.cli.output.values import from_text, shown
+from headrace.cli.output.values import format_value, from_text
 from headrace.config import StreamsConfig
 from headrace.model.pending import Pending
 
 
-def show_store(loaded: Loaded, config: StreamsConfig, name: str, *, key: str | None, limit: int) -> None:
-    """Prints a table of the entries, or of those of one key."""
+def show_store(loaded: LoadedApplication, config: StreamsConfig, name: str, *, key: str | None, limit: int) -> None:
+    """Prints a table of all entries, or of those of one key."""
     graph = configured(loaded.topology._graph, config)
     store = known_store(graph, name)
     wanted = None if key is None else from_text(key, Defaults.of(config).serdes(store)[0])
@@ -30,17 +30,17 @@ def show_store(loaded: Loaded, config: StreamsConfig, name: str, *, key: str | N
     view = read_store(loaded, config, name)
     columns, entries, row = listing(view, wanted)
     if key is not None and (wanted is None or not entries):
-        message = f"Store {name!r} has no key {shown(wanted)!r}."
+        message = f"Store {name!r} has no key {format_value(wanted)!r}."
         raise CommandError(message)
     console().print(table(columns, [row(*entry) for entry in entries[:limit]]))
     if len(entries) > limit:
-        console().print(f"{limit:,} of {len(entries):,} entries; --limit shows more, --key one.")
+        console().print(f"{limit:,} of {len(entries):,} entries; use --limit to show more, --key to show one key.")
     elif key is None:
-        console().print(f"{counted(len(entries), 'entry', 'entries')}.")
+        console().print(f"{pluralize(len(entries), 'entry', 'entries')}.")
 
 
-def show_pending(loaded: Loaded, config: StreamsConfig, name: str) -> None:
-    """Prints what the operator with this store holds back, in a sentence, and task by task."""
+def show_pending(loaded: LoadedApplication, config: StreamsConfig, name: str) -> None:
+    """Prints which results the operator of this store holds back: a sentence, and a table by task."""
     nodes_holding_results(configured(loaded.topology._graph, config), name)
     _refuse_without_state(loaded, config)
     for pending in read_pending(loaded, config, name):
@@ -49,17 +49,17 @@ def show_pending(loaded: Loaded, config: StreamsConfig, name: str) -> None:
             console().print(table(PENDING, [pending_row(task) for task in pending.tasks], right=PENDING[1:2]))
 
 
-def read_store(loaded: Loaded, config: StreamsConfig, name: str) -> Any:
-    """A store of an application, as its last committed batch left it."""
-    return prepared(loaded, config).store(name)
+def read_store(loaded: LoadedApplication, config: StreamsConfig, name: str) -> Any:
+    """Reads a store of an application, as of the last committed batch."""
+    return create_streams(loaded, config).store(name)
 
 
-def read_pending(loaded: Loaded, config: StreamsConfig, name: str) -> list[Pending]:
-    """What waits in a store of an application."""
-    return prepared(loaded, config).explain_pending(name)
+def read_pending(loaded: LoadedApplication, config: StreamsConfig, name: str) -> list[Pending]:
+    """Reads which results a store of an application holds back."""
+    return create_streams(loaded, config).explain_pending(name)
 
 
-def _refuse_without_state(loaded: Loaded, config: StreamsConfig) -> None:
+def _refuse_without_state(loaded: LoadedApplication, config: StreamsConfig) -> None:
     if committed_view(config) is None:
         message = (
             f"Application {config.application_id!r} has no state in {str(config.state_dir)!r}: it has not run yet. "

@@ -1,4 +1,4 @@
-"""`headrace topics`: the embedded topics of a directory, or those of a Kafka cluster."""
+"""`headrace topics`: lists, creates, writes and reads embedded topics, or those of a Kafka cluster."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Annotated, TextIO
 import typer
 
 from headrace import serdes
-from headrace.cli.commands.consume import Reader, print_json, print_readable, stored_records
+from headrace.cli.commands.consume import FieldReader, print_json, print_readable, read_stored_records
 from headrace.cli.errors import CommandError
-from headrace.cli.output.console import console, counted, table
+from headrace.cli.output.console import console, pluralize, table
 from headrace.cli.output.lines import AnyRecord, json_records, text_records
 from headrace.cli.output.values import pairs, serde_named
 from headrace.topics.embedded.topics import LocalTopics
@@ -22,17 +22,13 @@ from headrace.topics.kafka.topics import KafkaTopics
 
 _DEFAULT = Path("topics")
 
-topics = typer.Typer(no_args_is_help=True, help="List, create, fill and read topics, embedded or on Kafka; no Spark.")
+topics = typer.Typer(no_args_is_help=True, help="List, create, write and read topics, embedded or on Kafka.")
 
-TopicsDir = Annotated[Path | None, typer.Option(help="Directory of the topics.", show_default="topics")]
-Servers = Annotated[
-    str | None, typer.Option(metavar="HOST:PORT", help="Kafka brokers that have the topics, instead of a directory.")
-]
+TopicsDir = Annotated[Path | None, typer.Option(help="Directory of the embedded topics.", show_default="topics")]
+Servers = Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Kafka brokers, if the topics are on Kafka.")]
 KafkaSettings = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="KEY=VALUE", help="A setting of the Kafka client, e.g. security.protocol=SSL; may be repeated."
-    ),
+    typer.Option(metavar="KEY=VALUE", help="Setting of the Kafka client, e.g. security.protocol=SSL; may be repeated."),
 ]
 Name = Annotated[str, typer.Argument(help="Name of the topic.")]
 KeySerde = Annotated[str | None, typer.Option(help="Serde of the keys, e.g. String or Long.", show_default="String")]
@@ -41,12 +37,12 @@ ValueSerde = Annotated[str | None, typer.Option(help="Serde of the values, e.g. 
 
 @topics.command("list", epilog="Example: headrace topics list --topics-dir topics")
 def list_topics(topics_dir: TopicsDir = None, bootstrap_servers: Servers = None, kafka: KafkaSettings = None) -> None:
-    """Shows all topics: their partitions, how many records they hold, and where each partition ends."""
+    """Shows all topics: the number of partitions and of records, and the end offset of each partition."""
     where = _topics(topics_dir, bootstrap_servers, kafka)
     described = [where.describe(name) for name in where.list()]
     if not described:
-        place = bootstrap_servers or str(topics_dir or _DEFAULT)
-        console().print(f"No topics in {place!r}. Create one with: headrace topics create clicks")
+        location = bootstrap_servers or str(topics_dir or _DEFAULT)
+        console().print(f"No topics in {location!r}. Create one with: headrace topics create clicks")
         return
     rows = [
         (topic.name, str(topic.partitions), f"{topic.records:,}", " ".join(f"{end:,}" for end in topic.end_offsets))
@@ -58,15 +54,15 @@ def list_topics(topics_dir: TopicsDir = None, bootstrap_servers: Servers = None,
 @topics.command(epilog="Example: headrace topics create clicks --partitions 4")
 def create(
     name: Name,
-    partitions: Annotated[int, typer.Option(help="How many partitions it has, for good.")] = 4,
+    partitions: Annotated[int, typer.Option(help="Number of partitions; it cannot be changed later.")] = 4,
     topics_dir: TopicsDir = None,
     bootstrap_servers: Servers = None,
     kafka: KafkaSettings = None,
 ) -> None:
     """Creates a topic."""
     _topics(topics_dir, bootstrap_servers, kafka).create(name, partitions)
-    place = f"at {bootstrap_servers}" if bootstrap_servers else f"in {topics_dir or _DEFAULT}"
-    console().print(f"Created topic {name} with {counted(partitions, 'partition')} {place}.")
+    location = f"at {bootstrap_servers}" if bootstrap_servers else f"in {topics_dir or _DEFAULT}"
+    console().print(f"Created topic {name} with {pluralize(partitions, 'partition')} {location}.")
 
 
 @topics.command(
@@ -79,31 +75,34 @@ def create(
 def produce(
     name: Name,
     file: Annotated[Path | None, typer.Option(help="Read lines from this file.", show_default="stdin")] = None,
-    separator: Annotated[str, typer.Option(help="What stands between key and value.")] = ":",
+    separator: Annotated[str, typer.Option(help="Separator between key and value.")] = ":",
     json: Annotated[
         bool, typer.Option("--json", help='Lines are JSON: {"key":, "value":, "timestamp_ms":, "headers": {}}.')
     ] = False,
     key_serde: KeySerde = None,
     value_serde: ValueSerde = None,
     commit_every: Annotated[
-        int | None, typer.Option(min=1, help="Commit after so many records; else all at once, typed ones one by one.")
+        int | None,
+        typer.Option(
+            min=1, help="Commit after this many records.", show_default="all at once; at a terminal line by line"
+        ),
     ] = None,
     topics_dir: TopicsDir = None,
     bootstrap_servers: Servers = None,
     kafka: KafkaSettings = None,
 ) -> None:
-    """Appends a record for each line read: key:value, or JSON. Without a timestamp, records get the time of writing."""
+    """Appends a record for each line: key:value, or JSON. A record without a timestamp gets the current time."""
     keys, values = serde_named(key_serde or "String"), serde_named(value_serde or "Json")
     if not separator:
         message = "--separator is empty; it must be at least one character."
         raise CommandError(message)
     where = _topics(topics_dir, bootstrap_servers, kafka)
     where.describe(name)
-    with _opened(file) as lines:
+    with _open(file) as lines:
         records = json_records(lines, keys, values) if json else text_records(lines, separator, keys, values)
         size = commit_every or (1 if lines.isatty() else None)
         count = sum(where.produce(name, part, key_serde=keys, value_serde=values) for part in _parts(records, size))
-    console().print(f"{counted(count, 'record')} written to {name}.")
+    console().print(f"{pluralize(count, 'record')} written to {name}.")
 
 
 @topics.command(
@@ -114,11 +113,11 @@ def produce(
 def consume(
     name: Name,
     from_beginning: Annotated[
-        bool, typer.Option("--from-beginning/--from-end", help="All records, or only those that come from now on.")
+        bool, typer.Option("--from-beginning/--from-end", help="All records, or only those that arrive from now on.")
     ] = True,
-    limit: Annotated[int | None, typer.Option(min=1, help="Stop after so many records.")] = None,
-    follow: Annotated[bool, typer.Option("--follow", help="Wait for more records; Ctrl-C ends.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object per record, for machines.")] = False,
+    limit: Annotated[int | None, typer.Option(min=1, help="Stop after this many records.")] = None,
+    follow: Annotated[bool, typer.Option("--follow", help="Wait for more records until Ctrl-C.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object per record.")] = False,
     key_serde: KeySerde = None,
     value_serde: ValueSerde = None,
     topics_dir: TopicsDir = None,
@@ -127,12 +126,12 @@ def consume(
 ) -> None:
     """Prints the records of a topic by partition and offset: partition, offset, timestamp, key, value, headers."""
     if not from_beginning and not follow:
-        message = "--from-end shows the records that come from now on; add --follow to wait for them."
+        message = "--from-end shows the records that arrive from now on; add --follow to wait for them."
         raise CommandError(message)
     where = _topics(topics_dir, bootstrap_servers, kafka)
-    keys = Reader("key", None if key_serde is None else serde_named(key_serde), serdes.String())
-    values = Reader("value", None if value_serde is None else serde_named(value_serde), serdes.Json())
-    records = stored_records(where, name, follow=follow, from_end=not from_beginning)
+    keys = FieldReader("key", None if key_serde is None else serde_named(key_serde), serdes.String())
+    values = FieldReader("value", None if value_serde is None else serde_named(value_serde), serdes.Json())
+    records = read_stored_records(where, name, follow=follow, from_end=not from_beginning)
     show = print_json if json else print_readable
     try:
         show(records, keys, values, limit)
@@ -145,7 +144,7 @@ def _topics(
 ) -> LocalTopics | KafkaTopics:
     if bootstrap_servers is None:
         if kafka:
-            message = "--kafka says how to reach brokers: name them with --bootstrap-servers."
+            message = "--kafka is a setting for Kafka: add --bootstrap-servers."
             raise CommandError(message)
         return LocalTopics(topics_dir or _DEFAULT)
     if topics_dir is not None:
@@ -155,7 +154,7 @@ def _topics(
 
 
 @contextmanager
-def _opened(file: Path | None) -> Iterator[TextIO]:
+def _open(file: Path | None) -> Iterator[TextIO]:
     if file is None:
         yield sys.stdin
         return
@@ -169,7 +168,7 @@ def _opened(file: Path | None) -> Iterator[TextIO]:
 
 
 def _parts(records: Iterator[AnyRecord], size: int | None) -> Iterator[Iterable[AnyRecord]]:
-    """All records as one part, or as parts of a size."""
+    """Splits records into parts of a size; without a size, all records are one part."""
     if size is None:
         yield records
         return

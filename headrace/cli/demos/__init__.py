@@ -1,1 +1,1 @@
-"""Applications that `headrace demo` shows, and the tours through them."""
+"""The applications of `headrace demo`, their input, and the tours that explain them."""

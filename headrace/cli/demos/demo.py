@@ -1,7 +1,7 @@
 """The demo application: how cold and how warm is it in each room?
 
-Sensors measure temperatures. One that was offline sends what it measured later, so readings arrive out of order;
-each carries the time it was measured at, and that is the time that counts.
+Sensors measure temperatures. A sensor that was offline sends its readings later, so readings arrive out of order. The
+timestamp of a reading is the time when it was measured, not when it arrived.
 """
 
 from pathlib import Path
@@ -25,13 +25,13 @@ def add(_room: str, reading: dict[str, Any], climate: dict[str, Any]) -> dict[st
 builder = hr.StreamsBuilder()
 (
     builder.stream("readings")
-    # Stateless: a broken sensor measures nothing.
+    # Stateless: drop the readings of broken sensors.
     .filter(lambda _, reading: reading["celsius"] is not None, name="measured")
-    # The key was the sensor and becomes the room, so readings are dealt anew: a repartition.
+    # The key was the sensor and becomes the room, so the stream is repartitioned.
     .group_by(lambda _, reading: reading["room"], name="by-room")
-    # Stateful: one row per room. Its timestamp is the highest of all readings in it.
+    # Stateful: one row per room. Its timestamp is the highest of all its readings.
     .aggregate(lambda: {"readings": 0}, add, store="rooms", name="climate")
-    # Every change of a row is a record of the output.
+    # Every change of a row becomes a record of the output topic.
     .to_stream()
     .to("room-climate")
 )

@@ -1,4 +1,4 @@
-"""How commands fail: one readable block instead of a traceback."""
+"""Shows errors of commands as one readable block instead of a traceback."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headrace.errors import StreamsError
 
 
 class Commands(TyperGroup):
-    """Turns every error into one readable block and exit code 1; `--debug`, anywhere, lets the traceback through."""
+    """Shows every error as one readable block, with exit code 1; `--debug`, at any position, shows the traceback."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         ctx.meta["debug"] = "--debug" in args
@@ -25,20 +25,20 @@ class Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            # The reader of our output, `head` for one, has enough. Nothing may be written at exit either.
+            # The reader of our output, e.g. `head`, has closed the pipe. Python must not write to it at exit either.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         except Exception as error:
-            # Typer's own, wrong options for one, have an exit code, and it shows them itself.
+            # Typer shows its own errors, e.g. wrong options; these have an exit code.
             if ctx.meta["debug"] or hasattr(error, "exit_code") or isinstance(error, typer.Abort):
                 raise
-            show_error(*_told(error))
+            show_error(*_describe(error))
         raise typer.Exit(1)
 
 
-def _told(error: Exception) -> tuple[str, str]:
+def _describe(error: Exception) -> tuple[str, str]:
     if isinstance(error, StreamsError):
         return "Error" if isinstance(error, CommandError) else type(error).__name__, str(error)
     if isinstance(error, OSError):
         return "Error", f"{error.strerror or error}: {error.filename}" if error.filename else str(error)
     first = next(iter(str(error).splitlines()), "")
-    return "Error", f"Unexpected {type(error).__name__}: {first}\nAdd --debug to see where it comes from."
+    return "Error", f"Unexpected {type(error).__name__}: {first}\nAdd --debug to see the traceback."

@@ -1,4 +1,4 @@
-"""What the demos share: a directory to play in, headlines, an application shown as code and drawn, what to try next."""
+"""What the demos share: their directory, headlines, the application as code and as a tree, commands to try next."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rich.text import Text
 
 from headrace.cli.drawing.sketch import sketch
 from headrace.cli.errors import CommandError
-from headrace.cli.loading import Loaded
+from headrace.cli.loading import LoadedApplication
 from headrace.cli.output.background import Background
 from headrace.cli.output.console import console
 
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class Guide(NamedTuple):
-    """A demo: how it is called, its file, the tour through it in a directory, and commands to go on with there."""
+    """A demo: its command, the file of its application, the tour in a directory, and commands to try afterwards."""
 
     command: str
     file: str
@@ -31,21 +31,21 @@ class Guide(NamedTuple):
     commands: str
 
 
-def give(guide: Guide, directory: Path | None, *, keep: bool) -> None:
-    """Gives the tour in a directory; a temporary one is removed at the end unless it is to be kept."""
+def run_demo(guide: Guide, directory: Path | None, *, keep: bool) -> None:
+    """Runs a demo in a directory; a temporary one is deleted at the end unless `keep`."""
     if directory is not None and directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
-        message = f"{str(directory)!r} exists and is not an empty directory. Give the demo a new one."
+        message = f"{str(directory)!r} exists and is not an empty directory. Choose a new one for the demo."
         raise CommandError(message)
-    home = directory or Path(tempfile.mkdtemp(prefix="headrace-demo-"))
-    kept = keep or directory is not None
+    demo_directory = directory or Path(tempfile.mkdtemp(prefix="headrace-demo-"))
+    keep = keep or directory is not None
     try:
-        home.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(Path(__file__).with_name(guide.file), home / guide.file)
-        guide.tour(home)
+        demo_directory.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(Path(__file__).with_name(guide.file), demo_directory / guide.file)
+        guide.tour(demo_directory)
     finally:
-        if not kept:
-            shutil.rmtree(home, ignore_errors=True)
-    _what_next(guide, home, kept=kept)
+        if not keep:
+            shutil.rmtree(demo_directory, ignore_errors=True)
+    _show_what_next(guide, demo_directory, exists=keep)
 
 
 def headline(text: str) -> None:
@@ -55,18 +55,18 @@ def headline(text: str) -> None:
     screen.print()
 
 
-def introduce(question: str, loaded: Loaded) -> None:
-    """Shows the topology's part of the file, and the tree of its nodes."""
+def introduce(question: str, loaded: LoadedApplication) -> None:
+    """Shows the code that builds the topology, and the tree of its nodes."""
     screen = console()
     code = loaded.path.read_text(encoding="utf-8")
     code = code[code.index("builder = ") : code.index("topology = ")].rstrip()
     fancy = Syntax(code, "python", theme="ansi_dark", background_color="default")
     screen.print(question, "", fancy if screen.is_terminal else Text(code), "", sep="\n")
-    screen.print("From topic to topic:", "", sketch(loaded.topology._graph), sep="\n")
+    screen.print("The topology, from input topic to output topic:", "", sketch(loaded.topology._graph), sep="\n")
 
 
-def waited_for(work: Callable[[], T], doing: str) -> T:
-    """The result of work that takes a while, with a sign of life."""
+def run_with_spinner(work: Callable[[], T], doing: str) -> T:
+    """Runs work that takes a while, shows a spinner meanwhile, and returns the result."""
     with console().status(doing):
         running = Background(work)
         while not running.wait(0.1):
@@ -74,17 +74,17 @@ def waited_for(work: Callable[[], T], doing: str) -> T:
         return running.result()
 
 
-def _what_next(guide: Guide, home: Path, *, kept: bool) -> None:
+def _show_what_next(guide: Guide, directory: Path, *, exists: bool) -> None:
     screen = console()
     headline("What next")
-    if kept:
-        screen.print(f"Everything is in {home}: the application {guide.file}, its topics, its state. Try:\n")
+    if exists:
+        screen.print(f"Everything is in {directory}: the application {guide.file}, its topics, its state. Try:\n")
     else:
-        home = Path("my-demo")
-        screen.print("Run it again in a directory of your own, and look around there:\n")
-        screen.print(f"{guide.command} --directory {home}", style="cyan", soft_wrap=True)
-    screen.print(guide.commands.format(home=home), style="cyan", soft_wrap=True)
+        directory = Path("my-demo")
+        screen.print("Run the demo again in a directory of your own, and look around there:\n")
+        screen.print(f"{guide.command} --directory {directory}", style="cyan", soft_wrap=True)
+    screen.print(guide.commands.format(directory=directory), style="cyan", soft_wrap=True)
     activate = Path(sys.prefix) / "bin" / "activate"
     if shutil.which("headrace") is None and activate.exists():
-        shown = activate.relative_to(Path.cwd()) if activate.is_relative_to(Path.cwd()) else activate
-        screen.print(f"\nThe command headrace is not on your PATH yet: source {shown}", soft_wrap=True)
+        path = activate.relative_to(Path.cwd()) if activate.is_relative_to(Path.cwd()) else activate
+        screen.print(f"\nThe command headrace is not on your PATH yet: source {path}", soft_wrap=True)

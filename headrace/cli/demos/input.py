@@ -1,4 +1,4 @@
-"""The readings of the demo: a few sensors in two rooms, not always in order."""
+"""The input of `headrace demo`: readings of a few sensors in two rooms, not always in order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headrace.model.record import Record
 
 
 class Reading(NamedTuple):
-    """What a sensor measured, and when."""
+    """A temperature that a sensor measured, and the time of day; `None` if the sensor is broken."""
 
     clock: str
     sensor: str
@@ -39,13 +39,13 @@ SECOND = [
 
 
 def input_rows(readings: Iterable[Reading], latest: dict[str, str]) -> Iterator[tuple[str, str, str, str, str]]:
-    """Rows of a table; `latest` remembers the highest time of each room."""
+    """The rows of a table of readings; `latest` has the highest time of each room so far, and is updated."""
     for reading in readings:
         late = reading.clock < latest.get(reading.room, "")
         latest[reading.room] = max(reading.clock, latest.get(reading.room, ""))
         remark = "broken" if reading.celsius is None else "late" if late else ""
-        shown = "" if reading.celsius is None else f"{reading.celsius:.1f}"
-        yield reading.sensor, reading.room, shown, reading.clock, remark
+        celsius = "" if reading.celsius is None else f"{reading.celsius:.1f}"
+        yield reading.sensor, reading.room, celsius, reading.clock, remark
 
 
 def clock(timestamp_ms: int) -> str:

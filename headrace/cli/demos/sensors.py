@@ -1,6 +1,6 @@
 """The application of `headrace demo sensors`: how warm was it at each device, in every five minutes of a day?
 
-Devices that were offline send what they measured later, a whole day at once, one device after the other.
+The devices were offline, and send the readings of a whole day at once, one device after the other.
 """
 
 from datetime import timedelta
@@ -23,7 +23,7 @@ def add(_device: str, celsius: float, climate: dict[str, Any]) -> dict[str, Any]
 
 
 def summed_up(windowed: hr.Windowed[str], climate: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """What is written of a window: when it began, how many readings it had, their mean."""
+    """The final result of a window: its start, the number of readings, their mean."""
     readings = climate["readings"]
     celsius = round(climate["total"] / readings, 1)
     return windowed.key, {"from_ms": windowed.window.start_ms, "readings": readings, "celsius": celsius}
@@ -33,12 +33,12 @@ builder = hr.StreamsBuilder()
 spans = hr.TimeWindows.of(timedelta(minutes=5), grace=timedelta(minutes=10))
 (
     builder.stream("readings")
-    # One row per device and five minutes. A reading that comes after its
-    # window has closed, ten minutes after its end, is late and dropped.
+    # One row per device and five minutes. A window closes ten minutes after
+    # its end; a reading that arrives later is dropped as late.
     .group_by_key()
     .windowed_by(spans)
     .aggregate(nothing, add, store="windows", name="climate")
-    # Only final results: a row waits here until its window has closed.
+    # Only final results: a row is held back until its window closes.
     .suppress(hr.Suppressed.until_window_closes(), name="final")
     .to_stream()
     .map(summed_up, name="summed-up")

@@ -1,4 +1,4 @@
-"""The readings of the sensors demo: devices that dump a day each, one after the other."""
+"""The input of `headrace demo sensors`: each device sends a day of readings, one device after the other."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _DISORDER_MINUTES = 5
 
 
 def readings() -> Iterator[Record[str, float]]:
-    """All that the devices send, in the order in which it arrives."""
+    """The readings of all devices, in the order of arrival."""
     for device in DEVICES:
         yield from of_device(device)
 
 
 def of_device(device: str) -> list[Record[str, float]]:
-    """A reading a minute, warmest in the afternoon, and some minutes out of order."""
+    """One reading per minute, warmest in the afternoon, up to five minutes out of order."""
     rng = random.Random(device)  # noqa: S311 - the same readings every time
     mean = rng.uniform(12, 22)
     day = [

@@ -1,4 +1,4 @@
-"""`headrace demo sensors`: a day of readings from each of many devices, with one clock for all and a clock for each."""
+"""`headrace demo sensors`: a day of readings from each device, with one clock for all devices and a clock for each."""
 
 from __future__ import annotations
 
@@ -8,99 +8,99 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from headrace.cli.commands.run import prepared
-from headrace.cli.demos.guide import Guide, headline, introduce, waited_for
+from headrace.cli.commands.run import create_streams
+from headrace.cli.demos.guide import Guide, headline, introduce, run_with_spinner
 from headrace.cli.demos.sensors_input import DEVICES, MIDNIGHT_MS, MINUTE_MS, MINUTES, readings
-from headrace.cli.loading import Loaded, load
-from headrace.cli.output.console import console, counted, table
+from headrace.cli.loading import LoadedApplication, load
+from headrace.cli.output.console import console, pluralize, table
 from headrace.model.record import Record
 from headrace.streams import Streams
 from headrace.topics.embedded.topics import LocalTopics
 
 _QUESTION = f"""\
 {len(DEVICES)} devices measured the temperature every minute, but were offline all day. Now
-they are back, and one after the other sends its whole day. How warm was it at
-each of them, in every five minutes?"""
+they are back online, and one after the other sends the readings of its whole
+day. How warm was it at each of them, in every five minutes?"""
 _PROBLEM = """\
-A window closes when time has come ten minutes beyond its end. But whose time?
+A window closes when stream time is ten minutes past its end. But whose time?
 Kafka Streams has one clock per partition: the highest timestamp seen. The
-first device moves it through the day to 23:59, and there it stays: when the
-next device begins with its midnight, the day is over."""
+first device advances it to 23:59, and there it stays: when the next device
+starts at midnight, all windows of the day are already closed."""
 _LOSS = """\
-With one clock only {whole} of {devices} devices have their day: those that came first in
-their partition. Nothing failed, but each dropped reading is counted as late, in
-app.metrics() under the operator climate. With a clock for each device none was
-late: its windows closed as its own readings went on."""
+With one clock only {whole} of {devices} devices have results for the whole day: those that
+came first in their partition. Nothing failed; the dropped readings are counted
+as late in app.metrics(), under the operator climate. With a clock for each
+device no reading was late: only a device's own readings closed its windows."""
 _LAST_WINDOWS = """\
-The last {open} windows of each device still wait for readings that may come late.
-They close when their own device is heard of again."""
+The last {open} windows of each device are still open for late readings. They close
+when their device sends a later reading."""
 _NEXT = f"""\
-headrace topics consume climates --limit 10 --topics-dir {{home}}/topics
-headrace store {{home}}/sensors.py final-store --key {DEVICES[1]}
-headrace store {{home}}/sensors.py climate-stream-time-table --limit 5
+headrace topics consume climates --limit 10 --topics-dir {{directory}}/topics
+headrace store {{directory}}/sensors.py final-store --key {DEVICES[1]}
+headrace store {{directory}}/sensors.py climate-stream-time-table --limit 5
 echo '{{{{"key": "{DEVICES[1]}", "value": 15.0, "timestamp_ms": {MIDNIGHT_MS + MINUTES * MINUTE_MS * 2}}}}}' \\
-  | headrace topics produce readings --json --topics-dir {{home}}/topics
-headrace run {{home}}/sensors.py --until-caught-up"""
+  | headrace topics produce readings --json --topics-dir {{directory}}/topics
+headrace run {{directory}}/sensors.py --until-caught-up"""
 
 _SHOWN_MINUTES = (0, 6 * 60, 12 * 60, 23 * 60 + 40, 23 * 60 + 45)
 
 
 class Climate(NamedTuple):
-    """What is known of a window."""
+    """The final result of a window."""
 
     readings: int
     celsius: float
 
     def __str__(self) -> str:
-        return f"{self.celsius:.1f} °C, {counted(self.readings, 'reading')}"
+        return f"{self.celsius:.1f} °C, {pluralize(self.readings, 'reading')}"
 
 
-Window = tuple[str, int]
+WindowKey = tuple[str, int]
 
 
 @dataclass(frozen=True)
 class TourResult:
-    """What came of the readings in one of the two runs; windows by device and start."""
+    """The results of one of the two runs; windows by device and start."""
 
     read: int
     late: int
-    final: dict[Window, Climate]
-    waiting: dict[Window, int]
+    final: dict[WindowKey, Climate]
+    waiting: dict[WindowKey, int]
 
-    def of(self, window: Window) -> str:
+    def of(self, window: WindowKey) -> str:
         if window in self.final:
             return str(self.final[window])
         return "still open" if window in self.waiting else "lost"
 
     @property
     def whole(self) -> int:
-        """How many devices have their first window, so all of them."""
+        """How many devices have results for the whole day; those that have their first window have all."""
         return sum((device, MIDNIGHT_MS) in self.final for device in DEVICES)
 
 
-def give(home: Path) -> None:
+def run_tour(directory: Path) -> None:
     screen = console()
-    loaded = load(str(home / "sensors.py"))
+    loaded = load(str(directory / "sensors.py"))
     headline("The application")
     introduce(_QUESTION, loaded)
     headline("The readings")
-    topics = LocalTopics(home / "topics")
+    topics = LocalTopics(directory / "topics")
     topics.create("readings", partitions=4)
     topics.produce("readings", readings())
-    shutil.copytree(home / "topics", home / "one-clock" / "topics")
+    shutil.copytree(directory / "topics", directory / "one-clock" / "topics")
     arrived = arrivals(topics.read("readings"))
-    screen.print("They wait in the topic readings. The first to arrive in its partition 0:")
-    screen.print(table(("device", "readings", "measured", "the clock of partition 0"), arrival_rows(arrived[:3])))
+    screen.print("The topic readings has all readings. The first devices in its partition 0:")
+    screen.print(table(("device", "readings", "measured", "clock of partition 0"), arrival_rows(arrived[:3])))
     screen.print(_PROBLEM)
     headline("One clock, and a clock for each device")
-    screen.print("The same readings, twice. The only difference is a setting:")
+    screen.print("The same readings, processed twice. The only difference is a setting:")
     screen.print("StreamsConfig(allow_stream_time_key_tracking=True)\n", style="cyan")
-    one, each = _both(loaded, home)
+    one, each = _run_both(loaded, directory)
     screen.print(
         table(("", "one clock", "a clock for each"), figures(one, each), right=("one clock", "a clock for each"))
     )
     first, second = (device for device, _ in arrived[:2])
-    screen.print(f"A few windows of {first}, which came first, and of {second}, the next:")
+    screen.print(f"Some windows of {first}, which came first, and of {second}, which came second:")
     rows = (row for device in (first, second) for row in window_rows(device, one, each))
     screen.print(table(("device", "window", "one clock", "a clock for each"), rows))
     screen.print(_LOSS.format(whole=one.whole, devices=len(DEVICES)), "", sep="\n")
@@ -108,7 +108,7 @@ def give(home: Path) -> None:
 
 
 def arrivals(records: Sequence[Record[Any, Any]]) -> list[tuple[str, int]]:
-    """The devices of partition 0 in the order of their arrival, with the number of their readings."""
+    """The devices of partition 0 in the order of arrival, with the number of their readings."""
     number: dict[str, int] = {}
     for record in records:
         if record.partition == 0:
@@ -118,19 +118,19 @@ def arrivals(records: Sequence[Record[Any, Any]]) -> list[tuple[str, int]]:
 
 def arrival_rows(arrived: Sequence[tuple[str, int]]) -> Iterator[tuple[str, str, str, str]]:
     day = f"{time_of_day(0)} to {time_of_day(MINUTES - 1)}"
-    for place, (device, number) in enumerate(arrived):
-        yield device, f"{number:,}", day, f"stays at {time_of_day(MINUTES - 1)}" if place else f"goes {day}"
+    for index, (device, number) in enumerate(arrived):
+        yield device, f"{number:,}", day, f"stays at {time_of_day(MINUTES - 1)}" if index else f"advances {day}"
 
 
 def figures(one: TourResult, each: TourResult) -> Iterator[tuple[str, str, str]]:
-    """What became of the readings; below the first, each row is a part of it."""
+    """Rows that compare the two runs: the readings, then what happened to them, then the number of windows."""
     for title, figure in (
-        ("readings", lambda outcome: outcome.read),
-        ("  late, dropped", lambda outcome: outcome.late),
-        ("  in final results", lambda outcome: sum(climate.readings for climate in outcome.final.values())),
-        ("  in windows still open", lambda outcome: sum(outcome.waiting.values())),
-        ("final results", lambda outcome: len(outcome.final)),
-        ("windows still open", lambda outcome: len(outcome.waiting)),
+        ("readings", lambda result: result.read),
+        ("  dropped as late", lambda result: result.late),
+        ("  in final results", lambda result: sum(climate.readings for climate in result.final.values())),
+        ("  in windows still open", lambda result: sum(result.waiting.values())),
+        ("final results", lambda result: len(result.final)),
+        ("windows still open", lambda result: len(result.waiting)),
     ):
         yield title, f"{figure(one):,}", f"{figure(each):,}"
 
@@ -145,26 +145,28 @@ def time_of_day(minute: int) -> str:
     return f"{minute // 60:02}:{minute % 60:02}"
 
 
-def _both(loaded: Loaded, home: Path) -> tuple[TourResult, TourResult]:
-    apart = home / "one-clock"
+def _run_both(loaded: LoadedApplication, directory: Path) -> tuple[TourResult, TourResult]:
+    one_clock_directory = directory / "one-clock"
     one_clock = loaded.configured(
         application_id="headrace-sensors-one-clock",
-        topics_dir=apart / "topics",
-        state_dir=apart / "state",
+        topics_dir=one_clock_directory / "topics",
+        state_dir=one_clock_directory / "state",
         allow_stream_time_key_tracking=False,
     )
-    first = prepared(loaded, one_clock)
-    one = waited_for(
-        lambda: _outcome(first, apart / "topics"),
-        "Spark starts and processes them with one clock; this takes some seconds",
+    first = create_streams(loaded, one_clock)
+    one = run_with_spinner(
+        lambda: _process(first, one_clock_directory / "topics"),
+        "Starting Spark and processing the readings with one clock; this takes some seconds",
     )
-    second = prepared(loaded, loaded.configured(), first._application.spark)
-    each = waited_for(lambda: _outcome(second, home / "topics"), "Now with a clock for each device")
+    second = create_streams(loaded, loaded.configured(), first._application.spark)
+    each = run_with_spinner(
+        lambda: _process(second, directory / "topics"), "Processing the readings with a clock for each device"
+    )
     first.stop()
     return one, each
 
 
-def _outcome(streams: Streams, topics_dir: Path) -> TourResult:
+def _process(streams: Streams, topics_dir: Path) -> TourResult:
     streams.process_available()
     waiting = {
         (row.key.key, row.key.window.start_ms): row.value["readings"] for row in streams.store("final-store").all()
@@ -178,4 +180,4 @@ def _outcome(streams: Streams, topics_dir: Path) -> TourResult:
     return TourResult(read, metrics.get("climate", {}).get("dropped", {}).get("late", 0), final, waiting)
 
 
-GUIDE = Guide("headrace demo sensors", "sensors.py", give, _NEXT)
+GUIDE = Guide("headrace demo sensors", "sensors.py", run_tour, _NEXT)

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from headrace._state.views.key_value import ReadOnlyTimestampedStore
-from headrace.cli.commands.run import prepared
-from headrace.cli.demos.guide import Guide, headline, introduce, waited_for
+from headrace.cli.commands.run import create_streams
+from headrace.cli.demos.guide import Guide, headline, introduce, run_with_spinner
 from headrace.cli.demos.input import FIRST, SECOND, Reading, clock, input_rows
-from headrace.cli.loading import Loaded, load
+from headrace.cli.loading import LoadedApplication, load
 from headrace.cli.output.console import console, table
-from headrace.cli.output.values import shown
+from headrace.cli.output.values import format_value
 from headrace.model.record import Record
 from headrace.topics.embedded.topics import LocalTopics
 
@@ -20,57 +20,57 @@ Rooms = ReadOnlyTimestampedStore[Any, Any]
 
 _QUESTION = "Sensors report temperatures. How cold and how warm is it in each room?"
 _FIRST_RESULT = """\
-Each reading gave an update of its room, but for the broken one, which was
-filtered out. The late one counts like any other, but the room's timestamp
-stays at the highest seen: time does not go back."""
+Each reading updated its room, except the one of the broken sensor, which was
+filtered out. The late reading counts like any other, but the timestamp of the
+room stays at the highest seen: time does not go back."""
 _SECOND_RESULT = """\
-The counts went on, and so did each room's time. Input offsets, state and
-output are committed together, so a restart, or a crash, neither loses nor
-repeats a reading."""
+The counts and the timestamps of the rooms continued where the first run
+stopped. Input offsets, state and output are committed together, so neither a
+restart nor a crash loses or repeats a reading."""
 _NEXT = """\
-headrace store {home}/demo.py rooms --key kitchen
-headrace topics consume room-climate --topics-dir {home}/topics
-headrace describe {home}/demo.py --format html --output demo.html
-echo 'cellar-1:{{"room": "cellar", "celsius": 30}}' | headrace topics produce readings --topics-dir {home}/topics
-headrace run {home}/demo.py --until-caught-up"""
+headrace store {directory}/demo.py rooms --key kitchen
+headrace topics consume room-climate --topics-dir {directory}/topics
+headrace describe {directory}/demo.py --format html --output demo.html
+echo 'cellar-1:{{"room": "cellar", "celsius": 30}}' | headrace topics produce readings --topics-dir {directory}/topics
+headrace run {directory}/demo.py --until-caught-up"""
 
 
 class _Tour:
-    def __init__(self, home: Path) -> None:
-        self._file = home / "demo.py"
-        self._topics = LocalTopics(home / "topics")
+    def __init__(self, directory: Path) -> None:
+        self._file = directory / "demo.py"
+        self._topics = LocalTopics(directory / "topics")
         self._screen = console()
         self._latest: dict[str, str] = {}
         self._seen: dict[str, list[Record[Any, Any]]] = {}
 
-    def give(self) -> None:
+    def run(self) -> None:
         self._topics.create("readings", partitions=2)
         loaded = load(str(self._file))
         headline("The application")
         introduce(_QUESTION, loaded)
         headline("First run")
-        self._run(loaded, "These readings wait in the topic readings, in this order:", FIRST)
+        self._run(loaded, "The topic readings has these records, in this order:", FIRST)
         self._screen.print(_FIRST_RESULT)
         headline("Second run")
-        rooms = self._run(loaded, "Spark was stopped. Meanwhile more readings came, one from before:", SECOND)
+        rooms = self._run(loaded, "Spark was stopped. Meanwhile more readings arrived, one of them late:", SECOND)
         self._screen.print(_SECOND_RESULT)
         headline("The store rooms")
-        self._screen.print("What the application now knows, one row per room:")
-        rows = [(key, shown(value), _time(rooms, key)) for key, value in rooms.all()]
+        self._screen.print("The state of the application, one row per room:")
+        rows = [(key, format_value(value), _time(rooms, key)) for key, value in rooms.all()]
         self._screen.print(table(("key", "value", "timestamp"), rows))
 
-    def _run(self, loaded: Loaded, story: str, readings: list[Reading]) -> Rooms:
+    def _run(self, loaded: LoadedApplication, story: str, readings: list[Reading]) -> Rooms:
         self._screen.print(story)
         rows = input_rows(readings, self._latest)
         self._screen.print(table(("sensor", "room", "°C", "measured", ""), rows, right=("°C",)))
         self._topics.produce("readings", [reading.record() for reading in readings])
-        rooms = self._processed(loaded)
-        self._screen.print("Spark has processed them. New in the topic room-climate:")
+        rooms = self._process(loaded)
+        self._screen.print("Spark has processed them. New records in the topic room-climate:")
         self._screen.print(table(("key", "value", "timestamp", ""), self._new_updates()))
         return rooms
 
-    def _processed(self, loaded: Loaded) -> Rooms:
-        streams = prepared(loaded, loaded.configured())
+    def _process(self, loaded: LoadedApplication) -> Rooms:
+        streams = create_streams(loaded, loaded.configured())
 
         def process() -> Rooms:
             streams.process_available()
@@ -78,10 +78,10 @@ class _Tour:
             streams.stop()
             return rooms
 
-        return waited_for(process, "Spark starts and processes them; this takes some seconds")
+        return run_with_spinner(process, "Starting Spark and processing the readings; this takes some seconds")
 
     def _new_updates(self) -> Iterator[tuple[str, str, str, str]]:
-        """Rows of what was written since the last call. An update whose time did not move came from a late reading."""
+        """Rows for the records since the last call. An update that leaves the timestamp as it was is late."""
         updates: dict[str, list[Record[Any, Any]]] = {}
         for record in self._topics.read("room-climate"):
             updates.setdefault(record.key, []).append(record)
@@ -91,7 +91,7 @@ class _Tour:
                 late = before is not None and before.timestamp_ms == record.timestamp_ms
                 if record not in known:
                     assert record.timestamp_ms is not None
-                    yield key, shown(record.value), clock(record.timestamp_ms), "late" if late else ""
+                    yield key, format_value(record.value), clock(record.timestamp_ms), "late" if late else ""
         self._seen = updates
 
 
@@ -100,4 +100,4 @@ def _time(rooms: Rooms, key: str) -> str:
     return "" if found is None else clock(found.timestamp_ms)
 
 
-GUIDE = Guide("headrace demo", "demo.py", lambda home: _Tour(home).give(), _NEXT)
+GUIDE = Guide("headrace demo", "demo.py", lambda directory: _Tour(directory).run(), _NEXT)

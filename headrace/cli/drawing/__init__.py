@@ -1,1 +1,1 @@
-"""Topologies as SVG and HTML."""
+"""Draws topologies as SVG, as an HTML page and as a tree of text."""

@@ -1,4 +1,4 @@
-"""What pictures of a topology call its nodes: the user's name where there is one, else what the node does."""
+"""Labels of nodes in pictures of a topology: the user's name if there is one, else what the node does."""
 
 from __future__ import annotations
 
@@ -24,5 +24,5 @@ def title(node: Node) -> str:
 
 
 def subtitle(node: Node) -> str:
-    """What the title leaves out."""
+    """The kind of a node with a name of the user, else its generated name."""
     return node.name if is_generated(node.name) else kind(node)

@@ -1,4 +1,4 @@
-"""Where the boxes of a drawing go: layers from top to bottom, few crossings, straight lines where they are possible."""
+"""The layout of a drawing: boxes in layers from top to bottom, few crossings, straight lines where possible."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Drawing:
-    """Boxes by name, edges by the points they pass on their way, and the size of it all, from 0, 0 at the left top."""
+    """Boxes by name, the points that edges pass through, and the total size; 0, 0 is the top left corner."""
 
     boxes: dict[str, Box]
     bends: dict[Edge, list[Point]]
@@ -44,9 +44,9 @@ class Drawing:
 def layered(
     sizes: Mapping[str, tuple[float, float]], edges: Sequence[Edge], *, lowest: Collection[str] = ()
 ) -> Drawing:
-    """A drawing of an acyclic graph. An edge over several layers gets bends, so that it passes beside their boxes.
+    """Lays out an acyclic graph. An edge over several layers gets bends, so that it passes beside their boxes.
 
-    The nodes in `lowest`, which must have no children, all stand in the last layer.
+    The nodes in `lowest`, which must have no children, are all in the last layer.
     """
     rows, lines, chains = _with_bends(_layers(sizes, edges, lowest), edges)
     widths = {name: sizes[name][0] if name in sizes else _BEND_WIDTH for row in rows for name in row}
@@ -71,7 +71,7 @@ def layered(
 
 
 def spread(wanted: Sequence[float], widths: Sequence[float], gap: float = _COLUMN_GAP) -> list[float]:
-    """Centres in the given order, as near to the wanted ones as the widths allow (pool adjacent violators)."""
+    """Centres in the same order, as near to the wanted ones as the widths allow (pool adjacent violators)."""
     offsets = [0.0]
     for left, right in pairwise(widths):
         offsets.append(offsets[-1] + (left + right) / 2 + gap)
@@ -87,17 +87,17 @@ def spread(wanted: Sequence[float], widths: Sequence[float], gap: float = _COLUM
 
 
 def depths(names: Sequence[N], edges: Sequence[tuple[N, N]]) -> dict[N, int]:
-    """The layer of each node, below all its parents. An edge that closes a cycle counts for nothing."""
+    """The layer of each node, below all its parents. An edge that closes a cycle is ignored."""
     children: dict[N, list[N]] = {name: [] for name in names}
     for upper, lower in edges:
         if upper not in _descendants(lower, children):
             children[upper].append(lower)
-    found = dict.fromkeys(names, 0)
+    depth = dict.fromkeys(names, 0)
     for _ in names:
         for upper, lowers in children.items():
             for lower in lowers:
-                found[lower] = max(found[lower], found[upper] + 1)
-    return found
+                depth[lower] = max(depth[lower], depth[upper] + 1)
+    return depth
 
 
 def _descendants(name: N, children: Mapping[N, list[N]]) -> set[N]:
@@ -121,7 +121,10 @@ def _layers(
 def _with_bends(
     rows: list[list[str]], edges: Sequence[Edge]
 ) -> tuple[list[list[str]], list[Edge], dict[Edge, list[str]]]:
-    """Rows with a place for every edge that crosses them, edges cut into pieces, and the places of each edge."""
+    """Adds a dummy node to every row that an edge crosses.
+
+    Returns the rows, the edges split at the dummy nodes, and the dummy nodes of each edge.
+    """
     layer = {name: index for index, row in enumerate(rows) for name in row}
     lines: list[Edge] = []
     chains: dict[Edge, list[str]] = {}
@@ -138,9 +141,11 @@ def _reduce_crossings(rows: list[list[str]], above: Mapping[str, list[str]], bel
     for sweep in range(_SWEEPS):
         near, order = (above, rows) if sweep % 2 == 0 else (below, rows[::-1])
         for fixed, row in pairwise(order):
-            place = {name: index for index, name in enumerate(fixed)}
-            own = {name: index for index, name in enumerate(row)}
-            row.sort(key=lambda name: fmean(place[other] for other in near[name]) if near[name] else own[name])
+            fixed_index = {name: index for index, name in enumerate(fixed)}
+            own_index = {name: index for index, name in enumerate(row)}
+            row.sort(
+                key=lambda name: fmean(fixed_index[other] for other in near[name]) if near[name] else own_index[name]
+            )
 
 
 def _columns(

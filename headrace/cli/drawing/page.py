@@ -1,4 +1,4 @@
-"""A topology as one HTML page that needs nothing else: no script, no network."""
+"""A topology as a self-contained HTML page: no script, no network."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _LEGEND = (
 
 
 def html_page(topology: Topology, *, title: str) -> str:
-    """The page: a picture, a legend, and the same as text."""
+    """The HTML page of a topology: a picture, a legend, and its text formats."""
     graph = topology._graph
     legend = "".join(f'<li class="{style}">{text}</li>' for style, text in _LEGEND)
     facts = (

@@ -1,4 +1,4 @@
-"""A topology as SVG: where topics, nodes and the frames of sub-topologies go. Records flow downwards."""
+"""A topology as SVG: topics, nodes, and a frame for each sub-topology. Records flow downwards."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def svg(graph: Graph) -> str:
 
 
 class _Picture:
-    """Sub-topologies stand in levels, each below those whose topics it reads; topics stand between the levels."""
+    """Sub-topologies are in levels, each below those whose topics it reads; topics are between the levels."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
@@ -39,7 +39,7 @@ class _Picture:
             if isinstance(node, Source):
                 for topic in node.topics:
                     self._sources.setdefault(topic, []).append(node.name)
-        self._home = {node.name: sub.number for sub in graph.sub_topologies for node in sub.nodes}
+        self._sub_topology_of = {node.name: sub.number for sub in graph.sub_topologies for node in sub.nodes}
         self._internal = {node.topic for node in graph.nodes if isinstance(node, Sink) and node.internal}
         self._looped: dict[str, str] = {}
         self._place_all()
@@ -61,15 +61,15 @@ class _Picture:
     def _place_all(self) -> None:
         subs = self._graph.sub_topologies
         between = [
-            (self._home[writer], self._home[reader])
+            (self._sub_topology_of[writer], self._sub_topology_of[reader])
             for topic, writers in self._sinks.items()
             for writer in writers
             for reader in self._sources.get(topic, ())
         ]
         level = depths([sub.number for sub in subs], [(upper, lower) for upper, lower in between if upper != lower])
-        row = {topic: level[self._home[writers[0]]] + 1 for topic, writers in self._sinks.items()}
+        row = {topic: level[self._sub_topology_of[writers[0]]] + 1 for topic, writers in self._sinks.items()}
         for topic, readers in self._sources.items():
-            at = level[self._home[readers[0]]]
+            at = level[self._sub_topology_of[readers[0]]]
             if at < row.get(topic, 0) and not self._fed_back(topic):
                 self._looped[topic] = f"{topic} again"
             row[self._read_as(topic)] = row.get(self._read_as(topic), at)
@@ -83,16 +83,16 @@ class _Picture:
             top = bottom + _LEVEL_GAP
 
     def _fed_back(self, topic: str) -> bool:
-        """Whether a topic is a repartition within one sub-topology: then it stands among the nodes."""
+        """Whether a topic is a repartition within one sub-topology: then it is drawn among the nodes."""
         users = [*self._sinks.get(topic, ()), *self._sources.get(topic, ())]
-        return topic in self._internal and len({self._home[name] for name in users}) == 1
+        return topic in self._internal and len({self._sub_topology_of[name] for name in users}) == 1
 
     def _read_as(self, topic: str) -> str:
-        """A topic written below those who read it is drawn a second time, above them."""
+        """The key of a topic where it is read: one that is written below its readers is drawn again, above them."""
         return self._looped.get(topic, topic)
 
     def _place_topics(self, topics: list[str], top: float) -> None:
-        """Puts topics near what has been placed of those who read and write them."""
+        """Places topics near those of their readers or writers that already have a position."""
         near = {topic: [self._nodes[name].x for name in self._users(topic) if name in self._nodes] for topic in topics}
         order = sorted(topics, key=lambda topic: fmean(near[topic] or [0.0]))
         sizes = [shapes.topic_size(topic.removesuffix(" again")) for topic in order]
@@ -130,7 +130,7 @@ class _Picture:
         return layered(sizes, edges, lowest=lowest)
 
     def _wanted(self, sub: SubTopology, drawing: Drawing) -> float:
-        """Where the middle of a frame should be for its sources to be below their topics."""
+        """The centre of a frame that would have its sources below their topics."""
         shifts = [
             self._topics[key].x - (drawing.boxes[source.name].x - drawing.width / 2)
             for source in sub.sources

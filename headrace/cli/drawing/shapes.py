@@ -28,7 +28,7 @@ def topic_size(name: str) -> tuple[float, float]:
 
 
 def topic(name: str, box: Box, *, internal: bool) -> str:
-    style, hint = ("repartition", "records dealt anew by their key") if internal else ("topic", "topic")
+    style, hint = ("repartition", "repartition topic") if internal else ("topic", "topic")
     label = f'<text class="name" x="{box.x:.1f}" y="{box.y + 4.5:.1f}">{escape(name)}</text>'
     return f'<g class="{style}"><title>{escape(name)}: {hint}</title>{_rect(box, radius=box.height / 2)}{label}</g>'
 
@@ -78,7 +78,7 @@ def _stores(node: Node) -> tuple[str, ...]:
 
 
 def _store(name: str, x: float, y: float) -> str:
-    """A chip with a small cylinder."""
+    """A store: a rounded box with a small cylinder and the name."""
     box = Box(x, y, _store_width(name), 20)
     left, _ = _corner(box)
     cylinder = f'<path d="M{left + 11:.1f},{y - 4:.1f} v8 a5,2.2 0 0 0 10,0 v-8 a5,2.2 0 0 0 -10,0 a5,2.2 0 0 0 10,0"/>'

@@ -1,1 +1,1 @@
-"""What commands print and read: tables, progress, records as text."""
+"""Output and input of commands: tables, progress, records as text."""

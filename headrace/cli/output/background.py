@@ -1,4 +1,4 @@
-"""Work in another thread, so that the main thread can show progress and hear Ctrl-C.
+"""Runs work in another thread, so that the main thread can show progress and handle Ctrl-C.
 
 Spark takes over Ctrl-C when the main thread creates its session, and would cancel the running batch.
 """
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class Background(Generic[T]):
-    """A call that has been started. Nobody waits for it when the process ends."""
+    """A call in a background thread. The process does not wait for it at exit."""
 
     def __init__(self, call: Callable[[], T]) -> None:
         self._call = call
@@ -23,7 +23,7 @@ class Background(Generic[T]):
         threading.Thread(target=self._run, name="headrace-cli", daemon=True).start()
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Whether the call has ended, after at most that time."""
+        """Waits for the call, at most `seconds`; returns whether it has ended."""
         return self._done.wait(seconds)
 
     def result(self) -> T:

@@ -1,4 +1,4 @@
-"""Progress of a running application: one living line on a terminal, an occasional one elsewhere."""
+"""Shows the progress of a running application: a line that updates on a terminal, a line now and then elsewhere."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Show = Callable[[str, Totals], None]
 
 @contextmanager
 def progress(name: str) -> Iterator[Show]:
-    """Gives a function that shows what an application does now, and how far it is."""
+    """Yields a function that shows the current activity of an application and its totals."""
     screen = console(stderr=True)
     with _live(screen, name) if screen.is_terminal else _plain(screen, name) as show:
         yield show
@@ -66,7 +66,7 @@ def _figures(now: Totals, speed: float) -> str:
 
 
 class _Lines:
-    """What workers print, put above the living line; only whole lines fit there."""
+    """Prints the output of workers above the progress line, which only works for whole lines."""
 
     def __init__(self, screen: Console) -> None:
         self._screen = screen

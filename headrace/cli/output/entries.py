@@ -1,4 +1,4 @@
-"""What `headrace store` prints of an entry, by the kind of store."""
+"""The entries of a store as rows of a table, for each kind of store."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headrace._state.views.suppress import ReadOnlySuppressBuffer
 from headrace._state.views.unmatched import ReadOnlyUnmatchedStore
 from headrace._state.views.versioned import ReadOnlyVersionedStore
 from headrace._state.views.window import ReadOnlyWindowStore
-from headrace.cli.output.values import shown, shown_time
+from headrace.cli.output.values import format_time, format_value
 from headrace.model.pending import PendingTask
 from headrace.model.windows import Windowed
 
@@ -23,11 +23,11 @@ _WINDOWED = ("key", "window start (UTC)", "window end (UTC)", "value")
 _UNMATCHED = ("key", "value", "timestamp (UTC)", "side")
 _WAITING = ("key", "value", "timestamp (UTC)", "buffer time (UTC)")
 
-PENDING = ("task", "waiting", "oldest", "leaves with a record at (UTC)", "of key", "stream time (UTC)")
+PENDING = ("task", "pending", "oldest", "released by a record at (UTC)", "of key", "stream time (UTC)")
 
 
 class Listing(NamedTuple):
-    """The entries of a store or of one of its keys, and how to print one."""
+    """Entries of a store, the columns of their table, and a function that makes the row of an entry."""
 
     columns: tuple[str, ...]
     entries: Sequence[tuple[Any, ...]]
@@ -35,7 +35,7 @@ class Listing(NamedTuple):
 
 
 def listing(view: Any, key: Any | None) -> Listing:
-    """All entries, or those of one key."""
+    """All entries of a store, or those of one key."""
     match view:
         case ReadOnlyWindowStore():
             windows = view.all() if key is None else view.fetch_range(key, key, 0, MAX_TIME)
@@ -43,14 +43,16 @@ def listing(view: Any, key: Any | None) -> Listing:
         case ReadOnlySessionStore():
             return Listing(_WINDOWED, list(view.all() if key is None else view.fetch(key)), _windowed)
         case ReadOnlySuppressBuffer():
-            rows = [row for row in view.all() if key is None or shown(_without_window(row.key)) == shown(key)]
+            rows = [
+                row for row in view.all() if key is None or format_value(_without_window(row.key)) == format_value(key)
+            ]
             return Listing(_WAITING, rows, _waiting)
         case ReadOnlyUnmatchedStore():
-            records = [record for record in view.all() if key is None or shown(record.key) == shown(key)]
+            records = [record for record in view.all() if key is None or format_value(record.key) == format_value(key)]
             return Listing(_UNMATCHED, records, _unmatched)
         case ReadOnlyTimestampedStore() | ReadOnlyVersionedStore():
             return Listing(("key", "value", "timestamp (UTC)"), _by_key(view, key), _timestamped(view))
-    return Listing(("key", "value"), _by_key(view, key), lambda key, value: (shown(key), shown(value)))
+    return Listing(("key", "value"), _by_key(view, key), lambda key, value: (format_value(key), format_value(value)))
 
 
 def _by_key(view: _ByKey, key: Any | None) -> list[tuple[Any, Any]]:
@@ -62,28 +64,28 @@ def _by_key(view: _ByKey, key: Any | None) -> list[tuple[Any, Any]]:
 
 def _windowed(windowed: Windowed[Any], value: Any) -> tuple[str, ...]:
     window = windowed.window
-    return shown(windowed.key), shown_time(window.start_ms), shown_time(window.end_ms), shown(value)
+    return format_value(windowed.key), format_time(window.start_ms), format_time(window.end_ms), format_value(value)
 
 
 def _waiting(key: Any, value: Any, timestamp_ms: int, buffer_time_ms: int) -> tuple[str, ...]:
-    return _named(key), shown(value), shown_time(timestamp_ms), shown_time(buffer_time_ms)
+    return _named(key), format_value(value), format_time(timestamp_ms), format_time(buffer_time_ms)
 
 
 def _unmatched(key: Any, value: Any, timestamp_ms: int, is_left: bool) -> tuple[str, ...]:
-    return _named(key), shown(value), shown_time(timestamp_ms), "left" if is_left else "right"
+    return _named(key), format_value(value), format_time(timestamp_ms), "left" if is_left else "right"
 
 
 def pending_row(task: PendingTask) -> tuple[str, ...]:
-    """What one task holds back, in the columns of `PENDING`."""
-    time = shown_time(task.stream_time_ms) if task.stream_time_ms >= 0 else ""
+    """The results that one task holds back, in the columns of `PENDING`."""
+    time = format_time(task.stream_time_ms) if task.stream_time_ms >= 0 else ""
     if task.release_ms is None:
         return task.task_id, "0", "", "", "", time
-    key = "any" if task.release_key is None else shown(task.release_key)
-    return task.task_id, f"{task.waiting:,}", _named(task.oldest), shown_time(task.release_ms), key, time
+    key = "any" if task.release_key is None else format_value(task.release_key)
+    return task.task_id, f"{task.waiting:,}", _named(task.oldest), format_time(task.release_ms), key, time
 
 
 def _named(key: Any) -> str:
-    return str(key) if isinstance(key, Windowed) else shown(key)
+    return str(key) if isinstance(key, Windowed) else format_value(key)
 
 
 def _without_window(key: Any) -> Any:
@@ -92,7 +94,7 @@ def _without_window(key: Any) -> Any:
 
 def _timestamped(view: _WithTimestamp) -> Callable[[Any, Any], tuple[str, ...]]:
     def row(key: Any, value: Any) -> tuple[str, ...]:
-        found = view.get_with_timestamp(key)
-        return shown(key), shown(value), "" if found is None else shown_time(found.timestamp_ms)
+        entry = view.get_with_timestamp(key)
+        return format_value(key), format_value(value), "" if entry is None else format_time(entry.timestamp_ms)
 
     return row

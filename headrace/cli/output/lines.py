@@ -1,4 +1,4 @@
-"""Lines of text as records: `key:value`, or JSON objects. Errors name the line."""
+"""Reads records from lines of text, `key:value` or JSON objects. Errors name the line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ AnyRecord = Record[Any, Any]
 
 
 class JsonLine(msgspec.Struct, forbid_unknown_fields=True):
-    """What a JSON line may hold; where a record was read from is accepted, and without effect."""
+    """The fields of a JSON line. `partition` and `offset`, which `consume` prints, are accepted and ignored."""
 
     key: Any = None
     value: Any = None
@@ -33,7 +33,7 @@ _decode = msgspec.json.Decoder(JsonLine).decode
 def text_records(
     lines: Iterable[str], separator: str, key_serde: Serde[Any], value_serde: Serde[Any]
 ) -> Iterator[AnyRecord]:
-    """Records of `key<separator>value` lines; the first separator counts."""
+    """Reads records from `key<separator>value` lines, split at the first separator."""
 
     def record(line: str) -> AnyRecord:
         key, found, value = line.partition(separator)
@@ -46,7 +46,7 @@ def text_records(
 
 
 def json_records(lines: Iterable[str], key_serde: Serde[Any], value_serde: Serde[Any]) -> Iterator[AnyRecord]:
-    """Records of lines like `{"key": "alice", "value": 1, "timestamp_ms": 12, "headers": {"trace": "7"}}`."""
+    """Reads records from lines like `{"key": "alice", "value": 1, "timestamp_ms": 12, "headers": {"trace": "7"}}`."""
 
     def record(line: str) -> AnyRecord:
         try:

@@ -1,4 +1,4 @@
-"""How far an application is: what it has counted, and what waits for it. Reads files only, so anyone can ask."""
+"""The progress of an application: its counters, and the records that remain. Reads files only, from any process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from headrace.errors import TopicError
 
 @dataclass(frozen=True)
 class Totals:
-    """Totals over the life of an application; `waiting` is `None` where it cannot be told."""
+    """Totals since the application's first start; `waiting` is `None` if the topics cannot be read."""
 
     batches: int
     records_in: int
@@ -27,7 +27,7 @@ class Totals:
     waiting: int | None
 
     def since(self, start: Totals) -> Totals:
-        """What has happened since another snapshot."""
+        """The differences to earlier totals; `waiting` stays as it is."""
         return Totals(
             self.batches - start.batches,
             self.records_in - start.records_in,
@@ -38,17 +38,17 @@ class Totals:
 
 
 class Meter:
-    """Takes snapshots of one application."""
+    """Reads the totals of one application."""
 
     def __init__(self, graph: Graph, config: StreamsConfig) -> None:
         self._sources = [node for node in graph.nodes if isinstance(node, Source) and not node.internal]
         self._sinks = graph.sink_topics
         self._dead_letters = config.dead_letter_topic
         self._log = open_log(str(config.state_dir.absolute()), config.application_id)
-        self._home = backend_of(config)
-        counts = self._home.topics()
+        self._backend = backend_of(config)
+        counts = self._backend.topics()
         self._places = [(topic, p) for topic in graph.source_topics for p in range(counts.get(topic, 0))]
-        self._first = self._home.first_offsets(self._places, {})
+        self._first = self._backend.first_offsets(self._places, {})
 
     def read(self) -> Totals:
         view = self._log.view()
@@ -63,9 +63,9 @@ class Meter:
         )
 
     def _waiting(self, done: dict[str, int]) -> int | None:
-        """Records in the source topics behind the offsets of the last committed batch."""
+        """The number of records in the source topics after the offsets of the last committed batch."""
         try:
-            ends = self._home.ends(self._places)
+            ends = self._backend.ends(self._places)
         except TopicError:
             return None
         return sum(

@@ -1,4 +1,4 @@
-"""Keys and values between text and serdes: what a user types, what a user reads, what a machine reads."""
+"""Converts keys and values: from what a user types, to what a user reads, from and to JSON."""
 
 from __future__ import annotations
 
@@ -31,57 +31,57 @@ _FROM_JSON: dict[type[Serde[Any]], Callable[[Any], Any]] = {serdes.Bytes: base64
 
 
 def serde_named(name: str) -> Serde[Any]:
-    """The serde a user names, in any case."""
+    """The serde with a name, in upper or lower case."""
     known = {listed.lower(): listed for listed in serdes.__all__ if listed not in ("Serde", "Registry")}
-    found = known.get(name.lower())
-    if found is None:
+    class_name = known.get(name.lower())
+    if class_name is None:
         message = f"There is no serde {name!r}.{nearest(name, known.values())} Known: {known_names(known.values())}."
         raise CommandError(message)
     try:
-        serde: Serde[Any] = getattr(serdes, found)()
+        serde: Serde[Any] = getattr(serdes, class_name)()
     except TypeError as error:
-        message = f"Serde {found!r} needs arguments, so it can only be used from Python."
+        message = f"Serde {class_name!r} needs arguments, so it can only be used from Python."
         raise CommandError(message) from error
     return serde
 
 
-def pairs(option: str, given: list[str] | None, example: str = "security.protocol=SSL") -> dict[str, str]:
-    """The settings that an option names as KEY=VALUE."""
-    for setting in given or ():
+def pairs(option: str, settings: list[str] | None, example: str = "security.protocol=SSL") -> dict[str, str]:
+    """Parses the values of an option that has the form KEY=VALUE and may be repeated."""
+    for setting in settings or ():
         if "=" not in setting:
             message = f"{option} {setting!r} has no '='; write it as {option} {example}"
             raise CommandError(message)
-    return dict(setting.split("=", 1) for setting in given or ())
+    return dict(setting.split("=", 1) for setting in settings or ())
 
 
 def from_text(text: str, serde: Serde[Any]) -> Any:
-    """What a user typed, as the serde's type.
+    """Converts text that a user typed to the serde's type.
 
     Raises:
-        CommandError: if it cannot be that.
+        CommandError: if it cannot be converted.
     """
     try:
         return _FROM_TEXT.get(type(serde), str)(text)
     except (ValueError, KeyError) as error:
         hint = f" Text goes in quotes, {json.dumps(text)}, or use String." if isinstance(serde, serdes.Json) else ""
-        message = f"{text!r} is no value of serde {type(serde).__name__}.{hint}"
+        message = f"{text!r} is not a value of serde {type(serde).__name__}.{hint}"
         raise CommandError(message) from error
 
 
 def from_json(value: Any, serde: Serde[Any]) -> Any:
-    """A value of a JSON line as the serde's type: bytes are written as base64 there."""
+    """Converts a value of a JSON line to the serde's type; JSON lines have bytes as base64."""
     convert = _FROM_JSON.get(type(serde))
     if value is None or convert is None:
         return value
     try:
         return convert(value)
     except (TypeError, ValueError, AttributeError) as error:
-        message = f"{value!r} is no value of serde {type(serde).__name__}: {error}"
+        message = f"{value!r} is not a value of serde {type(serde).__name__}: {error}"
         raise CommandError(message) from error
 
 
-def shown(value: Any) -> str:
-    """A key or value for people: text as it is, structures as JSON, bytes as hex."""
+def format_value(value: Any) -> str:
+    """Formats a key or value for people: text as it is, structures as JSON, bytes as hex."""
     if isinstance(value, str):
         return value
     if isinstance(value, bytes):
@@ -90,12 +90,12 @@ def shown(value: Any) -> str:
 
 
 def as_json(value: Any) -> str:
-    """A key or value for machines."""
-    return json.dumps(value, ensure_ascii=False, default=_plain)
+    """Formats a key or value as JSON, bytes as base64."""
+    return json.dumps(value, ensure_ascii=False, default=_to_json_type)
 
 
-def shown_time(timestamp_ms: int) -> str:
-    """A timestamp as UTC, to the millisecond."""
+def format_time(timestamp_ms: int) -> str:
+    """Formats a timestamp as UTC, to the millisecond."""
     try:
         at = datetime.fromtimestamp(timestamp_ms // 1000, UTC)
     except (ValueError, OverflowError):
@@ -103,5 +103,5 @@ def shown_time(timestamp_ms: int) -> str:
     return f"{at:%Y-%m-%d %H:%M:%S}.{timestamp_ms % 1000:03d}"
 
 
-def _plain(value: Any) -> Any:
+def _to_json_type(value: Any) -> Any:
     return base64.b64encode(value).decode() if isinstance(value, bytes) else str(value)

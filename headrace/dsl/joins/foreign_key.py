@@ -20,9 +20,9 @@ from headrace._graph.nodes import (
     TableSource,
 )
 from headrace._graph.stores import KeyValueSpec
-from headrace._graph.tables.materialized import rows_store
-from headrace._graph.tables.old_values import materialized, send_old_values
-from headrace._graph.tables.rows import rows_stores
+from headrace._graph.tables.materialized import table_store_spec
+from headrace._graph.tables.old_values import materialize_source, send_old_values
+from headrace._graph.tables.rows import materialize_rows
 from headrace.dsl.joins.options import Join
 from headrace.serdes import Bytes, Serde
 
@@ -65,7 +65,7 @@ def join_by_foreign_key(left: KTable[Any, Any], right: KTable[Any, Any], join: J
         foreign_serde=right._key_serde,
     )
     graph.add(receive)
-    looked_up = rows_stores(graph, right._node)
+    looked_up = materialize_rows(graph, right._node)
     answer = ForeignKeyAnswer(
         name=names.take(f"{_PREFIX}SUBSCRIPTION-PROCESSOR-", "subscription-join-foreign"),
         parents=(receive.name,),
@@ -92,7 +92,7 @@ def join_by_foreign_key(left: KTable[Any, Any], right: KTable[Any, Any], join: J
     answered = _through_topic(
         graph, names, topic, "subscription-response", left._key_serde, Packed(Answer), (answer.name, change.name)
     )
-    kept = rows_stores(graph, left._node)
+    kept = materialize_rows(graph, left._node)
     resolve = ForeignKeyResolve(
         name=names.take(f"{_PREFIX}SUBSCRIPTION-RESPONSE-RESOLVER-PROCESSOR-", "subscription-response-resolver"),
         parents=(answered,),
@@ -112,10 +112,10 @@ def _result(left: KTable[Any, Any], join: Join, names: _Names, resolve: str) -> 
     graph, value_serde, store = left._graph, join.get("value_serde"), join.get("store")
     name = names.take(f"{_PREFIX}OUTPUT-", "result")
     given = graph.names.store(None, f"{_PREFIX}OUTPUT-") if store is None else store
-    kept = rows_store(given, join.operation, left._key_serde, value_serde)
+    kept = table_store_spec(given, join.operation, left._key_serde, value_serde)
     node = graph.add(TableSource(name=name, parents=(resolve,), store_when_needed=kept))
     if store is not None:
-        materialized(graph, node)
+        materialize_source(graph, node)
     return left._table(name, value_serde)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from headrace._core.operators.foreign_keys.messages import KeyedRecord, Packed
 from headrace._graph.checks import checked_callable
 from headrace._graph.nodes import Sink, Source, StreamForeignKeyJoin, StreamForeignKeySelect
-from headrace._graph.tables.rows import rows_stores
+from headrace._graph.tables.rows import materialize_rows
 from headrace.dsl.joins.options import Join
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def join_stream_by_foreign_key(stream: KStream[Any, Any], table: KTable[Any, Any
     graph.add(Sink(name=sink_name, parents=(select.name,), topic=topic, internal=True, **wire))
     source_name = graph.names.node(name and f"{topic}-source", "KSTREAM-SOURCE-")
     graph.add(Source(name=source_name, topics=(topic,), internal=True, **wire))
-    looked_up = rows_stores(graph, table._node)
+    looked_up = materialize_rows(graph, table._node)
     joined = StreamForeignKeyJoin(
         name=graph.names.node(name, "KSTREAM-FK-LEFTJOIN-" if join.left else "KSTREAM-FK-JOIN-"),
         parents=(source_name,),

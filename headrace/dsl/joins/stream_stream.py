@@ -11,7 +11,7 @@ from headrace.dsl.joins.options import Join
 from headrace.dsl.joins.repartitioned import repartitioned
 from headrace.errors import TopologyError
 from headrace.model.windows import JoinWindows
-from headrace.serdes.sides import Sides
+from headrace.serdes.wrapping.sides import Sides
 
 if TYPE_CHECKING:
     from headrace._graph.graph import GraphBuilder

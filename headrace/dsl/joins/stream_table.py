@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from headrace._graph.checks import checked_duration
 from headrace._graph.nodes import StreamTableJoin
 from headrace._graph.stores import RecordBufferSpec, VersionedSpec
-from headrace._graph.tables.rows import rows_stores
+from headrace._graph.tables.rows import materialize_rows
 from headrace.dsl.joins.options import Join
 from headrace.dsl.joins.repartitioned import repartitioned
 from headrace.dsl.joins.stream_foreign_key import join_stream_by_foreign_key
@@ -27,7 +27,7 @@ def join_stream_table(stream: KStream[Any, Any], table: KTable[Any, Any], join: 
     graph, name = stream._graph, join.get("name")
     grace_ms = _grace_ms(stream, table, join)
     stream = repartitioned(stream, name, join.get("key_serde"), join.get("value_serde"))
-    stores = looked_up = rows_stores(graph, table._node)
+    stores = looked_up = materialize_rows(graph, table._node)
     node_name = graph.names.node(name, "KSTREAM-LEFTJOIN-" if join.left else "KSTREAM-JOIN-")
     if grace_ms is not None:
         buffer = RecordBufferSpec(
@@ -75,5 +75,5 @@ def _grace_ms(stream: KStream[Any, Any], table: KTable[Any, Any], join: Join) ->
 
 
 def _histories_ms(stream: KStream[Any, Any], table: KTable[Any, Any]) -> list[int]:
-    stores = [stream._graph.store(name) for name in rows_stores(stream._graph, table._node)]
+    stores = [stream._graph.store(name) for name in materialize_rows(stream._graph, table._node)]
     return [store.history_ms for store in stores if isinstance(store, VersionedSpec)]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from headrace._graph.nodes import TableJoin, TableJoinMerge
-from headrace._graph.tables.materialized import rows_store
+from headrace._graph.tables.materialized import table_store_spec
 from headrace._graph.tables.old_values import send_old_values
-from headrace._graph.tables.rows import rows_stores
+from headrace._graph.tables.rows import materialize_rows
 from headrace.dsl.joins.options import Join
 
 if TYPE_CHECKING:
@@ -32,15 +32,15 @@ def join_tables(left: KTable[Any, Any], right: KTable[Any, Any], join: Join) -> 
             TableJoin(
                 name=node,
                 parents=(changing._node,),
-                stores=rows_stores(graph, looked_up._node),
-                reads=rows_stores(graph, looked_up._node),
+                stores=materialize_rows(graph, looked_up._node),
+                reads=materialize_rows(graph, looked_up._node),
                 tables=(looked_up._node,),
                 joiner=join.joiner,
                 **side,
             )
         )
     store, value_serde = join.get("store"), join.get("value_serde")
-    kept = () if store is None else (rows_store(store, join.operation, left._key_serde, value_serde),)
+    kept = () if store is None else (table_store_spec(store, join.operation, left._key_serde, value_serde),)
     graph.add(
         TableJoinMerge(
             name=merge,

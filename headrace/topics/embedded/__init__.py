@@ -1,1 +1,1 @@
-"""Topics in a directory: a log of commits, and immutable segments."""
+"""Topics in a directory: a commit log, and immutable data files."""

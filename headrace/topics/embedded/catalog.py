@@ -1,4 +1,4 @@
-"""What the commit log adds up to: the topics, where the records of each partition lie, what each producer committed."""
+"""The contents of the commit log, in memory: topics, which commit holds which offsets, each producer's last batch."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from headrace.errors import TopicError, known_names, nearest
-from headrace.topics.embedded.segments import Run
+from headrace.topics.embedded.segments import SegmentRun
 
 FORMAT = 1
 _NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 
 class TopicCommit(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An entry of the log: everything in it becomes visible at once."""
+    """One entry of the commit log: everything in it becomes visible at once."""
 
     format: int
     producer: str | None = None
     batch: int | None = None
     create: dict[str, int] = {}
-    runs: tuple[Run, ...] = ()
+    runs: tuple[SegmentRun, ...] = ()
 
 
-class RunSummary(msgspec.Struct, frozen=True, gc=False):
+class SegmentRunSummary(msgspec.Struct, frozen=True, gc=False):
     """The part of a run that the catalog needs."""
 
     topic: str
@@ -42,11 +42,11 @@ class TopicCommitSummary(msgspec.Struct, frozen=True):
     producer: str | None = None
     batch: int | None = None
     create: dict[str, int] = {}
-    runs: tuple[RunSummary, ...] = ()
+    runs: tuple[SegmentRunSummary, ...] = ()
 
 
 class PartitionIndex:
-    """Which commits hold which offsets of one partition: 16 bytes a commit, as a log may hold very many."""
+    """Which commits hold which offsets of one partition: 16 bytes per commit, because a log may have very many."""
 
     def __init__(self) -> None:
         self._ends = array("q")
@@ -54,11 +54,11 @@ class PartitionIndex:
 
     @property
     def end(self) -> int:
-        """The offset the next record will get."""
+        """The offset of the next record."""
         return self._ends[-1] if self._ends else 0
 
     def add(self, rows: int, position: int) -> None:
-        """Takes in a run of the commit at a position of the log."""
+        """Adds the rows of a run, from the commit at a position of the log."""
         if self._positions and self._positions[-1] == position:
             self._ends[-1] += rows
         else:
@@ -66,7 +66,7 @@ class PartitionIndex:
             self._positions.append(position)
 
     def between(self, start: int, end: int) -> list[tuple[int, int]]:
-        """First offset and position of the commits that hold offsets `start` to `end`, the latter excluded."""
+        """The first offset and the log position of each commit that holds offsets in `start` to `end`, exclusive."""
         if start >= end:
             return []
         first, last = bisect_right(self._ends, start), bisect_right(self._ends, end - 1)
@@ -74,7 +74,7 @@ class PartitionIndex:
 
 
 class Catalog:
-    """The state after some prefix of the log; `position` is where that prefix ends."""
+    """What the commit log contains up to `position`."""
 
     def __init__(self) -> None:
         self.position = 0
@@ -83,7 +83,7 @@ class Catalog:
         self._batches: dict[str, int] = {}
 
     def add(self, commit: TopicCommitSummary, position: int) -> None:
-        """Takes in the commit at a position of the log."""
+        """Adds the commit at a position of the log."""
         for topic, partitions in commit.create.items():
             self._topics[topic] = [PartitionIndex() for _ in range(partitions)]
         for run in commit.runs:
@@ -114,7 +114,11 @@ class Catalog:
         return self._batches.get(producer)
 
     def to_create(self, wanted: Mapping[str, int]) -> dict[str, int]:
-        """Those of the wanted topics that do not exist; an error if one exists with another number of partitions."""
+        """The wanted topics that do not exist yet.
+
+        Raises:
+            TopicError: if one has an invalid name, or exists with another number of partitions.
+        """
         for topic, partitions in wanted.items():
             check_topic(topic, partitions)
             existing = len(self._topics.get(topic, ()))
@@ -126,25 +130,25 @@ class Catalog:
                 raise TopicError(message)
         return {topic: partitions for topic, partitions in wanted.items() if topic not in self._topics}
 
-    def check_runs(self, runs: Iterable[Run], created: Mapping[str, int]) -> None:
-        """Refuses runs of partitions that do not exist, runs committed before, and runs that cannot be merged."""
+    def check_runs(self, runs: Iterable[SegmentRun], created: Mapping[str, int]) -> None:
+        """Refuses runs for partitions that do not exist, runs committed before, and runs that cannot be merged."""
         counts = {**self.topics(), **created}
-        groups: dict[tuple[str, int], list[Run]] = {}
+        groups: dict[tuple[str, int], list[SegmentRun]] = {}
         for run in runs:
             groups.setdefault((run.topic, run.partition), []).append(run)
         for (topic, partition), group in groups.items():
             if topic not in counts:
                 raise _unknown_topic(topic, counts)
             check_partition(topic, partition, counts[topic])
-            place = f"Topic {topic!r}, partition {partition}"
-            again = [run.file for run in group if run.file in self.files]
-            if again:
+            subject = f"Topic {topic!r}, partition {partition}"
+            repeated = [run.file for run in group if run.file in self.files]
+            if repeated:
                 message = (
-                    f"{place}: the records of {again[0]!r} were committed before; commit what a writer wrote once."
+                    f"{subject}: the records of {repeated[0]!r} are already committed; commit what a writer wrote once."
                 )
                 raise TopicError(message)
             if len(group) > 1 and not all(run.ordered for run in group):
-                message = f"{place}: {len(group)} runs in one commit can only be merged if all have the order columns."
+                message = f"{subject}: {len(group)} runs in one commit can only be merged if all have order columns."
                 raise TopicError(message)
 
 
@@ -164,7 +168,7 @@ def check_topic(topic: str, partitions: int) -> None:
         )
         raise TopicError(message)
     if not isinstance(partitions, int) or isinstance(partitions, bool) or partitions < 1:
-        message = f"Topic {topic!r} cannot have {partitions!r} partitions; give an integer of 1 or more."
+        message = f"Topic {topic!r} cannot have {partitions!r} partitions; pass an integer of 1 or more."
         raise TopicError(message)
 
 

@@ -1,4 +1,4 @@
-"""Reads records by offset from extents, which are found in the log once and can then be read without it."""
+"""Reads records by offset from extents: once looked up in the commit log, they can be read without it."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from headrace.topics.batches import coalesced
+from headrace.topics.batches import coalesce
 from headrace.topics.embedded.merge import Merge
 from headrace.topics.embedded.segments import RECORD_SCHEMA, Extent, load_blob
 
 
 def read_extents(segments: Path, extents: Iterable[Extent], start: int, end: int) -> Iterator[pa.RecordBatch]:
-    """The records at offsets `start` to `end`, the latter excluded, in batches of bounded size."""
-    return coalesced(batch for extent in extents for batch in _read(segments, extent, start, end))
+    """Reads the records at offsets `start` to `end`, exclusive, in batches of bounded size."""
+    return coalesce(batch for extent in extents for batch in _read(segments, extent, start, end))
 
 
 def read_timestamps(segments: Path, extents: Iterable[Extent], start: int, end: int) -> npt.NDArray[np.int64]:
-    """The timestamps of the records at offsets `start` to `end`, the latter excluded."""
+    """Reads the timestamps of the records at offsets `start` to `end`, exclusive."""
     parts = [np.empty(0, np.int64)]
     for extent in extents:
         if len(extent.runs) > 1:

@@ -1,4 +1,4 @@
-"""What the topic files need from the operating system: a lock, and errors that name the path."""
+"""File system helpers of embedded topics: a lock, and errors that name the path."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headrace.errors import TopicError
 
 @contextmanager
 def os_errors(doing: str, path: Path) -> Iterator[None]:
-    """Turns a failure of the file system into a `TopicError` that says what was tried, and where."""
+    """Turns an `OSError` into a `TopicError` that says what failed, and for which path."""
     try:
         yield
     except OSError as error:
@@ -25,7 +25,7 @@ def os_errors(doing: str, path: Path) -> Iterator[None]:
 
 @contextmanager
 def file_lock(path: Path, *, shared: bool = False) -> Iterator[None]:
-    """Holds the lock file, across threads and processes; a killed process lets go of it."""
+    """Holds a lock across threads and processes; the operating system releases it if the process is killed."""
     with os_errors("lock", path):
         descriptor = os.open(path, (os.O_RDONLY if shared else os.O_RDWR) | os.O_CREAT, 0o666)
     try:

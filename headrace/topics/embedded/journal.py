@@ -1,8 +1,8 @@
-"""The commit log of a topics directory: a file of checksummed lines, each one atomic commit.
+"""The commit log of a topics directory: a file of checksummed lines, each one an atomic commit.
 
-Readers follow it without a lock. They only ever stand at the end of a complete entry, so what follows is complete
-entries, then perhaps the unfinished end of a write, which the next writer cuts off if its author died. An entry
-broken anywhere else is damage.
+Readers follow it without a lock. A reader's position is always the end of a complete entry. After it come complete
+entries, and then perhaps an unfinished one: a write under way, or one of a process that died, which the next writer
+truncates. A broken entry anywhere else means that the file is damaged.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from headrace.topics.embedded.files import file_lock, os_errors
 _logger = logging.getLogger(__name__)
 _HEADER = re.compile(rb"([0-9a-f]{8}) ([0-9a-f]{8}) (?=\{)")
 # What a crash can leave of an entry: a prefix of it, or zeros where its blocks were never written.
-_BEGUN = re.compile(rb"[0-9a-f]{0,8}(\0|\Z| [0-9a-f]{0,8}(\0|\Z| (\0|\Z|\{)))")
+_UNFINISHED = re.compile(rb"[0-9a-f]{0,8}(\0|\Z| [0-9a-f]{0,8}(\0|\Z| (\0|\Z|\{)))")
 
 Entries: TypeAlias = list[tuple[int, bytes]]
 
@@ -36,7 +36,7 @@ class _Tail(NamedTuple):
 
 
 class Journal:
-    """Reads and appends the entries of one commit log; positions are bytes, always at the end of an entry."""
+    """Reads and appends entries of one commit log. A position is a number of bytes, always at the end of an entry."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -45,24 +45,24 @@ class Journal:
         self._identity: tuple[int, int] | None = None
 
     def read(self, position: int) -> tuple[Entries, int]:
-        """The entries committed after a position, each with its own, and the position after them."""
+        """The entries after a position, each with its own position, and the position after the last one."""
         tail = self._scan(position)
         if tail.damaged:
-            # A read that overlaps a writer replacing a torn tail can see parts of both; under the lock it cannot.
+            # While a writer replaces an unfinished entry, a reader can see parts of both. Under the lock it cannot.
             with file_lock(self._lock_path, shared=True):
                 tail = self._scan(position)
             self._refuse_damage(tail)
         return tail.entries, tail.end
 
     def size(self) -> int:
-        """The bytes of the log, an unfinished entry included."""
+        """The size of the log in bytes, including an unfinished entry."""
         try:
             return self._path.stat().st_size
         except OSError:
             return 0
 
     def read_at(self, positions: Iterable[int]) -> Iterator[bytes]:
-        """The entries at positions that `read` gave."""
+        """The entries at positions returned by `read`."""
         file = self._open()
         if file is None:
             raise self._replaced()
@@ -76,14 +76,14 @@ class Journal:
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
-        """Keeps all other writers out; `recover` and `append` need it."""
+        """Excludes all other writers; `recover` and `append` require it."""
         with os_errors("create the topics directory", self._directory):
             self._directory.mkdir(parents=True, exist_ok=True)
         with file_lock(self._lock_path):
             yield
 
     def recover(self, position: int) -> tuple[Entries, int]:
-        """As `read`, and cuts off what a writer that died left behind the last entry."""
+        """Reads like `read`, and truncates an unfinished entry left by a writer that died."""
         tail = self._scan(position)
         self._refuse_damage(tail)
         if tail.size > tail.end:
@@ -93,14 +93,14 @@ class Journal:
         return tail.entries, tail.end
 
     def append(self, position: int, payload: bytes) -> int:
-        """Commits one entry durably at the end of the log, and returns the new end."""
+        """Appends one entry durably at `position`, the end of the log, and returns the new end."""
         data = b"%08x %08x %b\n" % (len(payload), zlib.crc32(payload), payload)
         with os_errors("append to", self._path):
             descriptor = os.open(self._path, os.O_WRONLY | (0 if position else os.O_CREAT), 0o666)
             try:
                 self._identity = _identity(descriptor)
                 _write_all(descriptor, data, position)
-                # A failure here leaves the entry in place, since readers may have seen it: its outcome is unknown.
+                # If this fails, the entry stays, because readers may have seen it: its outcome is unknown.
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
@@ -118,8 +118,8 @@ class Journal:
         damaged = at < len(data) and any(
             _payload_at(data, header.start()) is not None for header in _HEADER.finditer(data, at + 1)
         )
-        if position + at == 0 and not damaged and not _BEGUN.match(data):
-            # Not ours, so not ours to cut off either.
+        if position + at == 0 and not damaged and not _UNFINISHED.match(data):
+            # Some other program's file: it must not be truncated.
             raise self._foreign()
         return _Tail(entries, position + at, position + len(data), damaged)
 
@@ -136,7 +136,7 @@ class Journal:
             return file.read()
 
     def _open(self) -> BinaryIO | None:
-        """The file, if it exists, and if it is still the one that was read before."""
+        """Opens the file; `None` if it does not exist, an error if it is not the one that was read before."""
         with os_errors("read", self._path):
             try:
                 file = self._path.open("rb")
@@ -157,7 +157,7 @@ class Journal:
 
     def _foreign(self) -> TopicError:
         return TopicError(
-            f"{str(self._path)!r} does not begin as a commit log of topics does. "
+            f"{str(self._path)!r} is not a commit log of topics. "
             "Restore it from a backup, or choose another topics directory; nothing was changed."
         )
 
@@ -173,7 +173,7 @@ class Journal:
 
 
 def _payload_at(data: bytes, position: int) -> bytes | None:
-    """The payload of the entry that starts here, or nothing if no complete one does."""
+    """The payload of the entry that starts here; `None` if there is no complete entry."""
     header = _HEADER.match(data, position)
     if header is None:
         return None

@@ -1,7 +1,7 @@
 """Merges the runs that several writers committed together for one partition, by their order columns.
 
-The order is a permutation of the runs' rows laid end to end, computed when first asked for, since runs are written
-apart. Only the blobs that hold the rows of the next batch are in memory.
+Writers do not know of each other, so the merge happens when records are read: the order is a permutation of the rows
+of all runs, one run after the other. Only the blobs that hold the rows of the next batch are in memory.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from headrace.topics.batches import bounded_rows, concatenated
+from headrace.topics.batches import concatenate, max_batch_rows
 from headrace.topics.embedded.segments import ORDER_SCHEMA, RECORD_SCHEMA, Extent, load_blob
 
 
 class Merge:
-    """The merged rows of an extent; rows are counted from the extent's first."""
+    """The merged rows of an extent; row 0 is the first of the extent."""
 
     def __init__(self, segments: Path, extent: Extent) -> None:
         self._segments = segments
@@ -29,18 +29,18 @@ class Merge:
         self._firsts = np.array([0, *accumulate(blob.rows for _, blob in self._blobs)])
 
     def batches(self, start: int, end: int) -> Iterator[pa.RecordBatch]:
-        """The records of rows `start` to `end`, the latter excluded."""
+        """Reads the records of rows `start` to `end`, exclusive."""
         order = _merge_order(self._segments, self._extent)[start:end]
-        step = bounded_rows(int(self._firsts[-1]), sum(blob.size for _, blob in self._blobs))
+        step = max_batch_rows(int(self._firsts[-1]), sum(blob.size for _, blob in self._blobs))
         loaded: dict[int, pa.RecordBatch] = {}
         for at in range(0, len(order), step):
             rows = order[at : at + step]
             needed, which = np.unique(np.searchsorted(self._firsts, rows, side="right") - 1, return_inverse=True)
             loaded = {i: loaded[i] if i in loaded else self._load(i, RECORD_SCHEMA.names) for i in needed.tolist()}
-            yield _gathered([loaded[i] for i in needed.tolist()], which, rows - self._firsts[needed][which])
+            yield _gather([loaded[i] for i in needed.tolist()], which, rows - self._firsts[needed][which])
 
     def timestamps(self, start: int, end: int) -> npt.NDArray[np.int64]:
-        """The timestamps of rows `start` to `end`, the latter excluded."""
+        """Reads the timestamps of rows `start` to `end`, exclusive."""
         timestamps = np.concatenate(
             [self._load(i, ["timestamp"]).column(0).to_numpy() for i in range(len(self._blobs))]
         )
@@ -50,7 +50,7 @@ class Merge:
         """The rows in the order of their offsets."""
         batches = [self._load(i, ORDER_SCHEMA.names) for i in range(len(self._blobs))]
         columns = [np.concatenate([batch.column(name).to_numpy() for batch in batches]) for name in ORDER_SCHEMA.names]
-        # lexsort takes the most significant column last; one that never changes decides nothing and costs a sort.
+        # lexsort expects the most significant column last. A constant column would only cost another sort.
         varying = [column for column in reversed(columns) if column.min() != column.max()]
         return np.lexsort(varying) if varying else np.arange(len(columns[0]))
 
@@ -61,14 +61,12 @@ class Merge:
 
 @lru_cache(maxsize=4)
 def _merge_order(segments: Path, extent: Extent) -> npt.NDArray[np.int64]:
-    """Kept for the next read, as a large extent is read in many slices; files never change, so neither does this."""
+    """The merge order of an extent. Cached because a large extent is read in many slices, and files never change."""
     return Merge(segments, extent).order()
 
 
-def _gathered(
-    batches: list[pa.RecordBatch], which: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]
-) -> pa.RecordBatch:
-    """Row `rows[i]` of batch `which[i]`, for all i; copies of the batches no more than the span of rows in use."""
+def _gather(batches: list[pa.RecordBatch], which: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]) -> pa.RecordBatch:
+    """Takes row `rows[i]` of batch `which[i]`, for all i; copies only the range of rows in use of each batch."""
     lows = np.full(len(batches), np.iinfo(np.int64).max)
     highs = np.zeros(len(batches), np.int64)
     np.minimum.at(lows, which, rows)
@@ -78,4 +76,4 @@ def _gathered(
         batch.slice(low, length) for batch, low, length in zip(batches, lows.tolist(), lengths.tolist(), strict=True)
     ]
     starts = np.cumsum(lengths) - lengths
-    return concatenated(parts).take(pa.array(starts[which] + rows - lows[which]))
+    return concatenate(parts).take(pa.array(starts[which] + rows - lows[which]))

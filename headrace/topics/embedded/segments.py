@@ -1,6 +1,6 @@
-"""Data files: each is written once by one writer, never changed, and found through the commit log.
+"""Data files: each is written once by one writer and never changed; the commit log refers to it.
 
-A file is a sequence of blobs, each an Arrow stream of one record batch whose place, size and checksum the log records.
+A file is a sequence of blobs. Each is an Arrow stream of one record batch; the log has its offset, size and checksum.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _WRITE_OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
 
 
 class Blob(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Where one batch lies in its file; `size` is its length in memory, `length` the one on disk."""
+    """The position of one batch in its file; `size` is in bytes in memory, `length` in bytes on disk."""
 
     offset: int
     length: int
@@ -42,8 +42,8 @@ class Blob(msgspec.Struct, frozen=True, array_like=True, gc=False):
     crc: int
 
 
-class Run(msgspec.Struct, frozen=True, gc=False):
-    """The records one writer wrote to one partition, in order; an `ordered` one carries the columns to merge it by."""
+class SegmentRun(msgspec.Struct, frozen=True, gc=False):
+    """The records that one writer wrote to one partition, in order; if `ordered`, with the columns to merge by."""
 
     topic: str
     partition: int
@@ -54,10 +54,10 @@ class Run(msgspec.Struct, frozen=True, gc=False):
 
 
 class Extent(msgspec.Struct, frozen=True, gc=False):
-    """The records that one commit added to one partition, from offset `first` on; several runs are merged when read."""
+    """The records that one commit added to one partition, from offset `first` on; reading merges its runs."""
 
     first: int
-    runs: tuple[Run, ...]
+    runs: tuple[SegmentRun, ...]
 
     @property
     def end(self) -> int:
@@ -66,7 +66,7 @@ class Extent(msgspec.Struct, frozen=True, gc=False):
 
 
 def encode_blob(batch: pa.RecordBatch, offset: int) -> tuple[Blob, pa.Buffer]:
-    """The bytes of a batch, and the blob that describes them once they are written at an offset."""
+    """Encodes a batch to be written at an offset of the file; returns the blob that describes it, and the bytes."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, batch.schema, options=_WRITE_OPTIONS) as stream:
         stream.write_batch(batch)
@@ -74,12 +74,14 @@ def encode_blob(batch: pa.RecordBatch, offset: int) -> tuple[Blob, pa.Buffer]:
     return Blob(offset, data.size, batch.num_rows, batch.nbytes, zlib.crc32(data)), data
 
 
-def load_blob(segments: Path, run: Run, blob: Blob, columns: Sequence[str], offsets: tuple[int, int]) -> pa.RecordBatch:
-    """The named columns of a blob; headers that were never written are null.
+def load_blob(
+    segments: Path, run: SegmentRun, blob: Blob, columns: Sequence[str], offsets: tuple[int, int]
+) -> pa.RecordBatch:
+    """Reads some columns of a blob; headers that were never written are null.
 
-    `offsets` are the ones of the partition that become unreadable if the blob is, for the error to name.
+    `offsets` is the range of the partition that an error reports as unreadable.
     """
-    data = _checked_bytes(segments / run.file, run, blob, offsets)
+    data = _read_bytes(segments / run.file, run, blob, offsets)
     stored = pa.ipc.open_stream(data).schema.names
     included = sorted(stored.index(name) for name in columns if name in stored)
     with pa.ipc.open_stream(data, options=pa.ipc.IpcReadOptions(included_fields=included)) as stream:
@@ -89,7 +91,7 @@ def load_blob(segments: Path, run: Run, blob: Blob, columns: Sequence[str], offs
     return batch.select(columns)
 
 
-def _checked_bytes(path: Path, run: Run, blob: Blob, offsets: tuple[int, int]) -> bytes:
+def _read_bytes(path: Path, run: SegmentRun, blob: Blob, offsets: tuple[int, int]) -> bytes:
     try:
         with path.open("rb") as file:
             file.seek(blob.offset)
@@ -97,14 +99,14 @@ def _checked_bytes(path: Path, run: Run, blob: Blob, offsets: tuple[int, int]) -
     except OSError as error:
         raise _unreadable(path, run, offsets, error.strerror or str(error)) from error
     if len(data) < blob.length:
-        found = f"{len(data)} of {blob.length} bytes are left at byte {blob.offset}"
-        raise _unreadable(path, run, offsets, found)
+        reason = f"{len(data)} of {blob.length} bytes are left at byte {blob.offset}"
+        raise _unreadable(path, run, offsets, reason)
     if zlib.crc32(data) != blob.crc:
         raise _unreadable(path, run, offsets, f"wrong checksum of {blob.length} bytes at byte {blob.offset}")
     return data
 
 
-def _unreadable(path: Path, run: Run, offsets: tuple[int, int], reason: str) -> TopicError:
+def _unreadable(path: Path, run: SegmentRun, offsets: tuple[int, int], reason: str) -> TopicError:
     start, end = offsets
     return TopicError(
         f"Topic {run.topic!r}, partition {run.partition}: the records at offsets {start} to {end - 1} cannot be read "

@@ -19,7 +19,7 @@ _CHUNK = 1 << 16
 
 
 class TopicDescription(msgspec.Struct, frozen=True):
-    """A topic's name, and for each of its partitions the offsets of its next record and of its first."""
+    """A topic's name and the offsets of its partitions: of the next record each will get, and of its first."""
 
     name: str
     end_offsets: tuple[int, ...]
@@ -37,9 +37,10 @@ class TopicDescription(msgspec.Struct, frozen=True):
 
 
 class LocalTopics:
-    """The topics in a directory of this machine, durable and shared by all processes that name it.
+    """The topics in a local directory: durable, and shared by all processes that use the directory.
 
-    The directory is created by the first write. A record's partition is Kafka's: murmur2 of its serialized key.
+    The first write creates the directory. Records are partitioned as in Kafka: by the murmur2 hash of the serialized
+    key.
 
     Raises:
         TopicError: if the path is not a directory.
@@ -72,16 +73,16 @@ class LocalTopics:
 
         Args:
             name: 1 to 249 letters, digits, dots, underscores and hyphens.
-            partitions: how many partitions it has, for good.
-            exist_ok: whether a topic that exists with as many partitions is left as it is.
+            partitions: the number of partitions, which cannot be changed later.
+            exist_ok: whether the topic may already exist, with the same number of partitions.
 
         Raises:
-            TopicError: for another name, another number, or a topic that exists.
+            TopicError: if the name or the number is invalid, or the topic exists.
         """
         self._log.create(name, partitions, exist_ok=exist_ok)
 
     def describe(self, name: str) -> TopicDescription:
-        """The partitions of a topic and how far they reach.
+        """The partitions of a topic and their offsets.
 
         Raises:
             TopicError: if there is no such topic.
@@ -97,10 +98,11 @@ class LocalTopics:
         key_serde: Serde[Any] | None = None,
         value_serde: Serde[Any] | None = None,
     ) -> int:
-        """Appends records to a topic: all of them, durably and at once, or none.
+        """Appends records to a topic, durably and atomically: all of them or none.
 
-        A record goes to its `partition` if it names one, else to the partition of its key; records without a key take
-        turns. A record without a timestamp gets the wall-clock time. Within a partition the order given is kept.
+        A record goes to its `partition` if it has one, else to the partition of its key; records without a key go to
+        the partitions in turn. A record without a timestamp gets the wall-clock time. The order within a partition is
+        that of `records`.
 
         Args:
             name: an existing topic.
@@ -112,8 +114,8 @@ class LocalTopics:
             The number of records.
 
         Raises:
-            TopicError: if there is no such topic or partition, or something else than a record is given.
-            SerdeError: if a key or value cannot be serialized; names the record's place in the call.
+            TopicError: if there is no such topic or partition, or something in `records` is not a record.
+            SerdeError: if a key or value cannot be serialized; the message has the record's index in the call.
         """
         topic = self.describe(name)
         encoder = RecordEncoder(name, topic.partitions, topic.records, key_serde or String(), value_serde or Json())
@@ -139,7 +141,7 @@ class LocalTopics:
 
         Raises:
             TopicError: if there is no such topic, or its files are damaged.
-            SerdeError: if a key or value cannot be deserialized; names the partition and offset.
+            SerdeError: if a key or value cannot be deserialized; the message names its partition and offset.
         """
         key_serde, value_serde = key_serde or String(), value_serde or Json()
         records: list[Record[Any, Any]] = []

@@ -1,4 +1,4 @@
-"""Writes one data file: collects batches by topic and partition, and writes them as blobs of bounded size."""
+"""Writes one data file: buffers batches by topic and partition, and writes them as blobs of bounded size."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ import pyarrow as pa
 
 from headrace._files import sync_directory
 from headrace.errors import TopicError, known_names
-from headrace.topics.batches import MAX_BYTES, MAX_ROWS, bounded_rows, concatenated, unshared
+from headrace.topics.batches import MAX_BYTES, MAX_ROWS, concatenate, copy_if_shared, max_batch_rows
 from headrace.topics.embedded.files import os_errors
-from headrace.topics.embedded.segments import ORDER_SCHEMA, RECORD_SCHEMA, Blob, Run, encode_blob
+from headrace.topics.embedded.segments import ORDER_SCHEMA, RECORD_SCHEMA, Blob, SegmentRun, encode_blob
 
 _MAX_PENDING_BYTES = 64 << 20
 _NEVER_NULL = ("timestamp", *ORDER_SCHEMA.names)
 
 
 class _OpenRun:
-    """A run while it is written: the blobs on disk, and the batches that wait to become the next one."""
+    """A run while it is written: the blobs on disk, and the batches buffered for the next one."""
 
     def __init__(self, *, ordered: bool) -> None:
         self.ordered = ordered
         self.blobs: list[Blob] = []
-        self.waiting: list[pa.RecordBatch] = []
+        self.buffered: list[pa.RecordBatch] = []
         self.rows = 0
         self.bytes = 0
 
-    def take_waiting(self) -> pa.RecordBatch:
-        batch = concatenated(self.waiting)
-        self.waiting, self.rows, self.bytes = [], 0, 0
+    def take_buffered(self) -> pa.RecordBatch:
+        batch = concatenate(self.buffered)
+        self.buffered, self.rows, self.bytes = [], 0, 0
         headers = batch.column("headers")
         return batch.drop_columns("headers") if headers.null_count == len(headers) else batch
 
 
 class SegmentWriter:
-    """Writes batches to a new data file. What it wrote is invisible until its runs are committed.
+    """Writes batches to a new data file. Its records are invisible until its runs are committed.
 
-    As a context manager it removes the file again if the body fails. An `owner` is part of the file's name.
+    As a context manager it deletes the file if the body fails. The file's name begins with `owner`.
     """
 
     def __init__(self, segments: Path, owner: str = "") -> None:
@@ -64,27 +64,29 @@ class SegmentWriter:
     def write(self, topic: str, partition: int, batch: pa.RecordBatch) -> None:
         """Adds a batch to the end of a partition's run.
 
-        Columns are those of `RECORD_SCHEMA`, headers optional, and none or all of `ORDER_SCHEMA`, by which the rows of
-        a run ascend.
+        A batch has the columns of `RECORD_SCHEMA`, of which headers are optional, and none or all of `ORDER_SCHEMA`.
+        The rows of a run must ascend by the order columns.
         """
-        batch = _normalised(batch)
+        batch = _normalise(batch)
         ordered = len(batch.schema) > len(RECORD_SCHEMA)
         run = self._runs.setdefault((topic, partition), _OpenRun(ordered=ordered))
         if run.ordered != ordered:
-            message = f"Topic {topic!r}, partition {partition}: give all batches of one writer order columns, or none."
+            message = (
+                f"Topic {topic!r}, partition {partition}: either all batches of one writer have order columns, or none."
+            )
             raise TopicError(message)
         for piece in _pieces(batch):
             if run.rows and (run.rows + piece.num_rows > MAX_ROWS or run.bytes + piece.nbytes > MAX_BYTES):
                 self._flush(run)
-            run.waiting.append(unshared(piece))
+            run.buffered.append(copy_if_shared(piece))
             run.rows += piece.num_rows
             run.bytes += piece.nbytes
             self._pending_bytes += piece.nbytes
         if self._pending_bytes >= _MAX_PENDING_BYTES:
             self._flush_all()
 
-    def finish(self) -> list[Run]:
-        """Makes the file durable and returns its runs, to be committed."""
+    def finish(self) -> list[SegmentRun]:
+        """Makes the file durable, and returns its runs for the commit."""
         self._flush_all()
         if self._file is not None:
             with os_errors("write", self._path):
@@ -94,13 +96,15 @@ class SegmentWriter:
                 sync_directory(self._path.parent)
             self._file = None
         return [
-            Run(topic, partition, sum(blob.rows for blob in run.blobs), self._path.name, tuple(run.blobs), run.ordered)
+            SegmentRun(
+                topic, partition, sum(blob.rows for blob in run.blobs), self._path.name, tuple(run.blobs), run.ordered
+            )
             for (topic, partition), run in sorted(self._runs.items())
             if run.blobs
         ]
 
     def abort(self) -> None:
-        """Removes the file, unless it is finished: from then on the log decides what becomes of it."""
+        """Deletes the file unless it is finished. A finished one may be committed, so only the log may delete it."""
         if self._file is not None:
             with suppress(OSError):
                 self._file.close()
@@ -113,7 +117,7 @@ class SegmentWriter:
 
     def _flush(self, run: _OpenRun) -> None:
         self._pending_bytes -= run.bytes
-        blob, data = encode_blob(run.take_waiting(), self._written)
+        blob, data = encode_blob(run.take_buffered(), self._written)
         with os_errors("write", self._path):
             if self._file is None:
                 self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -124,13 +128,13 @@ class SegmentWriter:
 
 
 def _pieces(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    step = bounded_rows(batch.num_rows, batch.nbytes)
+    step = max_batch_rows(batch.num_rows, batch.nbytes)
     for start in range(0, batch.num_rows, step):
         yield batch.slice(start, step)
 
 
-def _normalised(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The batch with exactly the columns and types that are stored, or an error that says what it lacks."""
+def _normalise(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Converts a batch to exactly the columns and types that are stored; an error says what it lacks."""
     names = set(batch.schema.names)
     ordered = not names.isdisjoint(ORDER_SCHEMA.names)
     schema = pa.schema([*RECORD_SCHEMA, *ORDER_SCHEMA]) if ordered else RECORD_SCHEMA

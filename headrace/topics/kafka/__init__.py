@@ -1,1 +1,1 @@
-"""Topics on Kafka: reading, writing in transactions, rules of topics."""
+"""Topics on Kafka: reading them, writing in transactions, the records that a topic refuses."""

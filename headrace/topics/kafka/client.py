@@ -1,4 +1,4 @@
-"""The Kafka client: imported when it is first needed; which of its errors pass by waiting, and what the others mean."""
+"""The Kafka client, imported when it is first needed, and its errors: which are temporary, and what the others mean."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from headrace.errors import ConfigError, TopicError
 
 ANSWER_WITHIN_S = 10.0
 
-# Nobody answers: no broker, or none that leads what was asked for.
-_AWAY = frozenset(
+# No broker answers, or none that leads the partition.
+_UNAVAILABLE = frozenset(
     {
         "_ALL_BROKERS_DOWN",
         "_MSG_TIMED_OUT",
@@ -23,8 +23,8 @@ _AWAY = frozenset(
         "REQUEST_TIMED_OUT",
     }
 )
-# Brokers start and leaders move.
-_SETTLING = frozenset(
+# Brokers are starting, or leaders are moving.
+_NOT_READY = frozenset(
     {
         "_NOENT",
         "_WAIT_COORD",
@@ -41,16 +41,17 @@ _SETTLING = frozenset(
         "UNKNOWN_LEADER_EPOCH",
     }
 )
-# Brokers learn of new topics one after the other; a topic that is still not known after seconds does not exist.
+# Brokers learn of new topics one after the other; a topic that is still unknown after seconds does not exist.
 _UNKNOWN = frozenset({"UNKNOWN_TOPIC_OR_PART"})
-# The transaction is another's, or Kafka ended it because it took too long: Kafka says the same of both.
-_LOST = frozenset({"_FENCED", "INVALID_PRODUCER_EPOCH", "INVALID_TXN_STATE", "PRODUCER_FENCED"})
-# What is said about a record, and not about the way to the broker.
+# Another producer has the transactional id, or Kafka aborted the transaction because it took too long: the errors are
+# the same.
+_TRANSACTION_LOST = frozenset({"_FENCED", "INVALID_PRODUCER_EPOCH", "INVALID_TXN_STATE", "PRODUCER_FENCED"})
+# The broker refuses the record itself, however often it is sent.
 _REFUSALS = frozenset({"INVALID_MSG", "INVALID_RECORD", "INVALID_TIMESTAMP", "MSG_SIZE_TOO_LARGE"})
 
 
 def client(part: str | None = None) -> ModuleType:
-    """The Kafka client, imported when it is first needed.
+    """The module `confluent_kafka`, or its module `admin`, imported when it is first needed.
 
     Raises:
         ConfigError: if it is not installed.
@@ -61,40 +62,40 @@ def client(part: str | None = None) -> ModuleType:
     except ImportError as error:
         message = "Topics on Kafka need its Python client. Install it with: pip install 'headrace[kafka]'"
         raise ConfigError(message) from error
-    found: ModuleType = admin if part == "admin" else confluent_kafka
-    return found
+    module: ModuleType = admin if part == "admin" else confluent_kafka
+    return module
 
 
-def away(error: Any) -> bool:
-    """Whether nobody answered."""
-    return error.name() in _AWAY
+def is_unavailable(error: Any) -> bool:
+    """Whether no broker answered."""
+    return error.name() in _UNAVAILABLE
 
 
-def passes(error: Any, waited_s: float) -> bool:
-    """Whether an error is one that goes away by itself, for one who has waited so long."""
+def is_temporary(error: Any, waited_s: float) -> bool:
+    """Whether it makes sense to retry after an error, for a caller that has waited for `waited_s`."""
     name = error.name()
-    return name in _AWAY | _SETTLING | _LOST or (name in _UNKNOWN and waited_s < ANSWER_WITHIN_S)
+    return name in _UNAVAILABLE | _NOT_READY | _TRANSACTION_LOST or (name in _UNKNOWN and waited_s < ANSWER_WITHIN_S)
 
 
-def lost(error: Any) -> bool:
-    """Whether a transaction can no longer be completed by the producer that began it."""
-    return error.name() in _LOST
+def is_transaction_lost(error: Any) -> bool:
+    """Whether the producer that began a transaction can no longer complete it."""
+    return error.name() in _TRANSACTION_LOST
 
 
-def refuses(error: Any) -> bool:
-    """Whether a broker does not take a record, however often it is sent."""
+def is_refusal(error: Any) -> bool:
+    """Whether a broker refuses a record, however often it is sent."""
     return error.name() in _REFUSALS
 
 
-def explained(error: Any, servers: str, doing: str, within_s: float, why: str | None) -> Exception:
-    """An error of the client as one of ours, which says who was asked for what, and what to do."""
+def explain(error: Any, servers: str, doing: str, within_s: float, why: str | None) -> Exception:
+    """Turns an error of the client into one of Headrace that says which broker, which operation, and what to do."""
     name = error.name()
     if name == "_INVALID_ARG":
         return ConfigError(
-            f"The Kafka client does not take a setting: {error.str()}. Settings in kafka={{...}} have the names of "
-            "librdkafka, e.g. security.protocol, sasl.mechanism, sasl.username, ssl.ca.location."
+            f"The Kafka client refuses a setting: {error.str()}. Settings in kafka={{...}} have librdkafka's names, "
+            "e.g. security.protocol, sasl.mechanism, sasl.username, ssl.ca.location."
         )
-    if away(error):
+    if is_unavailable(error):
         return TopicError(
             f"No Kafka broker at {servers!r} answered within {within_s:.0f} s when asked to {doing} "
             f"({why or error.str()}). Is it running there, and does kafka={{...}} say how to reach it "
@@ -102,8 +103,8 @@ def explained(error: Any, servers: str, doing: str, within_s: float, why: str | 
         )
     if name == "_AUTO_OFFSET_RESET":
         return TopicError(
-            f"Kafka at {servers} could not {doing}: records that were to be read are gone ({error.str()}). They were "
-            "deleted by the topic's retention, or the topic was made anew. Start anew: with another application_id and "
-            "state_dir, or after `headrace reset`."
+            f"Kafka at {servers} could not {doing}: the next records to read no longer exist ({error.str()}). The "
+            "topic's retention deleted them, or the topic was created again. Start from the beginning: with another "
+            "application_id and state_dir, or after `headrace reset`."
         )
     return TopicError(f"Kafka at {servers} could not {doing}: {error.str()} ({name}).")

@@ -1,7 +1,6 @@
-"""A Kafka cluster as this library needs it: which topics there are, where they end, the records between two offsets.
+"""A Kafka cluster: its topics, their offsets, and the committed records between two offsets.
 
-Offsets have gaps, left by transactions and compaction: they are positions, never counts. Nothing is read that is not
-committed.
+Offsets have gaps, left by transactions and compaction: they are positions, never counts.
 """
 
 from __future__ import annotations
@@ -17,33 +16,34 @@ import pyarrow as pa
 
 from headrace.errors import TopicError, known_names, nearest
 from headrace.serdes.base import shortened
-from headrace.topics.kafka.client import ANSWER_WITHIN_S, away, client, explained, passes, refuses
-from headrace.topics.kafka.fetch import FETCH_SETTINGS, fetched
+from headrace.topics.kafka.client import ANSWER_WITHIN_S, client, explain, is_refusal, is_temporary, is_unavailable
+from headrace.topics.kafka.fetch import FETCH_SETTINGS, fetch
 from headrace.topics.kafka.rules import TopicRules
 
 _T = TypeVar("_T")
 
-Place = tuple[str, int]
+Place = tuple[str, int]  # a topic-partition
 
-_LOOK_AGAIN_AFTER_S = 0.1
+_RETRY_INTERVAL_S = 0.1
 _LEADERS_WITHIN_S = 2.0
-_NOT_TOLD = ("TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED", "UNKNOWN_TOPIC_OR_PART")
-# Topics say how large records may be; brokers take no request of more than 100 MB, unless told otherwise.
+# Errors of a topic whose settings this client may not see.
+_SETTINGS_HIDDEN = ("TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED", "UNKNOWN_TOPIC_OR_PART")
+# Topics limit the size of records; brokers refuse requests of more than 100 MB by default.
 _MAX_RECORD_BYTES = 100_000_000
 _MAX_BATCH_BYTES = 1_000_000
-_IN_TIME = {"operation_timeout": ANSWER_WITHIN_S, "request_timeout": ANSWER_WITHIN_S}
-# Errors that matter are raised, so the client need not print them; a broker that is back is to be found soon.
+_TIMEOUTS = {"operation_timeout": ANSWER_WITHIN_S, "request_timeout": ANSWER_WITHIN_S}
+# Errors that matter are raised, so the client need not log them; reconnect quickly to a broker that is back.
 _DEFAULTS = {"log_level": 2, "reconnect.backoff.max.ms": 1000}
-# Large batches: whoever sends has all of its records at hand.
+# Large batches: a sender has all of its records at hand.
 _SEND_SETTINGS = {"linger.ms": 50, "queue.buffering.max.messages": 1_000_000}
-# What waits in the client is a copy; a single record has to fit.
-_MAX_WAITING_BYTES = 64 << 20
+# The client's queue holds copies, so it is bounded; but a single record has to fit.
+_MAX_QUEUED_BYTES = 64 << 20
 
 
 def find_leaders(consumer_or_producer: Any, topics: Iterable[str]) -> None:
-    """Has a client look up the leaders of topics now. By itself it does so after up to three seconds.
+    """Makes a client look up the leaders of topics now, which it would do by itself up to three seconds later.
 
-    Without an answer nothing is lost: the client goes on looking.
+    A broker that does not answer is no error: the client goes on looking.
     """
     with suppress(client().KafkaException):
         for topic in topics:
@@ -52,22 +52,22 @@ def find_leaders(consumer_or_producer: Any, topics: Iterable[str]) -> None:
 
 @dataclass(frozen=True)
 class KafkaCluster:
-    """Brokers and the settings to reach them, named as librdkafka names them.
+    """Brokers, and settings of the Kafka client by librdkafka's names.
 
-    One that does not answer is waited for as long as `patience_s` says.
+    Calls are retried for `retry_timeout_s` while no broker answers.
     """
 
     bootstrap_servers: str
     settings: Mapping[str, Any] = field(default_factory=dict)
-    patience_s: float = ANSWER_WITHIN_S
+    retry_timeout_s: float = ANSWER_WITHIN_S
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without clients, which belong to their process."""
+        """Leaves out the clients, which belong to their process."""
         return {one.name: getattr(self, one.name) for one in fields(self)}
 
     def topics(self) -> dict[str, int]:
         """The number of partitions of every topic but Kafka's own."""
-        listed = self.patiently("list its topics", lambda: self.admin.list_topics(timeout=ANSWER_WITHIN_S)).topics
+        listed = self.retry("list its topics", lambda: self.admin.list_topics(timeout=ANSWER_WITHIN_S)).topics
         return {name: len(topic.partitions) for name, topic in listed.items() if not name.startswith("__")}
 
     def partitions(self, topic: str) -> int:
@@ -84,7 +84,7 @@ class KafkaCluster:
     def create(
         self, topics: Mapping[str, int], settings: Mapping[str, str] | None = None, *, exist_ok: bool = True
     ) -> None:
-        """Creates topics with so many partitions; with `exist_ok`, those that exist are left as they are."""
+        """Creates topics, given by name and number of partitions; with `exist_ok`, existing ones stay as they are."""
         kafka, admin = client(), client("admin")
         new = [
             admin.NewTopic(name, num_partitions=partitions, replication_factor=-1, config=dict(settings or {}))
@@ -94,65 +94,68 @@ class KafkaCluster:
             return
         expected: dict[str, int] = {}
 
-        def answered() -> None:
-            for name, answer in self.admin.create_topics(new, **_IN_TIME).items():
+        def create_once() -> None:
+            for name, answer in self.admin.create_topics(new, **_TIMEOUTS).items():
                 try:
                     answer.result()
                     expected[name] = topics[name]
                 except kafka.KafkaException as failure:
                     if not exist_ok or failure.args[0].code() != kafka.KafkaError.TOPIC_ALREADY_EXISTS:
                         raise
-                    # Another client may have created it a moment ago: brokers that do not know it yet deny it.
+                    # Another client may have created it a moment ago: not all brokers know it yet.
                     expected[name] = 1
 
-        self.patiently(f"create {known_names(topics)}", answered)
+        self.retry(f"create {known_names(topics)}", create_once)
         self._await_topics(expected)
 
     def ensure(self, topic: str, partitions: int, settings: Mapping[str, str]) -> int:
-        """Creates a topic, or adds partitions to it; returns how many it has. Other clients may do the same at once."""
+        """Creates a topic, or adds the missing partitions; returns how many it has.
+
+        Other clients may do the same at the same time.
+        """
         self.create({topic: partitions}, settings)
-        known = self.partitions(topic)
-        if known < partitions:
+        existing = self.partitions(topic)
+        if existing < partitions:
             self.grow(topic, partitions)
-        return max(known, partitions)
+        return max(existing, partitions)
 
     def grow(self, topic: str, partitions: int) -> None:
-        """Gives a topic more partitions, unless another client has done so."""
+        """Adds partitions to a topic until it has `partitions`, unless another client has done so."""
         kafka = client()
-        with self.telling(f"add partitions to {topic!r}"):
+        with self.translate_errors(f"add partitions to {topic!r}"):
             new = [client("admin").NewPartitions(topic, partitions)]
-            for grown in self.admin.create_partitions(new, **_IN_TIME).values():
+            for answer in self.admin.create_partitions(new, **_TIMEOUTS).values():
                 try:
-                    grown.result()
+                    answer.result()
                 except kafka.KafkaException as failure:
                     if failure.args[0].code() != kafka.KafkaError.INVALID_PARTITIONS:
                         raise
         self._await_topics({topic: partitions})
 
-    def beginnings(self, places: Iterable[Place]) -> list[int]:
-        """The offset of the first record that each topic-partition still has."""
+    def begin_offsets(self, places: Iterable[Place]) -> list[int]:
+        """The offset of the first record in each topic-partition."""
         return self._offsets(places, client("admin").OffsetSpec.earliest())
 
-    def ends(self, places: Iterable[Place]) -> list[int]:
-        """Where the committed records of each topic-partition end."""
+    def end_offsets(self, places: Iterable[Place]) -> list[int]:
+        """The offset after the last committed record of each topic-partition."""
         return self._offsets(places, client("admin").OffsetSpec.latest())
 
     def offsets_at(self, places: Iterable[Place], time_ms: int) -> list[int]:
-        """The first offset of each topic-partition whose record has this timestamp or a higher one; -1: none has."""
+        """The first offset of each topic-partition with this timestamp or a higher one; -1 if there is none."""
         return self._offsets(places, client("admin").OffsetSpec.for_timestamp(time_ms))
 
     def read(self, topic: str, partition: int, first: int, last: int) -> Iterator[pa.RecordBatch]:
-        """The records at offsets from `first` to `last`, the latter excluded, each with its offset."""
+        """Reads the records at offsets `first` to `last`, exclusive, each with its offset."""
         kafka = client()
         consumer, topics = self._idle_consumers.pop() if self._idle_consumers else (self.consumer(), set[str]())
         try:
             if topic not in topics:
                 find_leaders(consumer, [topic])
                 topics.add(topic)
-            with self.telling(f"read topic {topic!r}, partition {partition}"):
+            with self.translate_errors(f"read topic {topic!r}, partition {partition}"):
                 consumer.assign([kafka.TopicPartition(topic, partition, first)])
-                place = f"Kafka at {self.bootstrap_servers}, topic {topic!r}, partition {partition},"
-                yield from fetched(consumer, place, first, last, self.patience_s)
+                subject = f"Kafka at {self.bootstrap_servers}, topic {topic!r}, partition {partition},"
+                yield from fetch(consumer, subject, first, last, self.retry_timeout_s)
                 consumer.unassign()
         except BaseException:
             consumer.close()
@@ -160,7 +163,7 @@ class KafkaCluster:
         self._idle_consumers.append((consumer, topics))
 
     def consumer(self, **settings: Any) -> Any:
-        """A consumer that reads what is committed, is told where, and says when it reaches the end."""
+        """Creates a consumer of committed records. The caller assigns its offsets; it reports the end of partitions."""
         fixed = {
             "group.id": "headrace",
             "enable.auto.commit": False,
@@ -168,119 +171,125 @@ class KafkaCluster:
             "isolation.level": "read_committed",
             "enable.partition.eof": True,
         }
-        with self.telling("be asked"):
-            return client().Consumer(self._with({**fixed, **settings}, FETCH_SETTINGS))
+        with self.translate_errors("accept a consumer"):
+            return client().Consumer(self._client_settings({**fixed, **settings}, FETCH_SETTINGS))
 
     def group_consumer(self, name: str) -> Any:
-        """A consumer of a group that this process keeps, to publish offsets with."""
+        """The consumer with which this process publishes the offsets of a group."""
         if name not in self._group_consumers:
             self._group_consumers[name] = self.consumer(**{"group.id": name})
         return self._group_consumers[name]
 
     def producer(self, rules: Iterable[TopicRules] = (), **settings: Any) -> Any:
-        """A producer that keeps the order and writes nothing twice while it lives, to topics with these rules."""
+        """Creates an idempotent producer for topics with these rules: it keeps the order and writes nothing twice."""
         fixed = {"enable.idempotence": True, "delivery.report.only.error": True}
         largest = self.settings.get("message.max.bytes", _MAX_RECORD_BYTES)
-        # A broker holds a batch of records to the limit that its topic has for one.
+        # A broker applies the topic's limit for a record to a whole batch of records.
         batch = min([_MAX_BATCH_BYTES, *(rule.max_bytes for rule in rules if rule.max_bytes is not None)])
         sizes = {"message.max.bytes": largest, "batch.size": min(batch, int(self.settings.get("batch.size", batch)))}
-        waiting = {"queue.buffering.max.kbytes": 1 + max(_MAX_WAITING_BYTES, int(largest)) // 1024}
-        with self.telling("be asked"):
-            return client().Producer(self._with({**fixed, **sizes, **settings}, {**_SEND_SETTINGS, **waiting}))
+        queue = {"queue.buffering.max.kbytes": 1 + max(_MAX_QUEUED_BYTES, int(largest)) // 1024}
+        with self.translate_errors("accept a producer"):
+            return client().Producer(self._client_settings({**fixed, **sizes, **settings}, {**_SEND_SETTINGS, **queue}))
 
-    def rules(self, topics: Iterable[str], *, at_most_old_s: float = 0.0) -> dict[str, TopicRules]:
-        """What topics take, as they said at most so long ago. One whose settings may not be seen takes anything."""
+    def rules(self, topics: Iterable[str], *, max_age_s: float = 0.0) -> dict[str, TopicRules]:
+        """The rules of topics, cached for `max_age_s`. A topic whose settings are hidden from this client has none."""
         admin, known, wanted = client("admin"), self._known_rules, set(topics)
         now_s = time.monotonic()
-        if any(topic not in known or known[topic][0] + at_most_old_s <= now_s for topic in wanted):
-            asked = [admin.ConfigResource(admin.ConfigResource.Type.TOPIC, topic) for topic in wanted]
-            answers = self.patiently("tell the settings of its topics", lambda: self._rules(asked))
+        if any(topic not in known or known[topic][0] + max_age_s <= now_s for topic in wanted):
+            resources = [admin.ConfigResource(admin.ConfigResource.Type.TOPIC, topic) for topic in wanted]
+            answers = self.retry("describe its topics", lambda: self._fetch_rules(resources))
             known.update({topic: (now_s, rules) for topic, rules in answers.items()})
         return {topic: known[topic][1] for topic in sorted(wanted)}
 
-    def patiently(self, doing: str, call: Callable[[], _T]) -> _T:
-        """Calls until it is done, fails for good, or nobody has answered for too long."""
+    def retry(self, doing: str, call: Callable[[], _T]) -> _T:
+        """Calls until it succeeds, fails with an error that is not temporary, or `retry_timeout_s` is over.
+
+        `doing` completes the sentence "Kafka could not ..." of an error.
+        """
         began_s = time.monotonic()
-        with self.telling(doing):
+        with self.translate_errors(doing):
             while True:
                 try:
                     return call()
                 except client().KafkaException as failure:
                     waited_s = time.monotonic() - began_s
-                    if waited_s >= self.patience_s or not passes(failure.args[0], waited_s):
+                    if waited_s >= self.retry_timeout_s or not is_temporary(failure.args[0], waited_s):
                         raise
-                time.sleep(_LOOK_AGAIN_AFTER_S)
+                time.sleep(_RETRY_INTERVAL_S)
 
     @contextmanager
-    def telling(self, doing: str) -> Iterator[None]:
-        """Turns errors of the client into ours, which say who was asked for what."""
+    def translate_errors(self, doing: str) -> Iterator[None]:
+        """Turns errors of the client into errors of Headrace, which name the brokers and the operation."""
         kafka = client()
         try:
             yield
         except kafka.KafkaException as failure:
             error = failure.args[0]
-            why = self._reason() if away(error) else None
-            raise explained(error, self.bootstrap_servers, doing, self.patience_s, why) from failure
+            why = self._connection_error() if is_unavailable(error) else None
+            raise explain(error, self.bootstrap_servers, doing, self.retry_timeout_s, why) from failure
 
-    def undelivered(self, error: Any, message: Any, doing: str) -> Exception:
+    def delivery_error(self, error: Any, message: Any, doing: str) -> Exception:
         """The error to raise for a message that the client could not deliver."""
-        if not refuses(error):
-            return explained(error, self.bootstrap_servers, doing, self.patience_s, None)
+        if not is_refusal(error):
+            return explain(error, self.bootstrap_servers, doing, self.retry_timeout_s, None)
         return TopicError(
             f"Kafka at {self.bootstrap_servers} refused records for topic {message.topic()!r}, partition "
-            f"{message.partition()}: {error.str()} ({error.name()}). The first of those sent together has key "
+            f"{message.partition()}: {error.str()} ({error.name()}). The first record of the refused batch has key "
             f"{shortened(message.key())} and a value of {len(message):,} bytes."
         )
 
-    def _rules(self, asked: Sequence[Any]) -> dict[str, TopicRules]:
+    def _fetch_rules(self, resources: Sequence[Any]) -> dict[str, TopicRules]:
         kafka = client()
         compression = self.settings.get("compression.type", self.settings.get("compression.codec", "none"))
-        found = {}
-        for resource, answer in self.admin.describe_configs(asked, request_timeout=ANSWER_WITHIN_S).items():
+        rules = {}
+        for resource, answer in self.admin.describe_configs(resources, request_timeout=ANSWER_WITHIN_S).items():
             try:
                 settings = {name: entry.value for name, entry in answer.result().items()}
             except kafka.KafkaException as failure:
-                if failure.args[0].name() not in _NOT_TOLD:
+                if failure.args[0].name() not in _SETTINGS_HIDDEN:
                     raise
-                found[resource.name] = TopicRules()
+                rules[resource.name] = TopicRules()
             else:
-                found[resource.name] = TopicRules.of(settings, compressed=compression != "none")
-        return found
+                rules[resource.name] = TopicRules.of(settings, compressed=compression != "none")
+        return rules
 
     def _offsets(self, places: Iterable[Place], spec: Any) -> list[int]:
         kafka = client()
-        asked = {kafka.TopicPartition(*place): spec for place in places}
-        new = {place.topic for place in asked} - self._led_topics
+        requests = {kafka.TopicPartition(*place): spec for place in places}
+        new = {place.topic for place in requests} - self._led_topics
         find_leaders(self.admin, new)
         self._led_topics.update(new)
         level = kafka.IsolationLevel.READ_COMMITTED
 
-        def answered() -> list[int]:
-            answers = self.admin.list_offsets(asked, isolation_level=level, request_timeout=ANSWER_WITHIN_S)
+        def list_offsets() -> list[int]:
+            answers = self.admin.list_offsets(requests, isolation_level=level, request_timeout=ANSWER_WITHIN_S)
             try:
-                offsets = [answers[place].result().offset for place in asked]
+                offsets = [answers[partition].result().offset for partition in requests]
             except kafka.KafkaException as failure:
-                if not away(failure.args[0]):
-                    self.admin.list_topics(timeout=ANSWER_WITHIN_S)  # else it keeps asking who led before
+                if not is_unavailable(failure.args[0]):
+                    self.admin.list_topics(timeout=ANSWER_WITHIN_S)  # else the client keeps asking the former leader
                 raise
-            if kafka.OFFSET_INVALID in offsets:  # what the client says of a broker that went away in between
+            if kafka.OFFSET_INVALID in offsets:  # what the client returns if a broker went away in between
                 raise kafka.KafkaException(kafka.KafkaError(kafka.KafkaError._TRANSPORT))
             return offsets
 
-        return self.patiently("tell its offsets", answered) if asked else []
+        return self.retry("list its offsets", list_offsets) if requests else []
 
     def _await_topics(self, topics: Mapping[str, int]) -> None:
-        """Waits until they are to be seen."""
+        """Waits until the brokers report these topics with at least as many partitions."""
         until = time.monotonic() + ANSWER_WITHIN_S
         while any(self.topics().get(name, 0) < partitions for name, partitions in topics.items()):
             if time.monotonic() > until:
-                message = f"Kafka at {self.bootstrap_servers} does not show the new topics {known_names(topics)}."
+                message = (
+                    f"Kafka at {self.bootstrap_servers} does not list the new topics {known_names(topics)} within "
+                    f"{ANSWER_WITHIN_S:.0f} s. Check the brokers' logs, and try again."
+                )
                 raise TopicError(message)
             time.sleep(0.05)
 
     @cached_property
     def admin(self) -> Any:
-        return client("admin").AdminClient(self._with({}))
+        return client("admin").AdminClient(self._client_settings({}))
 
     @cached_property
     def _led_topics(self) -> set[str]:
@@ -297,23 +306,23 @@ class KafkaCluster:
 
     @cached_property
     def _idle_consumers(self) -> list[tuple[Any, set[str]]]:
-        """Consumers that have read to their end and can read on elsewhere, with the topics whose leaders they know."""
+        """Connected consumers that have finished reading, with the topics whose leaders they know."""
         return []
 
     @cached_property
-    def _heard(self) -> dict[str, str]:
-        """What the client last said of a connection that failed: why a call then times out."""
+    def _reported(self) -> dict[str, str]:
+        """The last connection error that the client reported: the reason why a call then times out."""
         return {}
 
-    def _reason(self) -> str | None:
+    def _connection_error(self) -> str | None:
         self.admin.poll(0)
-        return self._heard.get("error")
+        return self._reported.get("error")
 
-    def _hear(self, error: Any) -> None:
+    def _on_client_error(self, error: Any) -> None:
         if error.name() != "_ALL_BROKERS_DOWN":
-            self._heard["error"] = error.str()
+            self._reported["error"] = error.str()
 
-    def _with(self, fixed: Mapping[str, Any], defaults: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Settings of a client: `fixed` ones, and those of the user before `defaults`."""
-        given = {**_DEFAULTS, **(defaults or {}), "error_cb": self._hear, **self.settings}
-        return {**given, **fixed, "bootstrap.servers": self.bootstrap_servers}
+    def _client_settings(self, fixed: Mapping[str, Any], defaults: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """The settings of a client: `fixed` ones override the user's, the user's override `defaults`."""
+        settings = {**_DEFAULTS, **(defaults or {}), "error_cb": self._on_client_error, **self.settings}
+        return {**settings, **fixed, "bootstrap.servers": self.bootstrap_servers}

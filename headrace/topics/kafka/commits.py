@@ -1,8 +1,8 @@
-"""Exactly once into Kafka: what a task writes for a batch, and the note that it did, are one transaction.
+"""Exactly-once output to Kafka: one transaction holds what a task writes for a batch, and a note that it did.
 
-The notes are records of a compacted topic, `<application_id>-headrace-commits`, one partition for each task. Unlike
-offsets of a consumer group they do not expire. A start of the application takes over all tasks: it ends what an earlier
-start left open, and leaves a note by which an earlier start that still runs sees that it is no longer in charge.
+The notes are records of a compacted topic, `<application_id>-headrace-commits`, with one partition per task. Unlike the
+offsets of a consumer group they do not expire. A start of the application takes over all tasks: it aborts transactions
+that an earlier start left open, and writes notes of its own. An earlier start that still runs reads them and stops.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from typing import NamedTuple
 import msgspec
 
 from headrace.errors import StateError
-from headrace.topics.kafka.client import ANSWER_WITHIN_S, client, lost, refuses
+from headrace.topics.kafka.client import ANSWER_WITHIN_S, client, is_refusal, is_transaction_lost
 from headrace.topics.kafka.cluster import KafkaCluster, find_leaders
 from headrace.topics.kafka.rules import OutgoingRecord, TopicRules
-from headrace.topics.kafka.send import SEND_WITHIN_S, Outgoing, Sender
+from headrace.topics.kafka.send import SEND_WITHIN_S, OutgoingBatch, Sender
 
-_GIVE_WAY_S = 3.0
-_TAIL = 20
-_AT_A_TIME = 16
+_YIELD_S = 3.0
+_NEWEST_OFFSETS = 20
+_THREADS = 16
 _COMMITS_SETTINGS = {"cleanup.policy": "compact", "segment.bytes": str(16 << 20)}
 
 
 class Note(msgspec.Struct, frozen=True):
-    """What the newest transaction of a task says: whose it was, and the last batch that is written."""
+    """Says which start committed a task's transaction, and the last batch it has written."""
 
     instance: str
     start: int
@@ -39,14 +39,14 @@ class Note(msgspec.Struct, frozen=True):
 
 
 class Outcome(NamedTuple):
-    """Whether a task's part of a batch was written now, not before, and the session that has its transactions."""
+    """Whether a task's part of a batch was written by this call, not before, and the name of the task's session."""
 
     written: bool
     session: str
 
 
 class _Session:
-    """A producer that has a task's transactions, and the last batch that it knows to be written."""
+    """A producer that owns a task's transactional id, and the last batch known to be written."""
 
     def __init__(self, sender: Sender, rules: tuple[TopicRules, ...], batch: int) -> None:
         self.name = os.urandom(8).hex()
@@ -55,12 +55,12 @@ class _Session:
         self.batch = batch
 
 
-# Those of this process, which is used for many batches: beginning one takes several round trips.
+# Sessions of this process, kept between batches because opening one takes several round trips.
 _sessions: dict[tuple[str, int, int], _Session] = {}
 
 
 class Commits:
-    """The transactions of an application; `start` counts the starts of an `instance`, which is one state directory."""
+    """The transactions of an application; `start` is the number of a start of an `instance`, a state directory."""
 
     def __init__(self, cluster: KafkaCluster, application_id: str, instance: str, start: int) -> None:
         self._cluster = cluster
@@ -70,50 +70,53 @@ class Commits:
         self.topic = f"{application_id}-headrace-commits"
 
     def take_over(self, tasks: int) -> None:
-        """Begins a start of the application: nothing an earlier one still does becomes visible from here on."""
+        """Begins a start of the application: from here on, nothing that an earlier start writes becomes visible."""
         # Earlier starts may have had more tasks than this one.
-        ever = self._cluster.ensure(self.topic, tasks, _COMMITS_SETTINGS)
-        self._of_all(ever, "begin its transactions", self._take_over)
+        all_tasks = self._cluster.ensure(self.topic, tasks, _COMMITS_SETTINGS)
+        self._for_all_tasks(all_tasks, "begin its transactions", self._take_over)
 
-    def settle(self) -> None:
-        """Waits until all that was committed is to be seen: Kafka completes a transaction after it says so."""
-        self._of_all(self._tasks(), "complete its transactions", self._begun)
+    def await_visible(self) -> None:
+        """Waits until all committed records are visible: Kafka acknowledges a transaction before it is complete."""
+        self._for_all_tasks(self._tasks(), "complete its transactions", self._open_sender)
 
     def last_batch(self) -> int | None:
-        """The newest batch of which anything is written, `None` before the first."""
-        notes = [note for task in range(self._tasks()) for note in self._own(task)]
+        """The newest batch of which any task has written its part; `None` before the first."""
+        notes = [note for task in range(self._tasks()) for note in self._own_notes(task)]
         return max((note.batch for note in notes if note.batch >= 0), default=None)
 
-    def noted(self) -> bool:
+    def has_notes(self) -> bool:
         """Whether the topic has notes of this instance."""
-        return any(self._own(task) for task in range(self._tasks()))
+        return any(self._own_notes(task) for task in range(self._tasks()))
 
-    def forget(self) -> None:
-        """Removes the notes of this instance; a start that still runs can write no more."""
-        self._of_all(
-            self._tasks(), "forget what it wrote", lambda task: self._commit(self._begun(task), task, [], None)
+    def delete_notes(self) -> None:
+        """Deletes the notes of this instance; a start that still runs is fenced."""
+        self._for_all_tasks(
+            self._tasks(),
+            "delete the notes of an application",
+            lambda task: self._commit(self._open_sender(task), task, [], None),
         )
 
-    def _of_all(self, tasks: int, doing: str, act: Callable[[int], object]) -> None:
-        with ThreadPoolExecutor(min(tasks, _AT_A_TIME)) as threads:
-            list(threads.map(lambda task: self._cluster.patiently(doing, partial(act, task)), range(tasks)))
+    def _for_all_tasks(self, tasks: int, doing: str, act: Callable[[int], object]) -> None:
+        with ThreadPoolExecutor(min(tasks, _THREADS)) as threads:
+            list(threads.map(lambda task: self._cluster.retry(doing, partial(act, task)), range(tasks)))
 
     def write(
         self,
         task: int,
         batch: int,
-        records: Callable[[], Iterable[Outgoing]],
+        records: Callable[[], Iterable[OutgoingBatch]],
         rules: Iterable[TopicRules] = (),
         *,
         last_session: str | None = None,
     ) -> Outcome:
-        """Writes what a task has for a batch, unless it has done so before.
+        """Writes a task's output of a batch in one transaction, unless that has been done before.
 
-        When Kafka does not answer nobody knows whether the transaction is complete. It is begun anew then: the newest
-        note says whether there is still something to write, and whether this start is still the one to do it.
+        If Kafka does not answer, the transaction may or may not be committed. Then the write is retried with a new
+        producer, which fences the old one: the newest note says whether the output is already written, and whether a
+        newer start has taken over.
 
-        `last_session` is the session that wrote for this task last. If this process has it, it goes on: nobody else can
-        have written since, or it would find its transactions taken.
+        `last_session` is the session that wrote for this task last. If this process has it, it is used without reading
+        notes: had anyone else written since, the session would be fenced.
 
         Raises:
             StateError: if the application was started again since.
@@ -121,28 +124,29 @@ class Commits:
         """
         doing = f"commit the output of batch {batch}, task {task}"
         rules = tuple(rules)
-        return self._cluster.patiently(doing, lambda: self._write(task, batch, records, rules, last_session))
+        return self._cluster.retry(doing, lambda: self._write(task, batch, records, rules, last_session))
 
     def _write(
         self,
         task: int,
         batch: int,
-        records: Callable[[], Iterable[Outgoing]],
+        records: Callable[[], Iterable[OutgoingBatch]],
         rules: tuple[TopicRules, ...],
         last_session: str | None,
     ) -> Outcome:
         owner = (self._instance, self._start, task)
         session = _sessions.pop(owner, None)
         if session is None or session.name != last_session or session.rules != rules:
-            session = _Session(self._begun(task, rules), rules, self._newest(task).batch)
+            session = _Session(self._open_sender(task, rules), rules, self._newest_note(task).batch)
         if session.batch < batch:
             try:
                 self._commit(session.sender, task, records(), Note(self._instance, self._start, batch))
             except client().KafkaException as failure:
-                if lost(failure.args[0]):
-                    # Perhaps to one that takes over: beginning anew at once would take it back before a note is left.
-                    time.sleep(_GIVE_WAY_S)
-                    self._newest(task)
+                if is_transaction_lost(failure.args[0]):
+                    # A newer start may be taking over. A retry at once would fence it before it has written its note,
+                    # so give it time, then read the note.
+                    time.sleep(_YIELD_S)
+                    self._newest_note(task)
                 raise
             written, session.batch = True, batch
         else:
@@ -152,7 +156,7 @@ class Commits:
         _sessions[owner] = session
         return Outcome(written, session.name)
 
-    def _newest(self, task: int) -> Note:
+    def _newest_note(self, task: int) -> Note:
         newest = self._notes(task, whole=False)[-1]
         if newest is None:
             message = (
@@ -161,61 +165,61 @@ class Commits:
             )
             raise StateError(message)
         if (newest.instance, newest.start) != (self._instance, self._start):
-            raise self._superseded(newest)
+            raise self._superseded_error(newest)
         return newest
 
     def _take_over(self, task: int) -> None:
-        sender = self._begun(task)
-        own = self._own(task)
+        sender = self._open_sender(task)
+        own = self._own_notes(task)
         if own and own[-1].start > self._start:
-            raise self._superseded(own[-1])
+            raise self._superseded_error(own[-1])
         self._commit(sender, task, [], Note(self._instance, self._start, own[-1].batch if own else -1))
 
-    def _superseded(self, newest: Note) -> StateError:
+    def _superseded_error(self, newest: Note) -> StateError:
         return StateError(
             f"Application {self._application_id!r} was started again at Kafka {self._cluster.bootstrap_servers} "
-            f"(start {newest.start}; this is start {self._start}): the newer one goes on, this one ends without "
+            f"(start {newest.start}; this is start {self._start}): the newer start continues, this one ends without "
             "writing."
         )
 
-    def _begun(self, task: int, rules: Iterable[TopicRules] = ()) -> Sender:
-        """The only one that sends for its task: others lose the right to write, their transactions end."""
+    def _open_sender(self, task: int, rules: Iterable[TopicRules] = ()) -> Sender:
+        """Opens the producer of a task. Kafka fences earlier ones and aborts their transactions."""
         sender = Sender(self._cluster, rules, **{"transactional.id": f"{self._application_id}-{task}"})
         find_leaders(sender.producer, [self.topic])
-        sender.producer.init_transactions(min(SEND_WITHIN_S, self._cluster.patience_s))
+        sender.producer.init_transactions(min(SEND_WITHIN_S, self._cluster.retry_timeout_s))
         return sender
 
-    def _commit(self, sender: Sender, task: int, records: Iterable[Outgoing], note: Note | None) -> None:
-        """Writes records and the note that stands for them in one transaction; `None` removes the earlier notes."""
+    def _commit(self, sender: Sender, task: int, records: Iterable[OutgoingBatch], note: Note | None) -> None:
+        """Writes records and their note in one transaction; the note `None` deletes the earlier notes."""
         value, now_ms = None if note is None else msgspec.json.encode(note), time.time_ns() // 1_000_000
-        told = Outgoing.of(OutgoingRecord(self.topic, task, self._instance.encode(), value, now_ms, ()))
+        note_batch = OutgoingBatch.of(OutgoingRecord(self.topic, task, self._instance.encode(), value, now_ms, ()))
         producer = sender.producer
         producer.begin_transaction()
         try:
-            sender.send(chain(records, [told]))
+            sender.send(chain(records, [note_batch]))
             producer.commit_transaction()
         except BaseException as failure:
-            refused = [failed for failed in sender.failed if refuses(failed[0])]
-            # Left open it would hold up all who read committed records, until it times out.
+            refused = [failed for failed in sender.failed if is_refusal(failed[0])]
+            # An open transaction would block all readers of committed records until it times out.
             with suppress(client().KafkaException):
                 producer.abort_transaction(ANSWER_WITHIN_S)
             if refused:
-                raise self._cluster.undelivered(*refused[0], f"commit the output of task {task}") from failure
+                raise self._cluster.delivery_error(*refused[0], f"commit the output of task {task}") from failure
             raise
 
     def _tasks(self) -> int:
         return self._cluster.topics().get(self.topic, 0)
 
-    def _own(self, task: int) -> list[Note]:
-        """The notes of a task that are of this instance."""
-        found = self._notes(task, whole=True)
-        return [note for note in found if note is not None and note.instance == self._instance]
+    def _own_notes(self, task: int) -> list[Note]:
+        """The notes that this instance has written for a task."""
+        notes = self._notes(task, whole=True)
+        return [note for note in notes if note is not None and note.instance == self._instance]
 
     def _notes(self, task: int, *, whole: bool) -> list[Note | None]:
-        """The notes of a task, or at least the newest; `None` where those of an instance were removed."""
+        """The notes of a task, or without `whole` at least the newest; `None` stands for a deleted note."""
         place = (self.topic, task)
-        [begin], [end] = self._cluster.beginnings([place]), self._cluster.ends([place])
-        first = begin if whole else max(begin, end - _TAIL)
+        [begin], [end] = self._cluster.begin_offsets([place]), self._cluster.end_offsets([place])
+        first = begin if whole else max(begin, end - _NEWEST_OFFSETS)
         while True:
             values = [
                 value for batch in self._cluster.read(*place, first, end) for value in batch.column("value").to_pylist()

@@ -1,4 +1,4 @@
-"""What a consumer fetches, as Arrow batches: messages are taken many at a time and made into columns.
+"""Fetches the messages of a partition as Arrow batches.
 
 Offsets have gaps, left by transactions and compaction: they are positions, never counts.
 """
@@ -12,83 +12,83 @@ from typing import Any
 import pyarrow as pa
 
 from headrace.errors import TopicError
-from headrace.topics.batches import concatenated
+from headrace.topics.batches import concatenate
 from headrace.topics.embedded.segments import HEADERS, RECORD_SCHEMA
-from headrace.topics.kafka.client import client, passes
+from headrace.topics.kafka.client import client, is_temporary
 
 FETCHED_SCHEMA = pa.schema([*RECORD_SCHEMA, ("offset", pa.int64())])
 
-# Enough in advance to keep busy; what lies beyond the last offset that is wanted was fetched in vain. With its own
-# settings the client has 100,000 messages in advance, and stops for a second when it has.
+# Prefetch enough to stay busy, but not much: messages beyond the last wanted offset are fetched in vain. By default the
+# client prefetches 100,000 messages, and then pauses for a second.
 FETCH_SETTINGS = {"queued.min.messages": 10_000, "fetch.queue.backoff.ms": 5, "fetch.wait.max.ms": 20}
 
 _PROGRESS_WITHIN_S = 60.0
-# Few enough to be made into columns while they are still in the processor's cache.
+# Few enough to be converted to columns while they are in the processor's cache.
 _AT_A_TIME = 500
 _WAIT_S = 0.005
 _MAX_ROWS = 50_000
 _MAX_BYTES = 4 << 20
 
 
-def fetched(consumer: Any, place: str, first: int, last: int, patience_s: float) -> Iterator[pa.RecordBatch]:
-    """The records at offsets from `first` to `last`, the latter excluded, of the one partition a consumer reads.
+def fetch(consumer: Any, subject: str, first: int, last: int, retry_timeout_s: float) -> Iterator[pa.RecordBatch]:
+    """Fetches the records at offsets `first` to `last`, exclusive, of the partition that is assigned to a consumer.
 
     Raises:
-        KafkaException: if the client says that it cannot go on.
-        TopicError: if nothing comes for a minute, or for the time of patience if that is longer; names the place.
+        KafkaException: if the client reports an error that is not temporary.
+        TopicError: if nothing arrives for a minute, or for `retry_timeout_s` if that is longer; begins with `subject`.
     """
-    patience_s = max(_PROGRESS_WITHIN_S, patience_s)
-    waiting: list[pa.RecordBatch] = []
+    timeout_s = max(_PROGRESS_WITHIN_S, retry_timeout_s)
+    pending: list[pa.RecordBatch] = []
     rows = size = 0
-    for messages in _arriving(consumer, place, first, last, patience_s):
-        waiting.append(as_batch(messages))
+    for messages in _consume(consumer, subject, first, last, timeout_s):
+        pending.append(to_batch(messages))
         rows += len(messages)
-        size += waiting[-1].nbytes
+        size += pending[-1].nbytes
         if rows >= _MAX_ROWS or size >= _MAX_BYTES:
-            yield concatenated(waiting)
-            waiting, rows, size = [], 0, 0
-    if waiting:
-        yield concatenated(waiting)
+            yield concatenate(pending)
+            pending, rows, size = [], 0, 0
+    if pending:
+        yield concatenate(pending)
 
 
-def _arriving(consumer: Any, place: str, first: int, last: int, patience_s: float) -> Iterator[list[Any]]:
-    """Messages up to `last`; what lies behind the last of them may be markers of transactions only."""
-    position, patient_until = first, time.monotonic() + patience_s
+def _consume(consumer: Any, subject: str, first: int, last: int, timeout_s: float) -> Iterator[list[Any]]:
+    """Yields messages up to `last`. The offsets after the last message may be transaction markers only."""
+    position, deadline_s = first, time.monotonic() + timeout_s
     while position < last:
-        taken = consumer.consume(min(_AT_A_TIME, last - position), _WAIT_S)
-        messages = [message for message in taken if message.error() is None]
-        if len(messages) < len(taken):
-            position = max(position, _end_told(taken, patience_s))
+        consumed = consumer.consume(min(_AT_A_TIME, last - position), _WAIT_S)
+        messages = [message for message in consumed if message.error() is None]
+        if len(messages) < len(consumed):
+            position = max(position, _partition_end(consumed, timeout_s))
         if messages:
             position = max(position, messages[-1].offset() + 1)
             yield messages if position <= last else [message for message in messages if message.offset() < last]
-        if taken:
-            patient_until = time.monotonic() + patience_s
-        elif time.monotonic() > patient_until:
+        if consumed:
+            deadline_s = time.monotonic() + timeout_s
+        elif time.monotonic() > deadline_s:
             message = (
-                f"{place} sent nothing from offset {position} on, for {patience_s:.0f} s; it should reach to "
-                f"offset {last}."
+                f"{subject} sent nothing from offset {position} on, for {timeout_s:.0f} s; it should have records up "
+                f"to offset {last}."
             )
             raise TopicError(message)
 
 
-def _end_told(taken: Sequence[Any], patience_s: float) -> int:
-    """Where the partition ends, if that is what the client says; other errors that do not pass are raised."""
+def _partition_end(consumed: Sequence[Any], waited_s: float) -> int:
+    """The end offset of the partition if the client reports it, else 0; errors that are not temporary are raised."""
     kafka = client()
     end = 0
-    for message in taken:
+    for message in consumed:
         error = message.error()
         if error is None:
             continue
         if error.code() == kafka.KafkaError._PARTITION_EOF:
             end = message.offset()
-        elif not passes(error, waited_s=patience_s):
+        elif not is_temporary(error, waited_s=waited_s):
             raise kafka.KafkaException(error)
     return end
 
 
-def as_batch(messages: Sequence[Any]) -> pa.RecordBatch:
-    """Messages as columns, with their offsets."""
+def to_batch(messages: Sequence[Any]) -> pa.RecordBatch:
+    """Converts messages to columns, with their offsets."""
     headers = [message.headers() for message in messages]
     arrays = [
         pa.array([message.key() for message in messages], pa.binary()),

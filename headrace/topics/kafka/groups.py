@@ -1,4 +1,4 @@
-"""A consumer group at Kafka: how far an application has read, published for tools that show its lag."""
+"""The consumer group of an application: publishes how far it has read, for tools that show consumer lag."""
 
 from __future__ import annotations
 
@@ -11,59 +11,59 @@ from headrace.topics.kafka.cluster import KafkaCluster, Place
 
 
 class ConsumerGroup:
-    """The group of one name. This library never joins it: it has members only if something else uses its name."""
+    """A consumer group. Headrace never joins it: it has members only if another program uses its name."""
 
     def __init__(self, cluster: KafkaCluster, name: str) -> None:
         self._cluster = cluster
         self._name = name
 
     def commit(self, offsets: Mapping[Place, int]) -> None:
-        """Publishes how far it has read."""
+        """Publishes the offset of each topic-partition."""
         consumer = self._cluster.consumer(**{"group.id": self._name})
         try:
             positions = [client().TopicPartition(*place, offset) for place, offset in offsets.items()]
-            doing = f"take the offsets of group {self._name!r}"
-            self._cluster.patiently(doing, lambda: _commit(consumer, positions))
+            doing = f"commit the offsets of group {self._name!r}"
+            self._cluster.retry(doing, lambda: _commit(consumer, positions))
         finally:
             consumer.close()
 
     def commit_soon(self, offsets: Mapping[Place, int]) -> None:
-        """Publishes how far it has read without waiting for an answer."""
+        """Publishes offsets without waiting for an answer."""
         positions = [client().TopicPartition(*place, offset) for place, offset in offsets.items()]
-        with self._cluster.telling(f"take the offsets of group {self._name!r}"):
+        with self._cluster.translate_errors(f"commit the offsets of group {self._name!r}"):
             self._cluster.group_consumer(self._name).commit(offsets=positions, asynchronous=True)
 
     def exists(self) -> bool:
-        """Whether Kafka has offsets of it.
+        """Whether Kafka knows the group.
 
         Raises:
-            TopicError: if it has members: something that is not this library reads by its name.
+            TopicError: if it has members: another program uses its name.
         """
-        group = self._described()
+        group = self._describe()
         if group is None or group.state == client().ConsumerGroupState.DEAD:
             return False
         if group.members:
             clients = ", ".join(sorted({f"{member.client_id} on {member.host}" for member in group.members}))
             message = (
                 f"Consumer group {self._name!r} at {self._cluster.bootstrap_servers} has active members ({clients}), "
-                "which are not of Headrace. Stop them first, or give the application a name of its own."
+                "which do not belong to Headrace. Stop them first, or use another application_id."
             )
             raise TopicError(message)
         return True
 
     def delete(self) -> None:
-        """Removes the group with all its offsets."""
-        with self._cluster.telling(f"delete consumer group {self._name!r}"):
+        """Deletes the group with all its offsets."""
+        with self._cluster.translate_errors(f"delete consumer group {self._name!r}"):
             admin = self._cluster.admin
             admin.delete_consumer_groups([self._name], request_timeout=ANSWER_WITHIN_S)[self._name].result()
 
-    def _described(self) -> Any:
+    def _describe(self) -> Any:
         kafka = client()
-        with self._cluster.telling(f"describe consumer group {self._name!r}"):
+        with self._cluster.translate_errors(f"describe consumer group {self._name!r}"):
             admin = self._cluster.admin
-            asked = admin.describe_consumer_groups([self._name], request_timeout=ANSWER_WITHIN_S)
+            answers = admin.describe_consumer_groups([self._name], request_timeout=ANSWER_WITHIN_S)
             try:
-                return asked[self._name].result()
+                return answers[self._name].result()
             except kafka.KafkaException as failure:
                 if failure.args[0].code() == kafka.KafkaError.GROUP_ID_NOT_FOUND:
                     return None

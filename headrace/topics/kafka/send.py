@@ -1,4 +1,4 @@
-"""Hands whole batches of records to the Kafka client."""
+"""Sends batches of records through the Kafka client."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from headrace.topics.kafka.cluster import KafkaCluster
 from headrace.topics.kafka.rules import OutgoingRecord, Refusal, TopicRules
 
 SEND_WITHIN_S = 60.0
-_FULL_WAIT_S = 0.01
+_QUEUE_FULL_WAIT_S = 0.01
 
 
-class Outgoing(NamedTuple):
-    """Records, in the columns of a topic, with their place to go to."""
+class OutgoingBatch(NamedTuple):
+    """Records, in the columns of a topic, and the topic-partition they are written to."""
 
     topic: str
     partition: int
     records: pa.RecordBatch
 
     @classmethod
-    def of(cls, record: OutgoingRecord) -> Outgoing:
-        """A single record."""
+    def of(cls, record: OutgoingRecord) -> OutgoingBatch:
+        """A batch of a single record."""
         columns = {"key": record.key, "value": record.value, "timestamp": record.timestamp_ms}
         headers = [{"key": name, "value": value} for name, value in record.headers] or None
         batch = pa.RecordBatch.from_pylist([{**columns, "headers": headers}], schema=RECORD_SCHEMA)
         return cls(record.topic, record.partition, batch)
 
-    def refused(self, rules: TopicRules, now_ms: int) -> Iterator[tuple[int, OutgoingRecord, Refusal]]:
-        """Those that the topic does not take: number, record and why."""
-        for number in rules.doubtful(self.records, now_ms):
+    def refusals(self, rules: TopicRules, now_ms: int) -> Iterator[tuple[int, OutgoingRecord, Refusal]]:
+        """The records that the topic refuses: row number, record and refusal."""
+        for number in rules.suspect_rows(self.records, now_ms):
             row = self.records.slice(number, 1)
             [headers] = _headers(row) or [()]
             key, value, timestamp_ms = (row.column(name)[0].as_py() for name in ("key", "value", "timestamp"))
@@ -47,25 +47,25 @@ class Outgoing(NamedTuple):
             if refusal is not None:
                 yield number, record, refusal
 
-    def without(self, numbers: Iterable[int]) -> Outgoing:
-        """All but these rows."""
-        kept = np.ones(self.records.num_rows, bool)
-        kept[list(numbers)] = False
-        return self._replace(records=self.records.filter(pa.array(kept)))
+    def without(self, numbers: Iterable[int]) -> OutgoingBatch:
+        """The batch without these rows."""
+        mask = np.ones(self.records.num_rows, bool)
+        mask[list(numbers)] = False
+        return self._replace(records=self.records.filter(pa.array(mask)))
 
 
 class Sender:
-    """A producer, for topics with these rules, and what it was not able to deliver: the client's error and message."""
+    """A producer for topics with these rules. `failed` has the error and the message of each failed delivery."""
 
     def __init__(self, cluster: KafkaCluster, rules: Iterable[TopicRules] = (), **settings: Any) -> None:
         self.failed: list[tuple[Any, Any]] = []
-        self.producer = cluster.producer(rules, on_delivery=self._delivered, **settings)
+        self.producer = cluster.producer(rules, on_delivery=self._on_delivery, **settings)
 
-    def send(self, outgoing: Iterable[Outgoing]) -> None:
-        """Hands records to the client, which tells later whether they were delivered: when it is flushed, or commits.
+    def send(self, outgoing: Iterable[OutgoingBatch]) -> None:
+        """Queues records in the client, which reports failed deliveries later: in `flush`, or in the commit.
 
         Raises:
-            TopicError: if one is larger than the client may send.
+            TopicError: if a record is larger than the client may send.
         """
         produce = self.producer.produce
         for topic, partition, records in outgoing:
@@ -82,14 +82,14 @@ class Sender:
                     self._produce(OutgoingRecord(topic, partition, key, value, timestamp_ms, ()))
 
     def _produce(self, record: OutgoingRecord) -> None:
-        """Waits for as long as the client is full."""
+        """Queues one record; waits while the client's queue is full."""
         topic, partition, key, value, timestamp_ms, headers = record
         extra = {"headers": list(headers)} if headers else {}
         while True:
             try:
                 self.producer.produce(topic, value, key, partition, timestamp=timestamp_ms, **extra)
             except BufferError:
-                self.producer.poll(_FULL_WAIT_S)
+                self.producer.poll(_QUEUE_FULL_WAIT_S)
             except client().KafkaException as failure:
                 if failure.args[0].name() != "MSG_SIZE_TOO_LARGE":
                     raise
@@ -97,34 +97,38 @@ class Sender:
             else:
                 return
 
-    def _delivered(self, error: Any, message: Any) -> None:
+    def _on_delivery(self, error: Any, message: Any) -> None:
         if error is not None:
             self.failed.append((error, message))
 
 
-def write_at_least_once(cluster: KafkaCluster, outgoing: Iterable[Outgoing], rules: Iterable[TopicRules] = ()) -> None:
-    """Writes records and waits until Kafka has them; a batch that is repeated writes its records again."""
-    within_s = max(SEND_WITHIN_S, cluster.patience_s)
-    doing, sender = "take records", Sender(cluster, rules)
-    with cluster.telling(doing):
+def write_at_least_once(
+    cluster: KafkaCluster, outgoing: Iterable[OutgoingBatch], rules: Iterable[TopicRules] = ()
+) -> None:
+    """Writes records and waits until Kafka has stored them; a repeated batch writes its records again."""
+    within_s = max(SEND_WITHIN_S, cluster.retry_timeout_s)
+    doing, sender = "write records", Sender(cluster, rules)
+    with cluster.translate_errors(doing):
         sender.send(outgoing)
         left = sender.producer.flush(within_s)
         if sender.failed:
-            raise cluster.undelivered(*sender.failed[0], doing)
+            raise cluster.delivery_error(*sender.failed[0], doing)
         if left:
-            message = f"Kafka at {cluster.bootstrap_servers} did not take {left} records within {within_s:.0f} s."
+            message = (
+                f"Kafka at {cluster.bootstrap_servers} did not acknowledge {left} records within {within_s:.0f} s."
+            )
             raise TopicError(message)
 
 
-def taken(outgoing: Iterable[Outgoing], rules: Mapping[str, TopicRules]) -> Iterator[Outgoing]:
-    """Records on their way to topics with these rules.
+def check_outgoing(outgoing: Iterable[OutgoingBatch], rules: Mapping[str, TopicRules]) -> Iterator[OutgoingBatch]:
+    """Yields the batches unchanged.
 
     Raises:
-        TopicError: for the first that its topic does not take.
+        TopicError: for the first record that its topic refuses.
     """
     now_ms = time.time_ns() // 1_000_000
     for batch in outgoing:
-        for _, record, refusal in batch.refused(rules[batch.topic], now_ms):
+        for _, record, refusal in batch.refusals(rules[batch.topic], now_ms):
             raise refusal.error(record)
         yield batch
 
@@ -140,5 +144,5 @@ def _headers(records: pa.RecordBatch) -> list[Headers] | None:
 def _too_large(record: OutgoingRecord) -> TopicError:
     return TopicError(
         f"A record for topic {record.topic!r} (key {shortened(record.key)}) has {record.size:,} bytes, more than "
-        "message.max.bytes lets the Kafka client send. Raise it in kafka={...}, or make smaller records."
+        "message.max.bytes lets the Kafka client send. Raise it in kafka={...}, or write smaller records."
     )

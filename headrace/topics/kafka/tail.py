@@ -1,6 +1,7 @@
-"""The newest records of topic-partitions, as they arrive: a broker answers the moment it has one.
+"""Waits at the end of topic-partitions for new records.
 
-Asking for end offsets and then for records takes several round trips. One that waits at the end has them in one.
+To ask for end offsets and then for records takes several round trips. A consumer that waits at the end needs one: the
+broker answers the moment it has a record.
 """
 
 from __future__ import annotations
@@ -11,86 +12,90 @@ from typing import Any
 
 import pyarrow as pa
 
-from headrace.topics.kafka.client import client, passes
+from headrace.topics.kafka.client import client, is_temporary
 from headrace.topics.kafka.cluster import KafkaCluster, Place, find_leaders
-from headrace.topics.kafka.fetch import as_batch
+from headrace.topics.kafka.fetch import to_batch
 
 _SETTINGS = {"fetch.wait.max.ms": 500, "fetch.min.bytes": 1, "queued.min.messages": 1_000}
 _AT_A_TIME = 500
-_MOST = 5_000
+_MAX_BUFFERED = 5_000
 
 
 class Tail:
-    """Waits at the end of topic-partitions and holds what has arrived, until it is read or there is too much of it."""
+    """Buffers the newest records of topic-partitions until they are read or there are too many."""
 
     def __init__(self, cluster: KafkaCluster) -> None:
         self._cluster = cluster
         self._consumer: Any = None
         self._positions: dict[Place, int] = {}
-        self._held: dict[Place, list[Any]] = {}
+        self._buffered: dict[Place, list[Any]] = {}
 
     @property
     def is_waiting(self) -> bool:
         return bool(self._positions)
 
-    def stands_at(self, starts: Mapping[Place, int]) -> bool:
-        """Whether it holds what comes after these offsets."""
+    def is_at(self, starts: Mapping[Place, int]) -> bool:
+        """Whether the next records it returns are those from these offsets on."""
         return self._positions.keys() == starts.keys() and all(
-            (held[0].offset() >= starts[place] if (held := self._held.get(place)) else self._positions[place] == first)
+            (
+                buffered[0].offset() >= first
+                if (buffered := self._buffered.get(place))
+                else self._positions[place] == first
+            )
             for place, first in starts.items()
         )
 
     def move(self, starts: Mapping[Place, int]) -> None:
-        """Waits for records at these offsets and later from now on."""
+        """Waits for records from these offsets on; drops what was buffered."""
         if self._consumer is None:
             self._consumer = self._cluster.consumer(**_SETTINGS)
             find_leaders(self._consumer, {topic for topic, _ in starts})
-        self._positions, self._held = dict(starts), {}
-        with self._cluster.telling("read what is new"):
+        self._positions, self._buffered = dict(starts), {}
+        with self._cluster.translate_errors("read new records"):
             self._consumer.assign([client().TopicPartition(*place, first) for place, first in starts.items()])
 
-    def rest(self) -> None:
-        """Fetches nothing until it is moved again."""
+    def pause(self) -> None:
+        """Stops fetching, and drops what was buffered, until the next `move`."""
         if self._positions:
-            self._positions, self._held = {}, {}
+            self._positions, self._buffered = {}, {}
             self._consumer.unassign()
 
     def poll(self, within_s: float) -> bool:
-        """Takes in what arrives within a time; returns with the first of it. False: there is too much to hold."""
+        """Waits for records, at most `within_s`, and buffers them; returns False if there are too many to buffer."""
         until_s = time.monotonic() + within_s
         while True:
-            # Asked for several, the client waits for as many; asked for one, it answers with the first.
+            # `consume(n)` waits until it has n messages, so ask for one, and then for those that are already there.
             arrived = self._consumer.consume(1, max(0.0, until_s - time.monotonic()))
             if arrived:
                 arrived += self._consumer.consume(_AT_A_TIME, 0.0)
             for message in arrived:
-                if self._take(message):
+                if self._buffer(message):
                     until_s = 0.0
-            if sum(map(len, self._held.values())) > _MOST:
+            if sum(map(len, self._buffered.values())) > _MAX_BUFFERED:
                 return False
             if not arrived or (until_s == 0.0 and len(arrived) <= _AT_A_TIME):
                 return True
 
-    def ends(self, places: Sequence[Place]) -> list[int]:
-        """The offsets behind the last records that have arrived."""
+    def end_offsets(self, places: Sequence[Place]) -> list[int]:
+        """The offset after the last record that has arrived in each topic-partition."""
         return [self._positions[place] for place in places]
 
     def take(self, place: Place, first: int, last: int) -> list[pa.RecordBatch] | None:
-        """The records of a range, if all of them are held; they and those before are then held no longer."""
-        held = self._held.get(place)
-        if not held or held[0].offset() < first or self._positions[place] < last:
+        """Removes and returns the records of a range; `None` if not all of them are buffered."""
+        buffered = self._buffered.get(place)
+        if not buffered or buffered[0].offset() < first or self._positions[place] < last:
             return None
-        wanted = [message for message in held if message.offset() < last]
-        self._held[place] = held[len(wanted) :]
-        return [as_batch(wanted)]
+        wanted = [message for message in buffered if message.offset() < last]
+        self._buffered[place] = buffered[len(wanted) :]
+        return [to_batch(wanted)]
 
-    def _take(self, message: Any) -> bool:
+    def _buffer(self, message: Any) -> bool:
         error = message.error()
         if error is None:
             place = (message.topic(), message.partition())
-            self._held.setdefault(place, []).append(message)
+            self._buffered.setdefault(place, []).append(message)
             self._positions[place] = message.offset() + 1
             return True
-        if error.code() != client().KafkaError._PARTITION_EOF and not passes(error, waited_s=0.0):
+        if error.code() != client().KafkaError._PARTITION_EOF and not is_temporary(error, waited_s=0.0):
             raise client().KafkaException(error)
         return False

@@ -14,7 +14,7 @@ from headrace.serdes import Json, Serde, String
 from headrace.topics.embedded.catalog import check_topic
 from headrace.topics.embedded.topics import TopicDescription
 from headrace.topics.kafka.cluster import KafkaCluster
-from headrace.topics.kafka.send import Outgoing, taken, write_at_least_once
+from headrace.topics.kafka.send import OutgoingBatch, check_outgoing, write_at_least_once
 from headrace.topics.records import RecordEncoder, decode
 
 _CHUNK = 1 << 16
@@ -24,14 +24,14 @@ class KafkaTopics:
     """The topics of a Kafka cluster, with the same methods as `LocalTopics`.
 
     Needs the extra `headrace[kafka]`. Only committed records are read. Offsets have gaps, left by transactions and
-    compaction, so that numbers of records told from them are upper bounds.
+    compaction, so the number of records in `describe` is an upper bound.
 
     Args:
         bootstrap_servers: brokers, e.g. `"kafka-1:9092,kafka-2:9092"`.
-        kafka: how to reach them: settings of the Kafka client by librdkafka's names, e.g. `security.protocol`.
+        kafka: settings of the Kafka client by librdkafka's names, e.g. `security.protocol`.
 
     Raises:
-        TopicError: by every method, within seconds, if no broker answers.
+        TopicError: from every method, within seconds, if no broker answers.
 
     Example:
         >>> topics = KafkaTopics("localhost:9092")                                  # doctest: +SKIP
@@ -53,27 +53,29 @@ class KafkaTopics:
 
         Args:
             name: 1 to 249 letters, digits, dots, underscores and hyphens.
-            partitions: how many partitions it has.
-            exist_ok: whether a topic that exists with as many partitions is left as it is.
+            partitions: the number of partitions.
+            exist_ok: whether the topic may already exist, with the same number of partitions.
 
         Raises:
-            TopicError: for another name, another number, or a topic that exists.
+            TopicError: if the name or the number is invalid, or the topic exists.
         """
         check_topic(name, partitions)
         self._cluster.create({name: partitions}, exist_ok=exist_ok)
-        found = self._cluster.partitions(name)
-        if found != partitions:
-            message = f"Topic {name!r} exists already, with {found} partitions instead of {partitions}."
+        existing = self._cluster.partitions(name)
+        if existing != partitions:
+            message = f"Topic {name!r} already exists, with {existing} partitions instead of {partitions}."
             raise TopicError(message)
 
     def describe(self, name: str) -> TopicDescription:
-        """The partitions of a topic and how far they reach.
+        """The partitions of a topic and their offsets.
 
         Raises:
             TopicError: if there is no such topic.
         """
         places = [(name, partition) for partition in range(self._cluster.partitions(name))]
-        return TopicDescription(name, tuple(self._cluster.ends(places)), tuple(self._cluster.beginnings(places)))
+        return TopicDescription(
+            name, tuple(self._cluster.end_offsets(places)), tuple(self._cluster.begin_offsets(places))
+        )
 
     def produce(
         self,
@@ -82,11 +84,11 @@ class KafkaTopics:
         key_serde: Serde[Any] | None = None,
         value_serde: Serde[Any] | None = None,
     ) -> int:
-        """Appends records to a topic, and returns when Kafka has them; in case of an error some may be written.
+        """Appends records to a topic, and returns when Kafka has stored them; after an error some may be written.
 
-        A record goes to its `partition` if it names one, else to the partition of its key, as Kafka's own producers
-        choose it; records without a key take turns. A record without a timestamp gets the wall-clock time. Within a
-        partition the order given is kept.
+        A record goes to its `partition` if it has one, else to the partition of its key, as Kafka's own producers
+        choose it; records without a key go to the partitions in turn. A record without a timestamp gets the wall-clock
+        time. The order within a partition is that of `records`.
 
         Args:
             name: an existing topic.
@@ -98,9 +100,9 @@ class KafkaTopics:
             The number of records.
 
         Raises:
-            TopicError: if there is no such topic or partition; or if the topic does not take a record: it is too large,
-                or has timestamp 0, which Kafka's C client cannot write.
-            SerdeError: if a key or value cannot be serialized; names the record's place in the call.
+            TopicError: if there is no such topic or partition; or if the topic refuses a record, because it is too
+                large, or has timestamp 0, which Kafka's C client cannot write.
+            SerdeError: if a key or value cannot be serialized; the message has the record's index in the call.
         """
         topic, rules = self.describe(name), self._cluster.rules([name])
         encoder = RecordEncoder(
@@ -109,8 +111,8 @@ class KafkaTopics:
         remaining = iter(records)
         count = 0
         while chunk := tuple(islice(remaining, _CHUNK)):
-            outgoing = (Outgoing(name, partition, batch) for partition, batch in encoder.encode(chunk))
-            write_at_least_once(self._cluster, taken(outgoing, rules), rules.values())
+            outgoing = (OutgoingBatch(name, partition, batch) for partition, batch in encoder.encode(chunk))
+            write_at_least_once(self._cluster, check_outgoing(outgoing, rules), rules.values())
             count += len(chunk)
         return count
 
@@ -126,7 +128,7 @@ class KafkaTopics:
 
         Raises:
             TopicError: if there is no such topic.
-            SerdeError: if a key or value cannot be deserialized; names the partition and offset.
+            SerdeError: if a key or value cannot be deserialized; the message names its partition and offset.
         """
         key_serde, value_serde = key_serde or String(), value_serde or Json()
         topic = self.describe(name)

@@ -10,8 +10,8 @@ import msgspec
 from headrace._runtime.spark.topics.embedded import EmbeddedBackend
 from headrace._runtime.spark.topics.kafka import KafkaBackend
 from headrace.errors import TopicError
-from headrace.topics.embedded.log import Run
-from headrace.topics.kafka.client import client, lost
+from headrace.topics.embedded.log import SegmentRun
+from headrace.topics.kafka.client import client, is_transaction_lost
 from headrace.topics.kafka.cluster import KafkaCluster
 from headrace.topics.kafka.commits import Commits
 from tests.property.crashes.expected import PARTITIONS, Counted
@@ -104,7 +104,7 @@ class ModelTopics(ModelInput, EmbeddedBackend):
         name = f"{plan.instance}-{plan.epoch}-{self._world.new_name('segment')}"
         self._world.simulation.step("write segment", name)
         self._world.segments[name] = {frame.target: decode_frame(frame) for frame in outputs}
-        return [Run("out", frame.target, len(decode_frame(frame)), name, ()) for frame in outputs], {}
+        return [SegmentRun("out", frame.target, len(decode_frame(frame)), name, ()) for frame in outputs], {}
 
 
 class ModelCluster:
@@ -130,12 +130,12 @@ class ModelCluster:
         self._world.simulation.step("grow", topic)
         self._world.note_partitions = max(self._world.note_partitions, partitions)
 
-    def patiently(self, doing, act):
+    def retry(self, doing, act):
         for _ in range(20):
             try:
                 return act()
             except client().KafkaException as failure:
-                if not lost(failure.args[0]):
+                if not is_transaction_lost(failure.args[0]):
                     raise
         raise BatchLost(doing)
 
@@ -147,11 +147,11 @@ class ModelCommits(Commits):
         super().__init__(ModelCluster(world), plan.application_id, plan.instance, plan.epoch)
         self._world = world
 
-    def _of_all(self, tasks, doing, act):
+    def _for_all_tasks(self, tasks, doing, act):
         for task in range(tasks):
-            self._cluster.patiently(doing, partial(act, task))
+            self._cluster.retry(doing, partial(act, task))
 
-    def _begun(self, task, rules=()):
+    def _open_sender(self, task, rules=()):
         self._world.simulation.step("begin transactions", str(task))
         self._world.fences[task] += 1
         return self._world.fences[task]

@@ -65,7 +65,7 @@ def test_no_arguments_show_the_help():
 @pytest.mark.parametrize(
     ("command", "example"),
     [
-        ((), "Begin with: headrace demo"),
+        ((), "To begin, run: headrace demo"),
         (("demo",), "Examples: headrace demo --directory my-demo"),
         (("run",), "Examples: headrace run app.py --until-caught-up"),
         (("describe",), "Examples: headrace describe app.py"),
@@ -94,7 +94,7 @@ def test_describe_prints_a_mermaid_flowchart():
     assert headrace("describe", app(), "--format", "mermaid") == (load("app.py").topology.to_mermaid(), "", 0)
 
 
-def test_describe_writes_an_html_page_that_needs_nothing_else():
+def test_describe_writes_a_self_contained_html_page():
     assert headrace("describe", app(), "--format", "html", "--output", "app.html") == ("Wrote app.html.\n", "", 0)
     page = Path("app.html").read_text()
     svg = ET.fromstring(page[page.index("<svg") : page.index("</svg>") + len("</svg>")])
@@ -109,7 +109,7 @@ def test_describe_writes_an_html_page_that_needs_nothing_else():
         "KTABLE-TOSTREAM-0000000007: to stream",
         "KSTREAM-SINK-0000000008: sink",
         "words: topic",
-        "by-word-repartition: records dealt anew by their key",
+        "by-word-repartition: repartition topic",
         "totals: topic",
     ]
     rest = page.replace("http://www.w3.org/2000/svg", "")
@@ -132,7 +132,7 @@ def test_describe_names_another_topology_of_the_file():
         (
             APP.replace("topology =", "second ="),
             "app.py",
-            "app.py has no 'topology'. It defines the topologies 'second': name one with app.py:second.",
+            "app.py has no 'topology'. It defines the topologies 'second': choose one with app.py:second.",
         ),
         (
             APP,
@@ -159,17 +159,17 @@ def test_describe_names_another_topology_of_the_file():
         (
             "import headrace as hr\nhr.StreamsBuilder().stream('a').filter(3)\n",
             "app.py",
-            "app.py failed while it was loaded: TopologyError: filter() needs a function predicate(key, value); got 3 "
+            "Cannot load app.py: TopologyError: filter() needs a function predicate(key, value); got 3 "
             "of type int.\n  at {here}/app.py:2: hr.StreamsBuilder().stream('a').filter(3)",
         ),
         (
             "x = 1\nx = = 2\n",
             "app.py",
-            "app.py failed while it was loaded: SyntaxError: invalid syntax\n  at {here}/app.py:2: x = = 2",
+            "Cannot load app.py: SyntaxError: invalid syntax\n  at {here}/app.py:2: x = = 2",
         ),
     ],
 )
-def test_a_file_without_a_topology_is_refused_and_told_what_it_has(tmp_path, source, reference, message):
+def test_an_error_about_a_missing_topology_lists_what_the_file_defines(tmp_path, source, reference, message):
     app(source)
     assert headrace("describe", reference) == ("", f"✗ Error\n{message.format(here=tmp_path)}\n", 1)
 
@@ -233,7 +233,7 @@ FINAL = APP.replace(
 ).replace("import headrace as hr", "from datetime import timedelta\n\nimport headrace as hr")
 
 
-def test_store_says_what_waits_and_what_lets_it_go(monkeypatch):
+def test_store_shows_pending_results_and_what_releases_them(monkeypatch):
     tasks = (
         PendingTask("1_0", 2, Windowed("tea", Window(0, 5000)), 5000, 5000, None, 3500),
         PendingTask("1_1", 1, Windowed("rum", Window(5000, 10_000)), 10_000, 10_000, "rum", 6000),
@@ -261,7 +261,7 @@ def test_store_says_what_waits_and_what_lets_it_go(monkeypatch):
     ]
 
 
-def test_store_that_holds_nothing_back_has_nothing_pending():
+def test_pending_is_refused_for_a_store_that_holds_nothing_back():
     _, stderr, code = headrace("store", app(), "counts", "--pending")
     assert (stderr.splitlines()[1].startswith("'counts' holds no results back."), code) == (True, 1)
 
@@ -338,7 +338,7 @@ def test_values_of_an_unnamed_serde_are_shown_as_bytes_with_a_hint():
     headrace("topics", "produce", "t", "--json", "--value-serde", "Long", stdin=lines)
     assert headrace("topics", "consume", "t") == (
         "   0        0  1970-01-01 00:00:00.000  a                 0x0000000000000102\n",
-        "Name the serde of the values with --value-serde Long or Double.\n",
+        "Choose the serde of the values with --value-serde Long or Double.\n",
         0,
     )
 
@@ -368,8 +368,8 @@ def test_consume_stops_at_its_limit():
     ("options", "stdin", "message"),
     [
         ((), "a:1\nb\n", "Line 2: there is no ':' in 'b'. Write key:value, or choose a --separator."),
-        ((), "a:1\nb:x\n", "Line 2: 'x' is no value of serde Json. Text goes in quotes, \"x\", or use String."),
-        (("--value-serde", "Long"), "a:x\n", "Line 1: 'x' is no value of serde Long."),
+        ((), "a:1\nb:x\n", "Line 2: 'x' is not a value of serde Json. Text goes in quotes, \"x\", or use String."),
+        (("--value-serde", "Long"), "a:x\n", "Line 1: 'x' is not a value of serde Long."),
         (
             ("--json",),
             '{"valu": 1}\n',
@@ -390,13 +390,13 @@ def test_consume_stops_at_its_limit():
         ),
     ],
 )
-def test_a_line_that_cannot_be_a_record_is_named_and_nothing_is_written(options, stdin, message):
+def test_an_invalid_line_is_named_and_nothing_is_written(options, stdin, message):
     headrace("topics", "create", "t")
     assert headrace("topics", "produce", "t", *options, stdin=stdin) == ("", f"✗ Error\n{message}\n", 1)
     assert hr.LocalTopics("topics").describe("t").records == 0
 
 
-def test_records_before_a_bad_line_are_kept_if_they_were_to_be_committed():
+def test_records_before_an_invalid_line_stay_with_commit_every():
     headrace("topics", "create", "t")
     code = headrace("topics", "produce", "t", "--commit-every", "2", stdin="a:1\nb:2\nc:3\nd\n")[2]
     assert (code, hr.LocalTopics("topics").describe("t").records) == (1, 2)
@@ -410,7 +410,7 @@ def test_records_are_read_from_a_file_with_its_own_separator():
     assert [(record.key, record.value) for record in records] == [("a", "1"), ("b", "=2")]
 
 
-def test_an_unknown_topic_is_refused_with_those_there_are():
+def test_an_error_about_an_unknown_topic_lists_the_known_ones():
     headrace("topics", "create", "clicks")
     message = "Topic 'click' does not exist. Did you mean 'clicks'? Known topics: 'clicks'. Create it first."
     assert headrace("topics", "consume", "click") == ("", f"✗ TopicError\n{message}\n", 1)
@@ -418,22 +418,22 @@ def test_an_unknown_topic_is_refused_with_those_there_are():
 
 def test_only_new_records_need_follow():
     headrace("topics", "create", "t")
-    message = "--from-end shows the records that come from now on; add --follow to wait for them."
+    message = "--from-end shows the records that arrive from now on; add --follow to wait for them."
     assert headrace("topics", "consume", "t", "--from-end") == ("", f"✗ Error\n{message}\n", 1)
 
 
 @pytest.mark.parametrize("demo", ["rooms", "sensors"])
 def test_demo_refuses_a_directory_that_is_in_use(demo):
     app()
-    message = "'.' exists and is not an empty directory. Give the demo a new one."
+    message = "'.' exists and is not an empty directory. Choose a new one for the demo."
     assert headrace("demo", demo, "--directory", ".") == ("", f"✗ Error\n{message}\n", 1)
 
 
-def test_help_of_demo_tells_what_each_shows():
+def test_help_of_demo_says_what_each_shows():
     words = " ".join(headrace("demo", "--help")[0].replace("│", " ").split())
     assert "<rooms|sensors>" in words
     assert "rooms: a first tour" in words
-    assert "sensors: devices that send a day of readings each" in words
+    assert "sensors: devices that each send a whole day of readings" in words
 
 
 def test_store_knows_the_times_of_keys_if_the_config_asks_for_them():
@@ -445,7 +445,7 @@ def test_store_knows_the_times_of_keys_if_the_config_asks_for_them():
     assert "it has not run yet" in headrace("store", "app.py", "n-stream-time-table")[1]
 
 
-def test_progress_is_what_was_counted_and_what_waits_behind_the_last_finished_batch():
+def test_progress_has_the_counters_and_the_records_after_the_last_batch():
     headrace("topics", "create", "words", "--partitions", "1")
     headrace("topics", "produce", "words", stdin="a:1\nb:2\nc:3\n")
     meter = Meter(
@@ -463,7 +463,7 @@ def test_progress_is_what_was_counted_and_what_waits_behind_the_last_finished_ba
     assert meter.read() == Totals(batches=10, records_in=2, records_out=1, dead_letters=0, waiting=2)
 
 
-def test_progress_goes_on_where_it_cannot_be_told_what_waits():
+def test_progress_continues_if_topics_cannot_be_read():
     headrace("topics", "create", "words", "--partitions", "1")
     meter = Meter(
         load(app()).topology._graph, hr.StreamsConfig(application_id="app", topics_dir="topics", state_dir="state")

@@ -9,7 +9,7 @@ from headrace._graph.stores import SuppressBufferSpec, UnmatchedSpec
 from headrace._runtime.stores import make_store, make_view
 from headrace._state.bytes.memory import MemoryStore
 from headrace.cli.output.entries import listing
-from headrace.serdes.sides import Sides
+from headrace.serdes.wrapping.sides import Sides
 
 SECOND = timedelta(seconds=1)
 SERDES = (serdes.String(), serdes.Json())

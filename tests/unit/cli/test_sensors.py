@@ -50,7 +50,7 @@ def test_arrivals_are_the_devices_of_the_first_partition_in_order():
     records = [Record("b", 1.0, 0, partition=0), Record("c", 1.0, 0, partition=1), Record("a", 1.0, 0, partition=0)]
     assert arrivals(records) == [("b", 1), ("a", 1)]
     assert list(arrival_rows([("b", 1440), ("a", 1440)])) == [
-        ("b", "1,440", "00:00 to 23:59", "goes 00:00 to 23:59"),
+        ("b", "1,440", "00:00 to 23:59", "advances 00:00 to 23:59"),
         ("a", "1,440", "00:00 to 23:59", "stays at 23:59"),
     ]
 
@@ -65,7 +65,7 @@ def test_outcomes_are_shown_side_by_side():
     )
     assert list(figures(one, each)) == [
         ("readings", "1,008", "1,008"),
-        ("  late, dropped", "1,000", "0"),
+        ("  dropped as late", "1,000", "0"),
         ("  in final results", "5", "6"),
         ("  in windows still open", "3", "4"),
         ("final results", "1", "2"),

@@ -35,22 +35,22 @@ def refused(build, **topics):
 NEEDS = " needs topics with the same number of partitions, so that equal keys meet in one task: "
 
 
-def test_a_join_of_unequal_topics_is_refused_with_both_counts_and_the_cure():
+def test_a_join_of_unequal_topics_is_refused_with_both_counts_and_advice():
     assert refused(lambda builder: builder.stream("s").left_join(builder.table("t"), pair).to("out"), s=4, t=3) == (
-        f"left_join(){NEEDS}'s' has 4, 't' has 3. Deal one anew first, e.g. "
-        "builder.stream('t').repartition(partitions=4), with .to_table() behind it for a table; or give both topics as "
-        "many partitions."
+        f"left_join(){NEEDS}'s' has 4, 't' has 3. Repartition one of them first, e.g. "
+        "builder.stream('t').repartition(partitions=4), followed by .to_table() for a table; or create both topics "
+        "with the same number of partitions."
     )
     tables = refused(lambda builder: builder.table("b").outer_join(builder.table("a"), pair), a=1, b=2)
-    assert tables.startswith(f"outer_join(){NEEDS}'b' has 2, 'a' has 1. Deal one anew")
+    assert tables.startswith(f"outer_join(){NEEDS}'b' has 2, 'a' has 1. Repartition one of them")
 
 
-def test_the_cure_works():
-    def cured(builder):
+def test_the_advice_works():
+    def repartitioned(builder):
         table = builder.stream("t").repartition(partitions=4).to_table()
         builder.stream("s").left_join(table, pair).to("out")
 
-    assert counts(cured, s=4, t=3)[1] == [3, 4]
+    assert counts(repartitioned, s=4, t=3)[1] == [3, 4]
 
 
 @pytest.mark.parametrize(
@@ -102,28 +102,28 @@ def test_a_repartition_that_asks_for_another_number_is_refused():
     def build(builder):
         builder.stream("s").repartition("r", partitions=2).join(builder.table("t"), pair).to("out")
 
-    cure = "ask for as many as the other has, or leave out partitions=, and it has as many as what it is joined with."
+    advice = "use the number of the other topic, or leave out partitions= to get it automatically."
     assert refused(build, s=1, t=3) == (
-        f"join(){NEEDS}'r-repartition' has 2, 't' has 3. 'r-repartition' has what repartition(partitions=2) asks for: "
-        f"{cure}"
+        f"join(){NEEDS}'r-repartition' has 2, 't' has 3. 'r-repartition' has the number that "
+        f"repartition(partitions=2) asks for: {advice}"
     )
     assert counts(build, s=1, t=2)[1] == [1, 2]
 
     def tables(builder):
         builder.table("t").join(builder.stream("s").repartition("r", partitions=2).to_table(), pair)
 
-    assert "'t' has 3, 'r-repartition' has 2. 'r-repartition' has what repartition(partitions=2)" in refused(
+    assert "'t' has 3, 'r-repartition' has 2. 'r-repartition' has the number that repartition(partitions=2)" in refused(
         tables, s=1, t=3
     )
 
 
-def test_topics_that_are_joined_by_way_of_a_third_must_agree_too():
+def test_topics_that_are_joined_through_a_third_must_agree_too():
     def build(builder):
-        dealt = builder.stream("s").map(swap).repartition("r")
-        dealt.join(builder.table("a"), pair).to("out")
-        dealt.left_join(builder.table("b"), pair).to("out")
+        repartitioned = builder.stream("s").map(swap).repartition("r")
+        repartitioned.join(builder.table("a"), pair).to("out")
+        repartitioned.left_join(builder.table("b"), pair).to("out")
 
-    assert refused(build, s=1, a=4, b=3).startswith(f"left_join(){NEEDS}'a' has 4, 'b' has 3. Deal one anew")
+    assert refused(build, s=1, a=4, b=3).startswith(f"left_join(){NEEDS}'a' has 4, 'b' has 3. Repartition one of them")
     partitions, tasks = counts(build, s=1, a=4, b=4)
     assert partitions == {"s": 1, "a": 4, "b": 4, "r-repartition": 4, "out": 4}
     assert tasks == [1, 4]

@@ -58,11 +58,11 @@ def ran():
 
 def announcement(plan, then):
     return (
-        "To reset application 'app', this is deleted:\n"
+        "Resetting application 'app' deletes:\n"
         "  - state directory 'headrace-state/app': offsets, stores, counters\n"
         f"  - copies of the stores on this machine: 'local/headrace-replicas/{plan.instance}'\n"
-        "Topics are kept: input 'words'; output 'totals'. The next run reads its input from the beginning, and appends "
-        f"its output once more.\n{then}"
+        "Topics stay as they are: input 'words'; output 'totals'. The next run reads its input from the beginning, and "
+        f"appends its output again.\n{then}"
     )
 
 
@@ -74,7 +74,7 @@ def test_confirmed_reset_deletes_state_and_replicas_and_keeps_topics():
     hr.LocalTopics("topics").create("words")
     kept = files()
     plan = ran()
-    question = announcement(plan, "Delete it? [y/N]: ")
+    question = announcement(plan, "Delete? [y/N]: ")
     assert headrace("reset", "app.py", stdin="y\n") == (f"{question}y\nApplication 'app' is reset.\n", "", 0)
     assert (files(), STATE.exists()) == (kept, False)
 
@@ -118,7 +118,11 @@ def test_files_of_others_stay_and_are_named():
     ran()
     (STATE / "notes.txt").touch()
     stdout, _, code = headrace("reset", "app.py", "--yes")
-    assert "\nIn the state directory 'notes.txt' stays too: move it away before the next run.\n" in stdout
+    warning = (
+        "\nThe state directory also contains 'notes.txt', which Headrace does not delete: move that away before the "
+        "next run.\n"
+    )
+    assert warning in stdout
     assert (code, [path.name for path in STATE.iterdir()]) == (0, ["notes.txt"])
 
 

@@ -100,7 +100,7 @@ def test_wire_format_is_a_zero_the_id_and_the_plain_bytes():
         assert registry.subjects == {"shop.Order": [{"schema": json.dumps(ORDER)}]}
 
 
-def test_nothing_but_bytes_is_written_as_it_is_as_confluents_serializers_do():
+def test_a_bytes_schema_writes_no_length_like_confluents_serializers():
     with LocalRegistry() as registry:
         where = serdes.Registry(registry.url)
         serde = serdes.Avro("bytes", registry=where, subject="photos-value")
@@ -174,14 +174,14 @@ def test_schemas_that_refer_to_others_are_read():
         (object(), "Encoding objects of type object is unsupported"),
     ],
 )
-def test_values_that_do_not_fit_are_refused_and_not_bent(value, problem):
+def test_values_that_do_not_fit_are_refused_not_converted(value, problem):
     with pytest.raises(SerdeError) as refused:
         serdes.Avro(ORDER).serialize(value)
     assert "Avro('shop.Order', fingerprint='" in str(refused.value)
     assert problem in str(refused.value)
 
 
-def test_records_within_themselves_are_checked_to_the_end():
+def test_recursive_records_are_checked_at_every_level():
     node = {"type": "array", "items": {"type": "record", "name": "Node", "fields": []}}
     node["items"]["fields"] = [
         {"name": "n", "type": "int"},
@@ -203,7 +203,7 @@ GOOD = serdes.Avro(ORDER).serialize(VALUE)
         (b"\x02\xff", "utf-8"),
     ],
 )
-def test_plain_bytes_of_something_else_are_refused(data, problem):
+def test_plain_bytes_that_do_not_fit_the_schema_are_refused(data, problem):
     with pytest.raises(SerdeError, match=problem) as refused:
         serdes.Avro(ORDER).deserialize(data)
     assert "Avro('shop.Order', fingerprint='" in str(refused.value)
@@ -225,12 +225,12 @@ def test_bytes_of_another_schema_are_refused_with_its_id():
 
 
 @pytest.mark.parametrize("schema", [{"type": "record"}, "{", "nope", 3, {"type": "array"}])
-def test_what_is_no_schema_is_refused_at_once(schema):
-    with pytest.raises(SerdeError, match="this is no Avro schema"):
+def test_an_invalid_schema_is_refused_at_once(schema):
+    with pytest.raises(SerdeError, match="this is not an Avro schema"):
         serdes.Avro(schema)
 
 
-def test_serdes_are_equal_by_what_they_were_given():
+def test_serdes_with_equal_arguments_are_equal():
     parsed = fastavro.parse_schema(ORDER)
     assert serdes.Avro(ORDER) == serdes.Avro(json.dumps(ORDER)) == pickle.loads(pickle.dumps(serdes.Avro(ORDER)))
     assert serdes.Avro(parsed) == serdes.Avro(parsed)
@@ -244,7 +244,7 @@ def test_serdes_are_equal_by_what_they_were_given():
     assert not serdes.Avro(ORDER).canonical
 
 
-def test_repr_changes_with_what_old_bytes_cannot_be_read_with_and_with_nothing_else():
+def test_repr_changes_only_if_old_bytes_become_unreadable():
     def at(logical):
         return {**ORDER, "fields": [{"name": "at", "type": {"type": "long", "logicalType": logical}}]}
 

@@ -78,7 +78,7 @@ def test_wire_format_is_a_zero_the_id_and_the_json():
 
 
 @pytest.mark.parametrize("kind", [DataPage, StructPage, ModelPage])
-def test_a_type_brings_its_schema(kind):
+def test_the_schema_is_derived_from_a_type(kind):
     with LocalRegistry() as local:
         serde = serdes.JsonSchema(kind, registry=serdes.Registry(local.url))
         assert serde.deserialize(serde.serialize(kind(path="/"))) == kind(path="/")
@@ -117,19 +117,19 @@ def test_values_that_the_schema_does_not_allow_are_refused(registry):
 @pytest.mark.parametrize(
     ("schema", "problem"),
     [
-        ("{", "this is no JSON"),
+        ("{", "this is not JSON"),
         ("3", "a schema is a JSON object, not 3"),
-        ({"title": "x", "type": "nope"}, "this is no JSON Schema: 'nope' is not valid"),
+        ({"title": "x", "type": "nope"}, "this is not a JSON Schema: 'nope' is not valid"),
         ({"type": "object"}, "a schema without a name needs a subject"),
-        (list[ModelPage], "no schema can be derived from that type"),
+        (list[ModelPage], "cannot derive a schema from that type"),
     ],
 )
-def test_what_is_no_schema_is_refused_at_once(schema, problem):
+def test_an_invalid_schema_is_refused_at_once(schema, problem):
     with pytest.raises(SerdeError, match=problem):
         serdes.JsonSchema(schema, registry=serdes.Registry("mock://refused"))
 
 
-def test_serdes_are_equal_by_what_they_were_given():
+def test_serdes_with_equal_arguments_are_equal():
     mock = serdes.Registry("mock://json")
     assert serdes.JsonSchema(PAGE, registry=mock) == serdes.JsonSchema(json.dumps(PAGE), registry=mock)
     assert serdes.JsonSchema(PAGE, registry=mock) != serdes.JsonSchema(PAGE, StructPage, registry=mock)

@@ -43,7 +43,7 @@ def test_bytes_are_kafkas_and_come_back_as_the_list(inner, value, expected):
     assert (serde.serialize(None), serde.deserialize(None)) == (None, None)
 
 
-def test_entries_of_a_constant_size_are_read_from_the_other_form_too_as_kafka_does():
+def test_entries_of_constant_size_are_also_read_from_the_variable_form_as_in_kafka():
     data = bytes.fromhex("0100000002000000080000000000000001ffffffff")
     assert serdes.List(serdes.Long()).deserialize(data) == [1, None]
 
@@ -59,16 +59,16 @@ def test_what_is_written_is_read_again(texts, numbers):
     [
         (serdes.Int(), "", "ends after 0 bytes"),
         (serdes.Int(), "02", "not 2"),
-        (serdes.Int(), "0000000000000000010001", "ends after 11 bytes; 4 should begin at 9"),
+        (serdes.Int(), "0000000000000000010001", "ends after 11 bytes; 4 more should follow at byte 9"),
         (serdes.Int(), "000000000000000001000000010000", "2 bytes follow the end of the list"),
         (serdes.Int(), "00ffffffff", "says it has -1 nulls"),
-        (serdes.String(), "0000000000000000010000", "entries of constant size, but those of String() have none"),
+        (serdes.String(), "0000000000000000010000", "entries of constant size, but those of String() vary in size"),
         (serdes.String(), "0100000001fffffffe", "says an entry has -2 bytes"),
         (serdes.String(), "0100000001000000017f00", "1 bytes follow"),
         (serdes.String(), "01000000010000000161".replace("61", "ff"), "String() cannot deserialize"),
     ],
 )
-def test_bytes_that_are_no_such_list_are_refused(inner, data, problem):
+def test_malformed_bytes_are_refused(inner, data, problem):
     with pytest.raises(SerdeError) as refused:
         serdes.List(inner).deserialize(bytes.fromhex(data))
     assert f"List({inner!r}) cannot deserialize" in str(refused.value)
@@ -76,13 +76,13 @@ def test_bytes_that_are_no_such_list_are_refused(inner, data, problem):
 
 
 @pytest.mark.parametrize(("value", "problem"), [("abc", "expected a list"), ([1, "x"], "Long() cannot serialize 'x'")])
-def test_values_that_are_no_such_list_are_refused(value, problem):
+def test_values_that_cannot_be_written_are_refused(value, problem):
     with pytest.raises(SerdeError) as refused:
         serdes.List(serdes.Long()).serialize(value)
     assert problem in str(refused.value)
 
 
-def test_a_list_takes_the_default_serde_inside_and_is_never_canonical():
+def test_a_list_uses_the_default_serde_and_is_never_canonical():
     builder = hr.StreamsBuilder()
     builder.stream("in", value_serde=serdes.List()).to("out", value_serde=serdes.List())
     config = hr.StreamsConfig(application_id="lists", default_value_serde=serdes.Int())

@@ -1,4 +1,4 @@
-"""Serdes write Kafka's own bytes, keep nulls, and refuse what is not theirs."""
+"""Serdes write Kafka's own bytes, keep nulls, and refuse values of other types."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_values_of_another_type_are_refused_with_serde_and_value(serde, value):
         (serdes.Json(), b"{"),
     ],
 )
-def test_bytes_that_are_not_the_serdes_are_refused(serde, data):
+def test_malformed_bytes_are_refused(serde, data):
     with pytest.raises(SerdeError, match="cannot deserialize"):
         serde.deserialize(data)
     with pytest.raises(SerdeError, match="cannot deserialize"):
@@ -127,7 +127,7 @@ class Shouted(serdes.String):
         return data.decode("ascii").lower()
 
 
-def test_a_subclass_of_a_ready_serde_is_asked_for_every_value():
+def test_a_subclass_converts_every_value_itself():
     shouted = Shouted()
     column = pa.array([b"ABC", None], pa.binary())
     assert shouted.serialize("abc") == b"ABC"
@@ -158,17 +158,17 @@ class Capital:
 
 
 class Mixed(Capital, serdes.String):
-    """Written by a class that is no serde."""
+    """Written by a mixin that is not a serde."""
 
 
 @pytest.mark.parametrize("serde", [Shouted(), Loud(), Mixed()])
-def test_what_a_subclass_writes_is_written_for_many_values_too(serde):
+def test_a_subclass_also_converts_values_in_bulk(serde):
     assert serde.serialize("a") == b"A"
     assert serde.serialize_many(["a", None]).to_pylist() == [b"A", None]
     assert (serde.canonical, serde.plain) == (False, None)
 
 
-def test_a_subclass_that_reads_many_values_its_own_way_is_not_canonical():
+def test_a_subclass_that_overrides_deserialize_many_is_not_canonical():
     assert (Quiet().canonical, Quiet().plain) == (False, str)
 
 
@@ -182,7 +182,7 @@ def test_a_subclass_of_json_is_another_format():
     assert Packed() == Packed()
 
 
-def test_counting_keys_of_a_subclass_of_a_ready_serde_counts_what_it_reads():
+def test_counting_by_keys_of_a_subclass_uses_its_format():
     builder = hr.StreamsBuilder()
     builder.stream("in", key_serde=Shouted()).group_by_key(key_serde=Shouted()).count().to_stream().to("out")
     with TopologyTestDriver(builder.build()) as driver:
@@ -216,6 +216,6 @@ def test_many_values_are_serialized_as_each_of_them(serde, values):
 @pytest.mark.parametrize(
     ("serde", "values"), [(serdes.Short(), [1, 2**15]), (serdes.Long(), [2**63]), (serdes.Json(), [1, 1j])]
 )
-def test_one_value_that_cannot_be_serialized_is_told_among_many(serde, values):
+def test_an_error_names_the_value_among_many(serde, values):
     with pytest.raises(hr.SerdeError, match=f"cannot serialize {values[-1]}"):
         serde.serialize_many(values)

@@ -1,4 +1,4 @@
-"""What all serdes with a schema registry share: how it is asked, what it refuses, what is shown of it."""
+"""What all serdes with a schema registry share: requests, errors, hidden credentials."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ VALUES = [{"path": "/"}, Order(id="a"), {"path": "/"}]
 
 
 @pytest.mark.parametrize("kind", [0, 1, 2])
-def test_an_unknown_id_is_an_error_of_the_record(kind):
+def test_an_unknown_schema_id_is_an_error_of_the_record(kind):
     with LocalRegistry() as local:
         serde = all_kinds(serdes.Registry(local.url))[kind]
         with pytest.raises(SerdeError) as refused:
             serde.deserialize(b"\x00\x00\x00\x00\x63\x00")
     assert type(refused.value) is SerdeError
     assert f"{serde!r} cannot deserialize" in str(refused.value)
-    assert f"Registry('{local.url}') knows no schema 99" in str(refused.value)
+    assert f"written with schema 99, which Registry('{local.url}') does not have" in str(refused.value)
 
 
 @pytest.mark.parametrize("kind", [0, 1, 2])
-def test_a_registry_that_does_not_answer_is_no_error_of_the_record(kind):
+def test_a_registry_that_does_not_answer_is_not_an_error_of_the_record(kind):
     with LocalRegistry() as local:
         pass
     serde = all_kinds(serdes.Registry(local.url, AT_ONCE))[kind]
@@ -67,13 +67,13 @@ def test_a_schema_of_another_type_is_refused(kind):
 @pytest.mark.parametrize(
     ("data", "seen"), [(b"", "has 0 bytes"), (b"\x00\x00\x01", "has 3 bytes"), (b'{"path":"/"}', "begins with 123")]
 )
-def test_bytes_without_a_schemas_id_are_refused(kind, data, seen):
+def test_bytes_without_a_schema_id_are_refused(kind, data, seen):
     serde = all_kinds(serdes.Registry("mock://unframed"))[kind]
     with pytest.raises(SerdeError, match=f"a 0, the id of a schema in 4 bytes, and the data; this {seen}"):
         serde.deserialize(data)
 
 
-def test_a_schema_that_the_registry_refuses():
+def test_an_error_says_why_the_registry_refuses_a_schema():
     with LocalRegistry() as local:
         registry = serdes.Registry(local.url)
         serdes.Avro(CLICK, registry=registry).serialize({"path": "/"})
@@ -84,7 +84,7 @@ def test_a_schema_that_the_registry_refuses():
             serdes.Avro(WIDER, registry=registry).serialize({"path": "/", "user": "ann"})
 
 
-def test_without_auto_register_a_schema_must_be_there():
+def test_without_auto_register_a_schema_must_be_registered():
     with LocalRegistry() as local:
         registry = serdes.Registry(local.url)
         strict = serdes.Avro(CLICK, registry=registry, auto_register=False)
@@ -98,7 +98,7 @@ def test_without_auto_register_a_schema_must_be_there():
         assert strict.serialize({"path": "/"}) == data
 
 
-def test_credentials_reach_the_registry_and_are_never_shown():
+def test_credentials_are_sent_to_the_registry_and_never_shown():
     with LocalRegistry(credentials="app:s3cret") as local:
         registry = serdes.Registry(local.url, {"basic.auth.user.info": "app:s3cret"})
         in_url = serdes.Registry(local.url.replace("http://", "http://app:s3cret@"))
@@ -116,9 +116,9 @@ def test_credentials_reach_the_registry_and_are_never_shown():
 
 
 def test_settings_are_checked_at_once():
-    with pytest.raises(SerdeError, match=r"does not take its settings: Unrecognized properties: max.retris"):
+    with pytest.raises(SerdeError, match=r"has invalid settings: Unrecognized properties: max.retris"):
         serdes.Registry("http://localhost:1", {"max.retris": 1})
-    with pytest.raises(SerdeError, match=r"does not take its settings: Invalid url nope"):
+    with pytest.raises(SerdeError, match=r"has invalid settings: Invalid url nope"):
         serdes.Registry("nope")
     with pytest.raises(SerdeError, match=r"subject='x' needs a registry"):
         serdes.Avro(CLICK, subject="x")
@@ -140,7 +140,7 @@ def test_equal_registries_share_a_client_that_no_child_process_inherits():
     script = """
 import os
 from headrace import serdes
-from headrace.serdes.registry import _clients
+from headrace.serdes.schemas.registry import _clients
 serdes.Registry("mock://forked")
 child = os.fork()
 if child == 0:
@@ -170,7 +170,7 @@ def test_topics_with_schemas_in_the_test_driver():
         ("jsonschema", f"serdes.JsonSchema({json.dumps(SCHEMA)}, registry=serdes.Registry('mock://x'))", "registry"),
     ],
 )
-def test_a_missing_library_is_told_with_the_extra_that_brings_it(missing, code, extra):
+def test_an_error_names_the_extra_that_installs_a_missing_library(missing, code, extra):
     script = f"""
 import sys
 sys.modules[{missing!r}] = None

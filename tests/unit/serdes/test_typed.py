@@ -152,7 +152,7 @@ HOUSEHOLD = {
 }
 
 
-def test_models_are_written_under_their_aliases_by_which_they_are_read():
+def test_models_are_written_and_read_by_their_aliases():
     assert serdes.Json().serialize(BERN) == serdes.Json(Address).serialize(BERN) == BERN_JSON
     assert serdes.Json(Address).deserialize(BERN_JSON) == BERN
 
@@ -185,7 +185,7 @@ def test_what_does_not_fit_the_type_is_refused(serde, data, problem):
     assert problem in str(refused.value)
 
 
-def test_a_column_with_what_no_model_can_be_of_is_refused_whole():
+def test_a_column_with_an_invalid_model_is_refused():
     serde = serdes.Json(Address)
     column = pa.array([BERN_JSON, None], pa.binary())
     assert serde.checked(column) is column
@@ -193,13 +193,13 @@ def test_a_column_with_what_no_model_can_be_of_is_refused_whole():
         serde.checked(pa.array([BERN_JSON, b"{}"], pa.binary()))
 
 
-def test_only_values_without_a_type_can_be_stored_as_they_came():
+def test_only_json_without_a_type_is_repeatable():
     kinds = (None, DataItem, StructItem, Address, Household, list[Address])
     assert [serdes.Json(kind).repeatable for kind in kinds] == [True, False, False, False, False, False]
 
 
 @pytest.mark.parametrize("serde", [serdes.Json(Address), serdes.Json(Household), serdes.Avro(HOUSEHOLD, Household)])
-def test_typed_serdes_travel(serde):
+def test_typed_serdes_can_be_pickled(serde):
     copy = pickle.loads(pickle.dumps(serde))
     assert copy == serde
     assert repr(copy) == repr(serde)
@@ -223,7 +223,7 @@ def test_a_recursive_type_is_read():
     assert serdes.Json(Node).deserialize(serdes.Json(Node).serialize(chain)) == chain
 
 
-def test_a_type_that_nothing_can_be_read_as_is_refused_at_once():
+def test_an_unsupported_type_is_refused_at_once():
     with pytest.raises(SerdeError, match="values cannot be read as that type"):
         serdes.Avro("long", type=3)
     with pytest.raises(SerdeError, match="JSON cannot be read as that type"):

@@ -33,7 +33,7 @@ def test_a_directory_that_does_not_exist_has_no_topics(topics):
 
 def test_creating_twice(topics):
     topics.create("a", 2)
-    with pytest.raises(TopicError, match="'a' exists already"):
+    with pytest.raises(TopicError, match="'a' already exists"):
         topics.create("a", 2)
     topics.create("a", 2, exist_ok=True)
 
@@ -48,7 +48,7 @@ def test_records_are_read_by_partition_and_then_offset(topics):
     assert topics.describe("t").records == 21
 
 
-def test_a_record_may_name_its_partition(topics):
+def test_a_record_may_choose_its_partition(topics):
     topics.create("t", 3)
     topics.produce(
         "t", [Record("k", 1, 0, partition=2), Record("k", 2, 0, partition=0), Record(None, 3, 0, partition=2)]
@@ -57,14 +57,14 @@ def test_a_record_may_name_its_partition(topics):
 
 
 @pytest.mark.parametrize("partition", [-1, 3])
-def test_a_partition_that_is_not_there_refuses_the_whole_call(topics, partition):
+def test_an_unknown_partition_refuses_the_whole_call(topics, partition):
     topics.create("t", 3)
     with pytest.raises(TopicError, match=f"'t' has no partition {partition}; it has 3, counted from 0"):
         topics.produce("t", [Record("a", 1, 0), Record("k", 1, 0, partition=partition)])
     assert topics.read("t") == []
 
 
-def test_records_without_a_key_take_turns_across_calls(topics):
+def test_records_without_a_key_go_to_partitions_in_turn_across_calls(topics):
     topics.create("t", 3)
     topics.produce("t", [Record(None, i, 0) for i in range(4)])
     topics.produce("t", [Record(None, 4, 0)])
@@ -84,7 +84,7 @@ def test_headers_and_serdes(topics):
     assert topics.read("t", key_serde=serdes.Long(), value_serde=serdes.Double()) == [record, Record(8, 3.5, 13)]
 
 
-def test_a_record_without_a_timestamp_gets_the_time(topics):
+def test_a_record_without_a_timestamp_gets_the_current_time(topics):
     topics.create("t", 1)
     before = time.time_ns() // 1_000_000
     topics.produce("t", [Record("k", 1), Record("k", 2, 0)])
@@ -93,7 +93,7 @@ def test_a_record_without_a_timestamp_gets_the_time(topics):
     assert zero == 0
 
 
-def test_order_and_turns_hold_across_chunks(topics, monkeypatch):
+def test_order_and_round_robin_continue_across_chunks(topics, monkeypatch):
     monkeypatch.setattr(local, "_CHUNK", 3)
     topics.create("t", 2)
     assert topics.produce("t", (Record(None, i, i) for i in range(10))) == 10
@@ -106,7 +106,7 @@ def test_producing_nothing(topics):
     assert topics.read("t") == []
 
 
-def test_unknown_topics_are_named_with_the_known_ones(topics):
+def test_errors_about_unknown_topics_list_the_known_ones(topics):
     topics.create("clicks", 1)
     topics.create("users", 1)
     expected = (
@@ -152,9 +152,9 @@ def test_a_failing_iterable_writes_nothing(topics):
 
 
 @pytest.mark.parametrize("record", [("k", 1), None, "text"])
-def test_only_records_are_taken(topics, record):
+def test_only_records_are_accepted(topics, record):
     topics.create("t", 1)
-    with pytest.raises(TopicError, match=r"takes records, not .*; give Record"):
+    with pytest.raises(TopicError, match=r"takes records, not .*; pass Record"):
         topics.produce("t", [Record("a", 1, 0), record])
 
 
@@ -166,13 +166,13 @@ def test_only_records_are_taken(topics, record):
         (Record("k", 1, 0, ("a",)), "headers"),
     ],
 )
-def test_what_arrow_cannot_hold_is_refused(topics, record, column):
+def test_values_that_arrow_cannot_store_are_refused(topics, record, column):
     topics.create("t", 1)
     with pytest.raises(TopicError, match=f"Topic 't' stores the {column} of a record as"):
         topics.produce("t", [record])
 
 
-def test_two_handles_see_each_other(topics, tmp_path):
+def test_two_handles_see_the_records_of_each_other(topics, tmp_path):
     other = LocalTopics(str(tmp_path / "topics"))
     topics.create("t", 1)
     other.produce("t", [Record("k", 1, 0)])
@@ -180,7 +180,7 @@ def test_two_handles_see_each_other(topics, tmp_path):
     assert repr(other) == f"LocalTopics({str(tmp_path / 'topics')!r})"
 
 
-def test_a_file_is_refused(tmp_path):
+def test_a_file_instead_of_a_directory_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(TopicError, match="is not a topics directory but a file"):
+    with pytest.raises(TopicError, match="is a file, not a topics directory"):
         LocalTopics(tmp_path / "file")

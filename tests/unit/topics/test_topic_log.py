@@ -15,7 +15,7 @@ import pytest
 from headrace.errors import TopicError
 from headrace.topics import batches as _batches
 from headrace.topics.embedded import writer as _writer
-from headrace.topics.embedded.log import RECORD_SCHEMA, Run, TopicLog
+from headrace.topics.embedded.log import RECORD_SCHEMA, SegmentRun, TopicLog
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def log(tmp_path):
 
 
 def batch(values, timestamps=None, **columns):
-    """A batch of these values; order columns are given as lists by name."""
+    """A batch of these values; order columns as lists by name."""
     return pa.record_batch(
         {
             "key": pa.array([f"k{value}".encode() for value in values], pa.binary()),
@@ -63,7 +63,7 @@ def segment_names(log):
 
 
 class TestCommits:
-    def test_nothing_is_there_before_the_first_write(self, log):
+    def test_nothing_exists_before_the_first_write(self, log):
         assert log.topics() == {}
         assert not log._directory.exists()
 
@@ -83,7 +83,7 @@ class TestCommits:
             {"key": b"k8", "value": b"8", "timestamp": 80, "headers": None},
         ]
 
-    def test_headers_nobody_wrote_are_null(self, log):
+    def test_headers_that_were_not_written_are_null(self, log):
         log.create("t", 1)
         log.commit(write(log, ("t", 0, batch([1]))))
         (read,) = log.read("t", 0, 0, 1)
@@ -96,7 +96,7 @@ class TestCommits:
         (read,) = log.read("t", 0, 0, 1)
         assert read.to_pylist() == [{"key": None, "value": None, "timestamp": 3, "headers": None}]
 
-    def test_one_commit_reaches_many_topics_at_once(self, log):
+    def test_one_commit_adds_records_to_many_topics_atomically(self, log):
         runs = write(log, ("a", 0, batch([1, 2])), ("b", 2, batch([3])), ("a", 1, batch([4])))
         log.commit(runs, create={"a": 2, "b": 3})
         reader = TopicLog(log._directory)
@@ -139,7 +139,7 @@ class TestCommits:
         log.create("t", 1)
         runs = write(log, ("t", 0, batch([1])))
         assert pickle.loads(pickle.dumps(runs)) == runs
-        assert msgspec.json.decode(msgspec.json.encode(runs), type=list[Run]) == runs
+        assert msgspec.json.decode(msgspec.json.encode(runs), type=list[SegmentRun]) == runs
 
     def test_extents_are_read_elsewhere_without_the_log(self, log):
         log.create("t", 1)
@@ -149,9 +149,9 @@ class TestCommits:
         elsewhere = TopicLog(log._directory)
         (read,) = elsewhere.read_extents(extents, 1, 4)
         assert read.column("value").to_pylist() == [b"1", b"2", b"3"]
-        assert not elsewhere._loaded
+        assert not elsewhere._is_loaded
 
-    def test_an_empty_commit_leaves_no_trace(self, log):
+    def test_an_empty_commit_writes_nothing(self, log):
         log.create("t", 1)
         size = log_file(log).stat().st_size
         assert log.commit(write(log, ("t", 0, batch([]))))
@@ -203,8 +203,8 @@ class TestBoundedBatches:
         writer = log.writer()
         large = batch(list(range(10_000)))
         writer.write("t", 0, large.slice(5000, 2))
-        (waiting,) = writer._runs["t", 0].waiting
-        assert waiting.get_total_buffer_size() < 500
+        (buffered,) = writer._runs["t", 0].buffered
+        assert buffered.get_total_buffer_size() < 500
         log.commit(writer.finish(), create={"t": 1})
         assert values(log) == [5000, 5001]
 
@@ -250,7 +250,7 @@ class TestMerge:
         log.commit(runs, create={"t": 1})
         assert values(log) == [0, 1, 2]
 
-    def test_headers_of_some_runs_only(self, log):
+    def test_only_some_runs_have_headers(self, log):
         headers = pa.array([[("a", b"1")]], RECORD_SCHEMA.field("headers").type)
         with_headers = write(log, ("t", 0, ordered([1], [1], source=0).append_column("headers", headers)))
         without = write(log, ("t", 0, ordered([0], [0], source=1)))
@@ -258,7 +258,7 @@ class TestMerge:
         (read,) = log.read("t", 0, 0, 2)
         assert read.column("headers").to_pylist() == [None, [{"key": "a", "value": b"1"}]]
 
-    def test_several_runs_without_order_are_refused(self, log):
+    def test_several_runs_without_order_columns_are_refused(self, log):
         runs = [*write(log, ("t", 0, batch([1]))), *write(log, ("t", 0, ordered([2], [2], source=0)))]
         with pytest.raises(TopicError, match="Topic 't', partition 0: 2 runs in one commit can only be merged"):
             log.commit(runs, create={"t": 1})
@@ -266,7 +266,7 @@ class TestMerge:
     def test_one_writer_is_either_ordered_or_not(self, log):
         writer = log.writer()
         writer.write("t", 0, batch([1]))
-        with pytest.raises(TopicError, match="give all batches of one writer order columns, or none"):
+        with pytest.raises(TopicError, match="either all batches of one writer have order columns, or none"):
             writer.write("t", 0, ordered([1], [1], source=0))
 
 
@@ -310,12 +310,12 @@ class TestIdempotence:
         log.create("t", 1)
         runs = write(log, ("t", 0, batch([1])))
         log.commit(runs)
-        with pytest.raises(TopicError, match="committed before"):
+        with pytest.raises(TopicError, match="already committed"):
             log.commit(runs)
         assert values(log) == [1]
 
     @pytest.mark.parametrize(("producer", "number"), [("query", None), (None, 1), ("query", -1)])
-    def test_half_an_identity_is_refused(self, log, producer, number):
+    def test_a_producer_without_a_batch_or_the_reverse_is_refused(self, log, producer, number):
         with pytest.raises(TopicError, match="a producer and a batch of 0 or more, or neither"):
             log.commit([], producer=producer, batch=number)
 
@@ -342,7 +342,7 @@ class TestCleanUp:
             log.commit(writer.finish())
         assert len(segment_names(log)) == 1
 
-    def test_sweep_removes_old_files_nobody_committed(self, log):
+    def test_sweep_removes_old_uncommitted_files(self, log):
         log.create("t", 1)
         log.commit(write(log, ("t", 0, batch([1]))))
         (orphan,) = {run.file for run in write(log, ("t", 0, batch([2])))}
@@ -369,7 +369,7 @@ class TestCleanUp:
         log.create("t", 1)
         runs = write(log, ("t", 0, batch([1])))
         os.truncate(log._segments / runs[0].file, 10)
-        with pytest.raises(TopicError, match="it has 10 of"):
+        with pytest.raises(TopicError, match="the file has 10 of"):
             log.commit(runs)
 
 
@@ -382,7 +382,7 @@ class TestTornWrites:
         log.commit(write(log, ("t", 0, batch([2]))))
         return log_file(log).read_bytes(), good
 
-    def test_a_tail_cut_anywhere_is_ignored_and_then_replaced(self, log, two_commits):
+    def test_an_unfinished_entry_is_ignored_and_then_replaced(self, log, two_commits):
         data, good = two_commits
         for cut in range(good, len(data)):
             log_file(log).write_bytes(data[:cut])
@@ -448,7 +448,7 @@ class TestTornWrites:
         with pytest.raises(TopicError, match="damaged at byte 0"):
             TopicLog(log._directory).topics()
 
-    def test_a_torn_first_entry_is_replaced(self, log, two_commits):
+    def test_an_unfinished_first_entry_is_replaced(self, log, two_commits):
         data, _ = two_commits
         for tail in (*(data[:cut] for cut in range(40)), b"\0" * 100, data[:9] + b"\0" * 100):
             log_file(log).write_bytes(tail)
@@ -456,9 +456,9 @@ class TestTornWrites:
             writer.create("u", 1)
             assert writer.topics() == {"u": 1}
 
-    def test_a_file_of_something_else_is_left_alone(self, tmp_path):
+    def test_a_file_of_another_program_is_left_alone(self, tmp_path):
         (tmp_path / "commits.log").write_text("2024-01-01 commit abc\n")
-        with pytest.raises(TopicError, match="does not begin as a commit log"):
+        with pytest.raises(TopicError, match="is not a commit log"):
             TopicLog(tmp_path).create("t", 1)
         assert (tmp_path / "commits.log").read_text() == "2024-01-01 commit abc\n"
 
@@ -492,7 +492,7 @@ class TestTornWrites:
         assert log.commit(runs)
         assert values(log) == [1, 2, 3]
 
-    def test_an_unknown_outcome_is_settled_by_the_repeat(self, log, two_commits, monkeypatch):
+    def test_repeating_a_commit_of_unknown_outcome_is_safe(self, log, two_commits, monkeypatch):
         runs = write(log, ("t", 0, batch([3])))
 
         def fail(descriptor):
@@ -566,14 +566,14 @@ class TestDamagedData:
 class TestRefusals:
     def test_a_file_is_not_a_topics_directory(self, tmp_path):
         (tmp_path / "file").write_text("")
-        with pytest.raises(TopicError, match="is not a topics directory but a file"):
+        with pytest.raises(TopicError, match="is a file, not a topics directory"):
             TopicLog(tmp_path / "file")
 
     def test_an_address_is_not_a_topics_directory(self):
-        with pytest.raises(TopicError, match="'s3://bucket/topics' is not a directory of this machine"):
+        with pytest.raises(TopicError, match="'s3://bucket/topics' is not a local directory"):
             TopicLog("s3://bucket/topics")
 
-    def test_a_place_where_nothing_can_be_created(self, tmp_path):
+    def test_a_directory_that_cannot_be_created(self, tmp_path):
         (tmp_path / "file").write_text("")
         log = TopicLog(tmp_path / "file" / "topics")
         with pytest.raises(TopicError, match=r"Cannot create the topics directory .*Not a directory"):
@@ -585,18 +585,18 @@ class TestRefusals:
             log.create(name, 1)
 
     @pytest.mark.parametrize("name", ["a", "a" * 249, "A.b_c-9", "..."])
-    def test_names_kafka_takes(self, log, name):
+    def test_names_kafka_accepts(self, log, name):
         log.create(name, 1)
         assert log.topics() == {name: 1}
 
     @pytest.mark.parametrize("partitions", [0, -1, 1.5, "2", True, None])
     def test_numbers_of_partitions(self, log, partitions):
-        with pytest.raises(TopicError, match="give an integer of 1 or more"):
+        with pytest.raises(TopicError, match="pass an integer of 1 or more"):
             log.create("t", partitions)
 
     def test_creating_a_topic_again(self, log):
         log.create("t", 2)
-        with pytest.raises(TopicError, match="exists already, with 2 partitions; pass exist_ok=True"):
+        with pytest.raises(TopicError, match="already exists, with 2 partitions; pass exist_ok=True"):
             log.create("t", 2)
         log.create("t", 2, exist_ok=True)
         with pytest.raises(TopicError, match="cannot be created with 3 partitions: it exists with 2"):
@@ -625,15 +625,16 @@ class TestRefusals:
         assert log.topics() == {"clicks": 2}
 
     @pytest.mark.parametrize(("start", "end"), [(-1, 0), (0, 2), (1, 0)])
-    def test_offsets_that_are_not_there(self, log, start, end):
+    def test_offsets_beyond_the_end_are_refused(self, log, start, end):
         log.create("t", 1)
         log.commit(write(log, ("t", 0, batch([1]))))
         with pytest.raises(
-            TopicError, match=f"offsets from {start} up to {end} were asked for, but it ends before offset 1"
+            TopicError,
+            match=f"cannot read offsets from {start} up to {end}, because the partition ends before offset 1",
         ):
             log.read("t", 0, start, end)
 
-    def test_batches_of_another_shape(self, log):
+    def test_batches_with_wrong_columns_are_refused(self, log):
         writer = log.writer()
         with pytest.raises(TopicError, match="has the columns 'key', 'timestamp'; it needs"):
             writer.write("t", 0, batch([1]).drop_columns("value"))

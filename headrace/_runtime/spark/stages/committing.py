@@ -19,7 +19,7 @@ from headrace._state.log.entries import BatchPlan, Commit
 from headrace._state.log.objects import delete, expired
 from headrace._state.log.state_log import LogView
 from headrace._state.log.task import WrittenState
-from headrace.topics.embedded.log import Run
+from headrace.topics.embedded.log import SegmentRun
 
 
 @dataclass
@@ -29,7 +29,7 @@ class BatchPart:
     `batch` is set by the sink task that received the plan of the batch, `record_us` by one that ran the whole batch.
     """
 
-    runs: list[Run] = field(default_factory=list)
+    runs: list[SegmentRun] = field(default_factory=list)
     sessions: dict[str, str] = field(default_factory=dict)
     counts: Counts = field(default_factory=dict)
     due_ms: list[int] = field(default_factory=list)

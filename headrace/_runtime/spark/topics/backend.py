@@ -14,7 +14,7 @@ from headrace._runtime.spark.stages.frames import Frame
 from headrace._state.log.entries import ApplicationState, BatchPlan
 from headrace._state.log.state_log import LogView
 from headrace.config import StreamsConfig
-from headrace.topics.embedded.log import Run
+from headrace.topics.embedded.log import SegmentRun
 from headrace.topics.kafka.cluster import KafkaCluster, Place
 
 
@@ -86,13 +86,13 @@ class TopicBackend(Protocol):
 
     def write(
         self, plan: Plan, outputs: list[Frame], metrics: Metrics, task: SinkTask
-    ) -> tuple[list[Run], dict[str, str]]:
+    ) -> tuple[list[SegmentRun], dict[str, str]]:
         """Writes the output of one sink task, on a worker.
 
         Returns the output that the commit must publish, and the Kafka session that wrote, by sink task.
         """
 
-    def output(self, runs: list[Run]) -> Any:
+    def output(self, runs: list[SegmentRun]) -> Any:
         """The output that the commit of a batch must publish, as plain data for the state log."""
 
     def publish(self, plan: Plan, state: ApplicationState) -> None:

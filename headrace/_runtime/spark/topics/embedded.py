@@ -23,7 +23,7 @@ from headrace._runtime.spark.topics.backend import SinkTask
 from headrace._state.log.entries import ApplicationState
 from headrace._state.log.state_log import LogView
 from headrace.errors import StateError
-from headrace.topics.embedded.log import Extent, Run, SegmentWriter, TopicLog
+from headrace.topics.embedded.log import Extent, SegmentRun, SegmentWriter, TopicLog
 from headrace.topics.kafka.cluster import Place
 
 _ABANDONED_AFTER_S = 24 * 3600  # data files of writers that were killed; no batch takes that long
@@ -86,16 +86,16 @@ class EmbeddedBackend:
         outputs: list[Frame],
         metrics: Metrics,  # noqa: ARG002
         task: SinkTask,  # noqa: ARG002
-    ) -> tuple[list[Run], dict[str, str]]:
+    ) -> tuple[list[SegmentRun], dict[str, str]]:
         return self._write_runs(plan, outputs), {}
 
-    def output(self, runs: list[Run]) -> Any:
+    def output(self, runs: list[SegmentRun]) -> Any:
         return msgspec.to_builtins(runs)
 
     def publish(self, plan: Plan, state: ApplicationState) -> None:
         if state.batch < 0 or self._log.last_batch(plan.instance) == state.batch:
             return
-        runs = msgspec.convert(state.output or [], list[Run])
+        runs = msgspec.convert(state.output or [], list[SegmentRun])
         create = {topic: plan.partitions[topic] for topic in plan.sink_topics}
         self._log.commit(runs, producer=plan.instance, batch=state.batch, create=create)
 
@@ -116,7 +116,7 @@ class EmbeddedBackend:
         )
         raise StateError(message)
 
-    def _write_runs(self, plan: Plan, outputs: list[Frame]) -> list[Run]:
+    def _write_runs(self, plan: Plan, outputs: list[Frame]) -> list[SegmentRun]:
         """Writes the records of each topic-partition, with one run per task that produced them.
 
         A data file holds only one run of a partition, so there are as many files as the most tasks of a partition.

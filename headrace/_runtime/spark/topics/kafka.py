@@ -18,7 +18,7 @@ from headrace._runtime.spark.topics.kafka_output import TaskOutput
 from headrace._state.log.entries import ApplicationState
 from headrace._state.log.state_log import LogView
 from headrace.errors import NewPartitionsError, StateError, TopicError
-from headrace.topics.embedded.log import Run
+from headrace.topics.embedded.log import SegmentRun
 from headrace.topics.kafka.cluster import KafkaCluster, Place
 from headrace.topics.kafka.commits import Commits
 from headrace.topics.kafka.groups import ConsumerGroup
@@ -56,8 +56,8 @@ class KafkaBackend:
         latest = [place for place in new if self._reset == "latest" and place[0] not in seen]
         earliest = [place for place in new if place not in latest]
         found = [
-            *zip(latest, self._cluster.ends(latest), strict=True),
-            *zip(earliest, self._cluster.beginnings(earliest), strict=True),
+            *zip(latest, self._cluster.end_offsets(latest), strict=True),
+            *zip(earliest, self._cluster.begin_offsets(earliest), strict=True),
         ]
         return {**known, **{offset_key(place): offset for place, offset in found}}
 
@@ -81,7 +81,7 @@ class KafkaBackend:
         view = current_view(plan)
         self._publish_offsets(plan, view.state)
         if plan.exactly_once:
-            self._commits(plan).settle()
+            self._commits(plan).await_visible()
 
     def traces(self, application_id: str, instance: str | None) -> Sequence[str]:
         at = f"at {self._cluster.bootstrap_servers}"
@@ -94,7 +94,7 @@ class KafkaBackend:
     def forget(self, application_id: str, instance: str | None) -> None:
         commits = _noted(self._cluster, application_id, instance)
         if commits is not None:
-            commits.forget()
+            commits.delete_notes()
         group = ConsumerGroup(self._cluster, application_id)
         if group.exists():
             group.delete()
@@ -102,11 +102,11 @@ class KafkaBackend:
     def ends(self, places: Sequence[Place]) -> list[int]:
         self._refuse_new_partitions(places)
         if self._tail.is_waiting:
-            with self._cluster.telling("read new records"):
+            with self._cluster.translate_errors("read new records"):
                 if self._tail.poll(0.0):
-                    return self._tail.ends(places)
-            self._tail.rest()
-        return self._cluster.ends(places)
+                    return self._tail.end_offsets(places)
+            self._tail.pause()
+        return self._cluster.end_offsets(places)
 
     def admitted(
         self,
@@ -136,18 +136,18 @@ class KafkaBackend:
 
     def await_records(self, plan: Plan, starts: Sequence[int], within_s: float) -> None:
         positions = dict(zip(plan.places, starts, strict=True))
-        with self._cluster.telling("read new records"):
-            if not self._tail.stands_at(positions):
+        with self._cluster.translate_errors("read new records"):
+            if not self._tail.is_at(positions):
                 self._tail.move(positions)
             if not self._tail.poll(within_s):
-                self._tail.rest()
+                self._tail.pause()
 
     def write(
         self, plan: Plan, outputs: list[Frame], metrics: Metrics, task: SinkTask
-    ) -> tuple[list[Run], dict[str, str]]:
+    ) -> tuple[list[SegmentRun], dict[str, str]]:
         letters = plan.error_handlers.dead_letter_topic
         topics = {plan.topics[frame.channel] for frame in outputs} | ({letters} if letters else set())
-        rules = self._cluster.rules(topics, at_most_old_s=_RULES_ARE_KNOWN_FOR_S)
+        rules = self._cluster.rules(topics, max_age_s=_RULES_ARE_KNOWN_FOR_S)
         output = TaskOutput(plan, self._cluster, outputs, rules)
         with stopping():
             sessions = self._write(plan, output, task)
@@ -174,7 +174,7 @@ class KafkaBackend:
                 pass
         return {name: session}
 
-    def output(self, runs: list[Run]) -> None:  # noqa: ARG002
+    def output(self, runs: list[SegmentRun]) -> None:  # noqa: ARG002
         return None
 
     def publish(self, plan: Plan, state: ApplicationState) -> None:
@@ -223,7 +223,7 @@ def _noted(cluster: KafkaCluster, application_id: str, instance: str | None) -> 
     if instance is None:
         return None
     commits = Commits(cluster, application_id, instance, start=0)
-    return commits if commits.noted() else None
+    return commits if commits.has_notes() else None
 
 
 def _by_place(offsets: Mapping[str, int]) -> dict[Place, int]:

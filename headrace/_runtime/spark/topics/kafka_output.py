@@ -13,11 +13,11 @@ from headrace._runtime.spark.planning.plan import Plan
 from headrace._runtime.spark.stages import frames
 from headrace._runtime.spark.stages.frames import Frame
 from headrace._runtime.spark.topics.kafka_refusals import ProductionErrors, Provenance
-from headrace.topics.batches import concatenated
+from headrace.topics.batches import concatenate
 from headrace.topics.embedded.segments import ORDER_SCHEMA
 from headrace.topics.kafka.cluster import KafkaCluster
 from headrace.topics.kafka.rules import TopicRules
-from headrace.topics.kafka.send import Outgoing
+from headrace.topics.kafka.send import OutgoingBatch
 
 
 class TaskOutput:
@@ -30,7 +30,7 @@ class TaskOutput:
         self.rules = rules
         self.metrics = Metrics()
 
-    def records(self) -> Iterator[Outgoing]:
+    def records(self) -> Iterator[OutgoingBatch]:
         """Yields the records of each topic-partition in the one order, then dead letters for refused records.
 
         It can be called again for another attempt, which counts from zero.
@@ -38,13 +38,13 @@ class TaskOutput:
         self.metrics = Metrics()
         errors = ProductionErrors(self._plan, self._broker, self.rules, self.metrics)
         for (channel, target), group in groupby(self._frames, key=lambda frame: (frame.channel, frame.target)):
-            outgoing = Outgoing(self._plan.topics[channel], target, _merge(list(group)))
-            refused = list(outgoing.refused(self.rules[outgoing.topic], errors.now_ms))
+            outgoing = OutgoingBatch(self._plan.topics[channel], target, _merge(list(group)))
+            refused = list(outgoing.refusals(self.rules[outgoing.topic], errors.now_ms))
             yield outgoing.without(number for number, _, _ in refused) if refused else outgoing
             for number, record, refusal in refused:
                 provenance = _provenance(outgoing.records, number)
-                yield from map(Outgoing.of, errors.handle(record, refusal, provenance))
-        yield from map(Outgoing.of, errors.dead_letters())
+                yield from map(OutgoingBatch.of, errors.handle(record, refusal, provenance))
+        yield from map(OutgoingBatch.of, errors.dead_letters())
 
 
 def _provenance(rows: pa.RecordBatch, number: int) -> Provenance:
@@ -59,4 +59,4 @@ def _merge(group: Sequence[Frame]) -> pa.RecordBatch:
     ]
     table = pa.concat_tables([pa.Table.from_batches([batch]) for batch in batches], promote_options="default")
     rows = sorted_rows([table.column(name).to_numpy() for name in ORDER_SCHEMA.names])
-    return concatenated((table if rows is None else table.take(pa.array(rows))).to_batches())
+    return concatenate((table if rows is None else table.take(pa.array(rows))).to_batches())

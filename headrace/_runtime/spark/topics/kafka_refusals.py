@@ -129,7 +129,7 @@ class ProductionErrors:
     def _fit(self, letter: OutgoingRecord) -> OutgoingRecord:
         """Makes a dead letter acceptable to its topic: moves its timestamp into range, and truncates its value."""
         rules = self._rules[letter.topic]
-        letter = letter._replace(timestamp_ms=rules.nearest_ms(letter.timestamp_ms, self.now_ms))
+        letter = letter._replace(timestamp_ms=rules.accepted_ms(letter.timestamp_ms, self.now_ms))
         value = letter.value
         if value and rules.excess(letter):
             letter = letter._replace(headers=(*letter.headers, (_FULL_LENGTH, str(len(value)).encode())))

@@ -6,7 +6,7 @@ import struct
 from typing import Any
 
 from headrace.model.record import Change as RowChange
-from headrace.serdes.wrapping import Wrapping
+from headrace.serdes.wrapping.wrapping import Wrapping
 
 _ONLY_OLD, _ONLY_NEW, _BOTH = 0, 1, 2
 _LENGTH = struct.Struct(">i")

@@ -1,4 +1,4 @@
-"""JSON whose schema is in a registry."""
+"""JSON with a JSON Schema in a schema registry."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from typing import Any, Generic, TypeVar, overload
 import msgspec
 
 from headrace.errors import SerdeError
-from headrace.serdes._optional import needed
-from headrace.serdes.coded import Coded
 from headrace.serdes.json_ import Json, encode
 from headrace.serdes.models import is_model
-from headrace.serdes.registry import Registry, Subject, framed, unframed
+from headrace.serdes.schemas.codec import CodecSerde
+from headrace.serdes.schemas.optional import import_optional
+from headrace.serdes.schemas.registry import Registry, Subject, add_header, split_header
 
 T = TypeVar("T")
 
 
-class JsonSchema(Coded[T], Generic[T]):
-    r"""Values as JSON in Confluent's wire format, validated against a JSON Schema when written and when read.
+class JsonSchema(CodecSerde[T], Generic[T]):
+    r"""JSON in Confluent's wire format, validated against a JSON Schema when it is written and when it is read.
 
-    The schema of the writer is looked up by its id, which must be that of a JSON Schema; what was written is validated
-    against the schema of this serde.
+    A value is validated against the schema of this serde, not that of its writer; the writer's schema id must be that
+    of a JSON Schema.
 
     Args:
-        schema: a JSON Schema, as text or as a dict; or a type, whose schema is derived from it and as which values are
-            read: a dataclass, a `msgspec.Struct`, a pydantic model.
-        type: what to read values as, where the schema is given too.
-        registry: where schemas are kept.
-        subject: the name under which this schema is registered, e.g. `orders-value`. A serde does not know its topic;
-            the default is the title of the schema, for a type its name.
-        auto_register: whether the schema is registered with the first value written; if not, it must be there.
-        validate: whether values are validated. The schema is registered either way.
+        schema: a JSON Schema, as text or as a dict; or a type (a dataclass, a `msgspec.Struct`, a pydantic model), from
+            which the schema is derived and as which values are read.
+        type: the type of the values that are read, if `schema` is not a type.
+        registry: the schema registry.
+        subject: the name under which this schema is registered, e.g. `orders-value`. A serde does not know its topic,
+            so the default is the title of the schema, or the name of the type.
+        auto_register: whether to register the schema with the first value written; if not, it must be registered.
+        validate: whether to validate values. The schema is registered in any case.
 
     Raises:
-        SerdeError: if `schema` is no JSON Schema, or confluent-kafka or jsonschema is not installed.
+        SerdeError: if `schema` is not a JSON Schema, or confluent-kafka or jsonschema is not installed.
 
     Example:
         >>> from dataclasses import dataclass
@@ -95,13 +95,13 @@ class JsonSchema(Coded[T], Generic[T]):
         validate: bool = True,
     ) -> None:
         is_schema = isinstance(schema, str | Mapping)
-        self._schema = _given(schema) if is_schema else _schema_of(schema)
+        self._schema = _load(schema) if is_schema else _schema_of(schema)
         self._type = type if is_schema else schema
         self._registry = registry
         self._subject = subject
         self._auto_register = auto_register
         self._validate = validate
-        self._codec  # noqa: B018  what is wrong with the arguments is said now
+        self._codec  # noqa: B018  creates the codec now, so that wrong arguments fail here
 
     @cached_property
     def _codec(self) -> RegisteredJson:
@@ -114,7 +114,7 @@ class JsonSchema(Coded[T], Generic[T]):
 
 
 class RegisteredJson:
-    """JSON behind the id of the schema it was written with."""
+    """JSON in Confluent's wire format: the id of the writer's schema, then JSON."""
 
     def __init__(self, schema: dict[str, Any], values: Json[Any], subject: Subject, *, validate: bool) -> None:
         self._text = json.dumps(schema)
@@ -122,7 +122,7 @@ class RegisteredJson:
         self._subject = subject
         self._validator = _validator(schema) if validate else None
         self._id: int | None = None
-        self._known: set[int] = set()
+        self._known_ids: set[int] = set()
 
     def write(self, value: Any) -> bytes:
         payload = encode(value)
@@ -131,13 +131,13 @@ class RegisteredJson:
             from confluent_kafka.schema_registry import Schema
 
             self._id = self._subject.id_of(Schema(self._text, "JSON"))
-        return framed(self._id, payload)
+        return add_header(self._id, payload)
 
     def read(self, data: bytes) -> Any:
-        schema_id, payload = unframed(data)
-        if schema_id not in self._known:
+        schema_id, payload = split_header(data)
+        if schema_id not in self._known_ids:
             self._subject.registry.schema(schema_id, "JSON")
-            self._known.add(schema_id)
+            self._known_ids.add(schema_id)
         try:
             self._check(payload)
             return self._values.deserialize(payload)
@@ -154,21 +154,21 @@ class RegisteredJson:
 
 
 def _validator(schema: dict[str, Any]) -> Any:
-    library = needed("jsonschema", extra="registry", user="JsonSchema")
+    library = import_optional("jsonschema", extra="registry", user="JsonSchema")
     kind = library.validators.validator_for(schema)
     try:
         kind.check_schema(schema)
     except library.SchemaError as error:
-        message = f"JsonSchema: this is no JSON Schema: {error.message}"
+        message = f"JsonSchema: this is not a JSON Schema: {error.message}"
         raise SerdeError(message) from error
     return kind(schema)
 
 
-def _given(schema: str | Mapping[str, Any]) -> dict[str, Any]:
+def _load(schema: str | Mapping[str, Any]) -> dict[str, Any]:
     try:
         data = json.loads(schema) if isinstance(schema, str) else dict(schema)
     except ValueError as error:
-        message = f"JsonSchema: this is no JSON: {error}"
+        message = f"JsonSchema: this is not JSON: {error}"
         raise SerdeError(message) from error
     if not isinstance(data, dict):
         message = f"JsonSchema: a schema is a JSON object, not {data!r}"
@@ -177,10 +177,10 @@ def _given(schema: str | Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _schema_of(kind: Any) -> dict[str, Any]:
-    """The schema of a type, under its name."""
+    """Derives the schema of a type, with the type's name as its title."""
     try:
         schema: dict[str, Any] = kind.model_json_schema() if is_model(kind) else msgspec.json.schema(kind)
     except TypeError as error:
-        message = f"JsonSchema({kind!r}): no schema can be derived from that type, give one: {error}"
+        message = f"JsonSchema({kind!r}): cannot derive a schema from that type, so pass a schema: {error}"
         raise SerdeError(message) from error
     return {"title": getattr(kind, "__name__", str(kind)), **schema}

@@ -10,7 +10,7 @@ from headrace.errors import SerdeError
 from headrace.model.windows import Window
 from headrace.model.windows import Windowed as WindowedKey
 from headrace.serdes.base import Serde
-from headrace.serdes.wrapping import Wrapping
+from headrace.serdes.wrapping.wrapping import Wrapping
 
 _TIME = struct.Struct(">q")
 _END_START = struct.Struct(">qq")

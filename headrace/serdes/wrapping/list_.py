@@ -7,7 +7,7 @@ from typing import Any
 
 from headrace.serdes.base import Serde
 from headrace.serdes.primitives import Double, Float, Int, Long, Short, Uuid
-from headrace.serdes.wrapping import Wrapping
+from headrace.serdes.wrapping.wrapping import Wrapping
 
 _CONSTANT_SIZE, _VARIABLE_SIZE = b"\x00", b"\x01"
 _INT = struct.Struct(">i")
@@ -18,9 +18,10 @@ _SIZES: dict[type[Serde[Any]], int] = {Short: 2, Int: 4, Float: 4, Long: 8, Doub
 class List(Wrapping[list[Any]]):
     """A list of values of one serde, any of which may be `None`.
 
-    Values of `Short Int Long Float Double Uuid` all have the same size: `0`, the number of nulls, the index of each,
-    the number of entries, the bytes of those that are not null. Of any other serde: `1`, the number of entries, and
-    for each its size, -1 for null, and its bytes. Numbers are 4 bytes, big-endian. Both forms are read where they can.
+    If the inner serde is `Short Int Long Float Double Uuid`, all values have the same size, and the format is `0`, the
+    number of nulls, the index of each null, the number of entries, and the bytes of all values that are not null. For
+    any other serde it is `1`, the number of entries, and for each its size (-1 for null) and its bytes. Numbers are 4
+    bytes, big-endian. A serde of constant size reads both forms.
 
     Args:
         inner: serde of the values.
@@ -43,65 +44,65 @@ class List(Wrapping[list[Any]]):
         count = _INT.pack(len(entries))
         if type(self.inner) in _SIZES:
             nulls = [index for index, entry in enumerate(entries) if entry is None]
-            places = b"".join(map(_INT.pack, [len(nulls), *nulls]))
-            return b"".join([_CONSTANT_SIZE, places, count, *(entry for entry in entries if entry is not None)])
+            null_indexes = b"".join(map(_INT.pack, [len(nulls), *nulls]))
+            return b"".join([_CONSTANT_SIZE, null_indexes, count, *(entry for entry in entries if entry is not None)])
         sized = (_INT.pack(_NULL) if entry is None else _INT.pack(len(entry)) + entry for entry in entries)
         return b"".join([_VARIABLE_SIZE, count, *sized])
 
     def _from_bytes(self, data: bytes) -> list[Any]:
         reader = _Reader(data)
-        form = reader.take(1)
+        form = reader.read(1)
         if form == _CONSTANT_SIZE:
-            entries = self._constant_size(reader)
+            entries = self._read_constant_size(reader)
         elif form == _VARIABLE_SIZE:
-            entries = [reader.sized() for _ in range(reader.count("entries"))]
+            entries = [reader.read_entry() for _ in range(reader.read_count("entries"))]
         else:
             message = f"a list begins with 0 (entries of constant size) or 1 (of variable size), not {form[0]}"
             raise ValueError(message)
         reader.expect_end()
         return [self.inner.deserialize(entry) for entry in entries]
 
-    def _constant_size(self, reader: _Reader) -> list[bytes | None]:
+    def _read_constant_size(self, reader: _Reader) -> list[bytes | None]:
         size = _SIZES.get(type(self.inner))
         if size is None:
-            message = f"the list has entries of constant size, but those of {self.inner!r} have none"
+            message = f"the list has entries of constant size, but those of {self.inner!r} vary in size"
             raise ValueError(message)
-        nulls = {reader.number() for _ in range(reader.count("nulls"))}
-        return [None if index in nulls else reader.take(size) for index in range(reader.count("entries"))]
+        nulls = {reader.read_number() for _ in range(reader.read_count("nulls"))}
+        return [None if index in nulls else reader.read(size) for index in range(reader.read_count("entries"))]
 
 
 class _Reader:
-    """Takes a list's bytes from the left."""
+    """Reads the bytes of a list from the start."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._at = 0
 
-    def take(self, size: int) -> bytes:
-        taken = self._data[self._at : self._at + size]
-        if len(taken) < size:
-            message = f"the list ends after {len(self._data)} bytes; {size} should begin at {self._at}"
+    def read(self, size: int) -> bytes:
+        data = self._data[self._at : self._at + size]
+        if len(data) < size:
+            message = f"the list ends after {len(self._data)} bytes; {size} more should follow at byte {self._at}"
             raise ValueError(message)
         self._at += size
-        return taken
+        return data
 
-    def number(self) -> int:
-        number: int = _INT.unpack(self.take(_INT.size))[0]
+    def read_number(self) -> int:
+        number: int = _INT.unpack(self.read(_INT.size))[0]
         return number
 
-    def count(self, things: str) -> int:
-        count = self.number()
+    def read_count(self, things: str) -> int:
+        count = self.read_number()
         if count < 0:
             message = f"the list says it has {count} {things}"
             raise ValueError(message)
         return count
 
-    def sized(self) -> bytes | None:
-        size = self.number()
+    def read_entry(self) -> bytes | None:
+        size = self.read_number()
         if size < _NULL:
             message = f"the list says an entry has {size} bytes"
             raise ValueError(message)
-        return None if size == _NULL else self.take(size)
+        return None if size == _NULL else self.read(size)
 
     def expect_end(self) -> None:
         if self._at < len(self._data):

@@ -1,4 +1,4 @@
-"""Serdes whose work is done by an object that is made where it is needed, and never travels."""
+"""Serdes that delegate to a codec, an object that each process creates for itself and that is never pickled."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ T = TypeVar("T")
 
 
 class Codec(Protocol):
-    """Between values and bytes; may hold clients, parsed schemas and caches."""
+    """Converts values to bytes and back; may hold clients, parsed schemas and caches."""
 
     def write(self, value: Any) -> bytes: ...
     def read(self, data: bytes) -> Any: ...
 
 
-class Coded(Serde[T], Generic[T]):
-    """What such serdes share. They are compared and pickled by what they were given."""
+class CodecSerde(Serde[T], Generic[T]):
+    """A serde that delegates to a codec. It is compared and pickled by its arguments."""
 
     @cached_property
     def _codec(self) -> Codec:
@@ -32,10 +32,12 @@ class Coded(Serde[T], Generic[T]):
         return value
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: given for name, given in vars(self).items() if name != "_codec"}
+        return {name: argument for name, argument in vars(self).items() if name != "_codec"}
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and isinstance(other, Coded) and self.__getstate__() == other.__getstate__()
+        return (
+            type(self) is type(other) and isinstance(other, CodecSerde) and self.__getstate__() == other.__getstate__()
+        )
 
     def __hash__(self) -> int:
         return hash(type(self))

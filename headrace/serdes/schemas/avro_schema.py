@@ -1,4 +1,4 @@
-"""Avro schemas: as users give them, as fastavro wants them, and what fastavro does not check when it writes."""
+"""Avro schemas: loads, parses and names them, and checks values that fastavro would write without complaint."""
 
 from __future__ import annotations
 
@@ -8,54 +8,54 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 from headrace.errors import SerdeError
-from headrace.serdes._optional import needed
+from headrace.serdes.schemas.optional import import_optional
 
 AvroSchema: TypeAlias = str | Mapping[str, Any] | list[Any]
 Check: TypeAlias = Callable[[Any, str], None]
 
 _INT_MIN, _INT_MAX = -(2**31), 2**31 - 1
-# What readers of the bytes do not need to know.
-_WORDS = ("doc", "aliases", "default", "order")
+# Attributes that do not change how bytes are read.
+_WITHOUT_EFFECT = ("doc", "aliases", "default", "order")
 
 
-def given(schema: AvroSchema) -> Any:
-    """A schema as plain data, from JSON text or data; what fastavro added to it is gone.
+def load(schema: AvroSchema) -> Any:
+    """Converts a schema, JSON text or data, to plain data, without the attributes that fastavro adds.
 
     Raises:
-        SerdeError: if it is no Avro schema.
+        SerdeError: if it is not an Avro schema.
     """
     try:
         data = json.loads(schema) if isinstance(schema, str) and schema.strip()[:1] in ("{", "[", '"') else schema
         data = without(data, lambda name: name.startswith("__"))
-        parsed(data, {})
+        parse(data, {})
     except SerdeError:
         raise
     except Exception as error:
-        message = f"Avro: this is no Avro schema: {type(error).__name__}: {error}"
+        message = f"Avro: this is not an Avro schema: {type(error).__name__}: {error}"
         raise SerdeError(message) from error
     return data
 
 
-def parsed(schema: Any, named: dict[str, Any]) -> Any:
-    """The schema as fastavro reads and writes with it; types it has no definition of are in `named`."""
-    return needed("fastavro", extra="avro", user="Avro").parse_schema(schema, named_schemas=named)
+def parse(schema: Any, named: dict[str, Any]) -> Any:
+    """Parses a schema with fastavro; `named` has the types that other schemas define, and gets those of this one."""
+    return import_optional("fastavro", extra="avro", user="Avro").parse_schema(schema, named_schemas=named)
 
 
 def name_of(schema: Any) -> str | None:
-    """The full name of a parsed record, enum or fixed type; others have none."""
+    """The full name of a parsed record, enum or fixed type; other types have none."""
     return schema.get("name") if isinstance(schema, dict) else None
 
 
 def title_of(schema: Any) -> str:
-    """How a parsed schema is called in messages."""
+    """The name of a parsed schema in messages."""
     if isinstance(schema, list):
         return "union"
     return name_of(schema) or (title_of(schema["type"]) if isinstance(schema, dict) else str(schema))
 
 
 def fingerprint(schema: Any) -> str:
-    """Differs between schemas whose bytes are read differently, logical types included."""
-    text = json.dumps(without(schema, lambda name: name in _WORDS or name.startswith("__")), sort_keys=True)
+    """A hash that differs between schemas whose bytes are read differently, logical types included."""
+    text = json.dumps(without(schema, lambda name: name in _WITHOUT_EFFECT or name.startswith("__")), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
@@ -66,17 +66,17 @@ def without(schema: Any, is_left_out: Callable[[str], bool]) -> Any:
     return [without(part, is_left_out) for part in schema] if isinstance(schema, list | tuple) else schema
 
 
-class Checks:
-    """Finds what fastavro would write as something else: 1.5 as the int 1, a text as true, a text as an array.
+class ValueChecks:
+    """Makes functions that refuse values fastavro would write as something else: 1.5 as the int 1, a text as true.
 
-    It looks into no unions, whose values fastavro checks to find their branch, and at no logical types.
+    Unions need no check, because fastavro checks their values to choose a branch. Logical types are not checked.
     """
 
     def __init__(self) -> None:
         self._named: dict[str, Check] = {}
 
     def of(self, schema: Any) -> Check | None:
-        """What raises an error for such a value of a parsed schema, or nothing where there can be none."""
+        """A function that checks values of a parsed schema; `None` if there is nothing to check."""
         if isinstance(schema, list) or (isinstance(schema, dict) and "logicalType" in schema):
             return None
         kind = schema["type"] if isinstance(schema, dict) else schema
@@ -106,7 +106,7 @@ class Checks:
 
         self._named[schema["name"]] = check
         checks = ((field["name"], self.of(field["type"])) for field in schema["fields"])
-        fields += [(name, found) for name, found in checks if found is not None]
+        fields += [(name, check_field) for name, check_field in checks if check_field is not None]
         return check
 
 
@@ -115,8 +115,8 @@ def _entries(check: Check | None, kind: Any, entries: Callable[[Any], Iterable[t
         if not isinstance(value, kind):
             _refuse(value, at, wanted)
         if check is not None:
-            for place, entry in entries(value):
-                check(entry, f"{at}[{place!r}]")
+            for index, entry in entries(value):
+                check(entry, f"{at}[{index!r}]")
 
     return check_entries
 

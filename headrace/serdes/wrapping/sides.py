@@ -1,4 +1,4 @@
-"""A value of one of the two sides of a join."""
+"""The serde of unmatched records of a stream-stream join: values of either side in one store."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ LEFT: Final = b"\x01"
 
 
 class SideValue(NamedTuple):
-    """A value, and whether it is of the left side."""
+    """A value, and whether it comes from the left side."""
 
     value: Any
     is_left: bool
 
 
 class Sides(Serde[SideValue]):
-    """A byte that tells the side, then the value as the serde of that side writes it."""
+    """One byte for the side, then the value in the format of that side's serde."""
 
     def __init__(self, left: Serde[Any] | None, right: Serde[Any] | None) -> None:
         self.left = left
         self.right = right
 
     def with_default(self, inner: Serde[Any]) -> Sides:
-        """The same with `inner` on the sides that were given none."""
+        """A copy with `inner` as the serde of the sides that have none."""
         return Sides((self.left or inner).with_default(inner), (self.right or inner).with_default(inner))
 
     def _to_bytes(self, value: SideValue) -> bytes:

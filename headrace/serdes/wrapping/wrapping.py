@@ -1,4 +1,4 @@
-"""A serde around another one."""
+"""The base class of serdes around another serde."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class Wrapping(Serde[T], Generic[T]):
-    """What serdes around an `inner` one share. Without it, the topology's default takes its place."""
+    """A serde around an `inner` serde; if that is `None`, the topology's default is used."""
 
     def __init__(self, inner: Serde[Any] | None = None) -> None:
         self.given = inner
@@ -19,16 +19,14 @@ class Wrapping(Serde[T], Generic[T]):
 
     @property
     def inner(self) -> Serde[Any]:
-        """The serde inside."""
+        """The inner serde; an error if there is none."""
         if self.given is None:
-            message = (
-                f"{self!r} was given no inner serde; give it one, e.g. {type(self).__name__}(serdes.String(), ...)."
-            )
+            message = f"{self!r} has no inner serde; pass one, e.g. {type(self).__name__}(serdes.String(), ...)."
             raise SerdeError(message)
         return self.given
 
     def with_default(self, inner: Serde[Any]) -> Self:
-        """The same around `inner`, if it was given none."""
+        """This serde, or a copy around `inner` if it has no inner serde."""
         if self.given is not None:
             return self
         copy = type(self).__new__(type(self))
