@@ -1,20 +1,18 @@
 """Headrace: the Kafka Streams programming model for Python, executed by Apache Spark."""
 
 from headrace import serdes
+from headrace._graph.stores import StoreSpec
 from headrace.config import StreamsConfig
 from headrace.dsl.branches import BranchedKStream
 from headrace.dsl.builder import StreamsBuilder
-from headrace.dsl.cogrouped_stream import (
-    CogroupedKStream,
-    SessionWindowedCogroupedKStream,
-    TimeWindowedCogroupedKStream,
-)
+from headrace.dsl.cogrouped_stream import CogroupedKStream
 from headrace.dsl.global_table import GlobalKTable
 from headrace.dsl.grouped_stream import KGroupedStream
 from headrace.dsl.grouped_table import KGroupedTable
 from headrace.dsl.kstream import KStream
 from headrace.dsl.ktable import KTable
 from headrace.dsl.topology import Topology
+from headrace.dsl.windowed_cogroup import SessionWindowedCogroupedKStream, TimeWindowedCogroupedKStream
 from headrace.dsl.windowed_stream import SessionWindowedKStream, TimeWindowedKStream
 from headrace.errors import (
     ConfigError,
@@ -27,7 +25,7 @@ from headrace.errors import (
     TopologyError,
 )
 from headrace.model.emission import BufferConfig, EmitStrategy, Suppressed
-from headrace.model.error_handlers import ErrorHandlerContext
+from headrace.model.error_handlers import ErrorHandlerContext, ErrorHandlerResponse
 from headrace.model.pending import Pending, PendingTask
 from headrace.model.processor import (
     Cancellable,
@@ -39,6 +37,20 @@ from headrace.model.processor import (
     To,
 )
 from headrace.model.record import Change, Record
+from headrace.model.store_interfaces import (
+    KeyValueStore,
+    ReadOnlyKeyValueStore,
+    ReadOnlySessionStore,
+    ReadOnlyTimestampedKeyValueStore,
+    ReadOnlyVersionedKeyValueStore,
+    ReadOnlyWindowStore,
+    SessionStore,
+    TimestampedKeyValueStore,
+    ValueAndTimestamp,
+    VersionedKeyValueStore,
+    VersionedRecord,
+    WindowStore,
+)
 from headrace.model.stores import Stores
 from headrace.model.timestamps import (
     ConsumerRecord,
@@ -71,6 +83,7 @@ __all__ = [
     "ConsumerRecord",
     "EmitStrategy",
     "ErrorHandlerContext",
+    "ErrorHandlerResponse",
     "FixedKeyProcessor",
     "GlobalKTable",
     "JoinWindows",
@@ -79,6 +92,7 @@ __all__ = [
     "KStream",
     "KTable",
     "KafkaTopics",
+    "KeyValueStore",
     "LocalTopics",
     "Pending",
     "PendingTask",
@@ -86,15 +100,22 @@ __all__ = [
     "Processor",
     "ProcessorContext",
     "PunctuationType",
+    "ReadOnlyKeyValueStore",
+    "ReadOnlySessionStore",
+    "ReadOnlyTimestampedKeyValueStore",
+    "ReadOnlyVersionedKeyValueStore",
+    "ReadOnlyWindowStore",
     "Record",
     "RecordMetadata",
     "RegistryError",
     "SerdeError",
+    "SessionStore",
     "SessionWindowedCogroupedKStream",
     "SessionWindowedKStream",
     "SessionWindows",
     "SlidingWindows",
     "StateError",
+    "StoreSpec",
     "Stores",
     "Streams",
     "StreamsBuilder",
@@ -104,12 +125,17 @@ __all__ = [
     "TimeWindowedCogroupedKStream",
     "TimeWindowedKStream",
     "TimeWindows",
+    "TimestampedKeyValueStore",
     "To",
     "TopicError",
     "Topology",
     "TopologyError",
     "UnlimitedWindows",
+    "ValueAndTimestamp",
+    "VersionedKeyValueStore",
+    "VersionedRecord",
     "Window",
+    "WindowStore",
     "Windowed",
     "fail_on_invalid_timestamp",
     "log_and_skip_on_invalid_timestamp",

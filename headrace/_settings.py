@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from headrace.errors import ConfigError
-from headrace.model.error_handlers import ANSWERS
+from headrace.model.error_handlers import RESPONSES
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _APPLICATION_ID = re.compile(r"[A-Za-z0-9._-]{1,200}")
@@ -157,7 +157,7 @@ def _check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
 def _check_timestamps_ahead(settings: Mapping[str, Any]) -> None:
     ahead, handler = settings["max_timestamp_ahead"], settings["timestamp_ahead_handler"]
     _check_optional_duration("max_timestamp_ahead", ahead)
-    _check_choice("timestamp_ahead_handler", handler, ANSWERS)
+    _check_choice("timestamp_ahead_handler", handler, RESPONSES)
     if ahead is None and handler != "fail":
         message = (
             f"timestamp_ahead_handler is {handler!r}, but max_timestamp_ahead is None, so it would never be called: "
@@ -168,10 +168,10 @@ def _check_timestamps_ahead(settings: Mapping[str, Any]) -> None:
 
 def _check_error_handlers(settings: Mapping[str, Any]) -> None:
     for name in _ERROR_HANDLERS:
-        if not callable(settings[name]) and settings[name] not in ANSWERS:
+        if not callable(settings[name]) and settings[name] not in RESPONSES:
             message = (
-                f"{name} is {settings[name]!r}; allowed: {', '.join(map(repr, ANSWERS))}, or a function that takes an "
-                "ErrorHandlerContext and returns one of these."
+                f"{name} is {settings[name]!r}; allowed: {', '.join(map(repr, RESPONSES))}, or a function that takes "
+                "an ErrorHandlerContext and returns one of these."
             )
             raise ConfigError(message)
     topic, names = settings["dead_letter_topic"], (*_ERROR_HANDLERS, "timestamp_ahead_handler")

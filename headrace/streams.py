@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 from headrace.config import StreamsConfig
 from headrace.dsl.topology import Topology
@@ -12,7 +12,10 @@ from headrace.errors import ConfigError, TopologyError
 from headrace.model.pending import Pending
 
 if TYPE_CHECKING:
+    from headrace._graph.stores import StoreSpec
     from headrace._runtime.spark.application import Application
+
+ViewT = TypeVar("ViewT")
 
 
 class Streams:
@@ -79,12 +82,25 @@ class Streams:
             self._running.stop()
             self._running = None
 
-    def store(self, name: str) -> Any:
-        """Returns a read-only view of a store as of the last committed micro-batch; call it again to see a later one.
+    @overload
+    def store(self, store: StoreSpec[object, ViewT]) -> ViewT: ...
+
+    @overload
+    def store(self, store: str) -> Any: ...
+
+    def store(self, store: StoreSpec | str) -> Any:
+        """Returns a read-only view of a store as of the last committed micro-batch; call it again to see later ones.
 
         It is read without Spark, while the application runs or after it has stopped.
+
+        Args:
+            store: its spec, as `Stores` returned it, for a typed view such as `ReadOnlyKeyValueStore[K, V]`; or its
+                name.
+
+        Raises:
+            StateError: if there is no such store; the message lists those that exist.
         """
-        return self._application.store(name)
+        return self._application.store(store if isinstance(store, str) else store.name)
 
     def explain_pending(self, name: str | None = None) -> list[Pending]:
         """Explains missing output: which results each operator holds back, and what would release them.

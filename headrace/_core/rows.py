@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from headrace._state.stores.session import SessionStore
+from headrace._state.stores.session import TypedSessionStore
 from headrace._state.stores.suppress_buffer import SuppressBuffer
-from headrace._state.stores.window import TimestampedWindowStore
+from headrace._state.stores.window import TypedTimestampedWindowStore
 from headrace.model.record import Record
 from headrace.model.windows import Windowed
 
@@ -101,7 +101,7 @@ class SuppressedRows:
 class WindowRows:
     """The rows of a windowed aggregation, by windowed key."""
 
-    def __init__(self, store: TimestampedWindowStore[Any, Any]) -> None:
+    def __init__(self, store: TypedTimestampedWindowStore[Any, Any]) -> None:
         self._store = store
 
     def get(self, key: Windowed[Any]) -> Row | None:
@@ -114,7 +114,7 @@ class WindowRows:
 class SessionRows:
     """The rows of an aggregation in sessions, by windowed key; their timestamp is the end of the session."""
 
-    def __init__(self, store: SessionStore[Any, Any]) -> None:
+    def __init__(self, store: TypedSessionStore[Any, Any]) -> None:
         self._store = store
 
     def get(self, key: Windowed[Any]) -> Row | None:

@@ -20,7 +20,7 @@ from headrace._graph.stores import (
 from headrace.config import StreamsConfig
 from headrace.errors import ConfigError
 from headrace.model.windows import TimeWindows
-from headrace.serdes import Long, Serde, SessionWindowed, Windowed
+from headrace.serdes import Long, Serde, SessionWindowedKey, WindowedKey
 
 _EXPIRING = WindowSpec | TimestampedWindowSpec | SessionSpec | SuppressBufferSpec | UnmatchedSpec
 
@@ -83,4 +83,4 @@ def _by_key(store: StoreSpec, node: WindowedAggregate | Suppress | StreamJoin) -
 
 def _inner(key_serde: Serde[Any] | None) -> Serde[Any] | None:
     """The serde of the keys that have a stream time: for windowed keys, that of the key inside."""
-    return key_serde.given if isinstance(key_serde, Windowed | SessionWindowed) else key_serde
+    return key_serde.given if isinstance(key_serde, WindowedKey | SessionWindowedKey) else key_serde

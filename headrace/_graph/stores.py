@@ -1,16 +1,37 @@
-"""Specs of state stores: what a topology knows about a store. `_runtime/stores.py` creates the stores."""
+"""What a topology asks of its state stores: a name, serdes, and for each kind what it keeps."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic
 
+from headrace.model.store_interfaces import (
+    KeyValueStore,
+    ReadOnlyKeyValueStore,
+    ReadOnlySessionStore,
+    ReadOnlyTimestampedKeyValueStore,
+    ReadOnlyVersionedKeyValueStore,
+    ReadOnlyWindowStore,
+    SessionStore,
+    TimestampedKeyValueStore,
+    VersionedKeyValueStore,
+    WindowStore,
+)
+from headrace.model.type_variables import TypeVar
 from headrace.serdes import Serde
+
+K = TypeVar("K", default=Any)
+V = TypeVar("V", default=Any)
+StoreT = TypeVar("StoreT", covariant=True, default=Any)
+ViewT = TypeVar("ViewT", covariant=True, default=Any)
 
 
 @dataclass(frozen=True, kw_only=True)
-class StoreSpec:
-    """The spec of a state store; a serde of `None` stands for the configured default."""
+class StoreSpec(Generic[StoreT, ViewT]):
+    """Describes a state store; serdes of `None` are the configured ones.
+
+    For the type checker it also says what a processor sees of the store (`StoreT`), and what a query sees (`ViewT`).
+    """
 
     name: str
     key_serde: Serde[Any] | None = None
@@ -18,18 +39,20 @@ class StoreSpec:
 
 
 @dataclass(frozen=True, kw_only=True)
-class KeyValueSpec(StoreSpec):
+class KeyValueSpec(StoreSpec[KeyValueStore[K, V], ReadOnlyKeyValueStore[K, V]], Generic[K, V]):
     """Values by key."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class TimestampedKeyValueSpec(StoreSpec):
+class TimestampedKeyValueSpec(
+    StoreSpec[TimestampedKeyValueStore[K, V], ReadOnlyTimestampedKeyValueStore[K, V]], Generic[K, V]
+):
     """Values with their timestamps by key."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class WindowSpec(StoreSpec):
-    """Values by key and window start; `retain_duplicates`: all values. `by_key`: each key expires by its time."""
+class WindowSpec(StoreSpec[WindowStore[K, V], ReadOnlyWindowStore[K, V]], Generic[K, V]):
+    """Values by key and window start; with duplicates, every value put. `by_key` forgets by the time of each key."""
 
     retention_ms: int
     window_size_ms: int
@@ -39,9 +62,9 @@ class WindowSpec(StoreSpec):
 
 @dataclass(frozen=True, kw_only=True)
 class TimestampedWindowSpec(StoreSpec):
-    """Values with their timestamps by key and window start; `by_key`: each key expires by its own stream time.
+    """Values with their timestamps by key and window start; `by_key` forgets by the time of each key.
 
-    With `caller_expires`, the caller, not the store, decides what expires.
+    A store that is `caller_expires` what to forget keeps no times itself.
     """
 
     retention_ms: int
@@ -51,8 +74,8 @@ class TimestampedWindowSpec(StoreSpec):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SessionSpec(StoreSpec):
-    """Values by key and session; `by_key`: each key expires by its own stream time."""
+class SessionSpec(StoreSpec[SessionStore[K, V], ReadOnlySessionStore[K, V]], Generic[K, V]):
+    """Values by key and session; `by_key` forgets by the time of each key."""
 
     retention_ms: int
     by_key: bool = False
@@ -60,20 +83,20 @@ class SessionSpec(StoreSpec):
 
 @dataclass(frozen=True, kw_only=True)
 class SuppressBufferSpec(StoreSpec):
-    """The rows that a suppressed table holds back; `by_key`: each key's rows are released by its own stream time."""
+    """The rows a suppressed table holds back; `by_key` lets those of each key leave by the time of that key."""
 
     by_key: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class UnmatchedSpec(StoreSpec):
-    """Unmatched records of a stream-stream join; `by_key`: each key's records expire by its own stream time."""
+    """Records of a join without a partner; `by_key` gives those of each key up by the time of that key."""
 
     by_key: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
-class VersionedSpec(StoreSpec):
+class VersionedSpec(StoreSpec[VersionedKeyValueStore[K, V], ReadOnlyVersionedKeyValueStore[K, V]], Generic[K, V]):
     """Values by key and time of validity."""
 
     history_ms: int
@@ -81,4 +104,4 @@ class VersionedSpec(StoreSpec):
 
 @dataclass(frozen=True, kw_only=True)
 class RecordBufferSpec(StoreSpec):
-    """Buffered records, in the order of their timestamps."""
+    """Records that wait, in the order of their timestamps."""

@@ -9,8 +9,8 @@ from headrace._core import rows
 from headrace._core.operators.tables.functions import row_filter
 from headrace._graph import nodes
 from headrace._graph.graph import SubTopology
-from headrace._state.stores.session import SessionStore
-from headrace._state.stores.window import TimestampedWindowStore
+from headrace._state.stores.session import TypedSessionStore
+from headrace._state.stores.window import TypedTimestampedWindowStore
 
 
 def rows_of(sub: SubTopology, table: str, stores: Mapping[str, Any]) -> Any:
@@ -49,6 +49,6 @@ def rows_of(sub: SubTopology, table: str, stores: Mapping[str, Any]) -> Any:
 
 
 def _rows_in(store: Any) -> Any:
-    if isinstance(store, TimestampedWindowStore):
+    if isinstance(store, TypedTimestampedWindowStore):
         return rows.WindowRows(store)
-    return rows.SessionRows(store) if isinstance(store, SessionStore) else store
+    return rows.SessionRows(store) if isinstance(store, TypedSessionStore) else store

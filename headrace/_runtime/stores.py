@@ -11,20 +11,20 @@ from headrace._state.bytes.api import ByteReader, ByteStore
 from headrace._state.bytes.combined import CombinedReader
 from headrace._state.layouts.clocks import CallerClock, KeyClock, RetentionClock, StoreClock
 from headrace._state.stores.global_rows import GlobalRows
-from headrace._state.stores.key_value import KeyValueStore, TimestampedKeyValueStore
+from headrace._state.stores.key_value import TypedKeyValueStore, TypedTimestampedKeyValueStore
 from headrace._state.stores.record_buffer import RecordBuffer
-from headrace._state.stores.session import SessionStore
+from headrace._state.stores.session import TypedSessionStore
 from headrace._state.stores.suppress_buffer import SuppressBuffer
 from headrace._state.stores.unmatched import UnmatchedStore
-from headrace._state.stores.versioned import VersionedStore
-from headrace._state.stores.window import TimestampedWindowStore, WindowStore
-from headrace._state.views.key_value import ReadOnlyKeyValueStore, ReadOnlyTimestampedStore
-from headrace._state.views.records import ReadOnlyRecordBuffer
-from headrace._state.views.session import ReadOnlySessionStore
-from headrace._state.views.suppress import ReadOnlySuppressBuffer
-from headrace._state.views.unmatched import ReadOnlyUnmatchedStore
-from headrace._state.views.versioned import ReadOnlyVersionedStore
-from headrace._state.views.window import ReadOnlyWindowStore
+from headrace._state.stores.versioned import TypedVersionedStore
+from headrace._state.stores.window import TypedTimestampedWindowStore, TypedWindowStore
+from headrace._state.views.key_value import KeyValueView, TimestampedKeyValueView
+from headrace._state.views.records import RecordBufferView
+from headrace._state.views.session import SessionView
+from headrace._state.views.suppress import SuppressBufferView
+from headrace._state.views.unmatched import UnmatchedView
+from headrace._state.views.versioned import VersionedView
+from headrace._state.views.window import WindowView
 from headrace.errors import StateError, known_names, nearest
 from headrace.serdes import Serde
 
@@ -69,16 +69,18 @@ def make_view(spec: stores.StoreSpec, parts: Sequence[ByteReader], serdes: _Serd
     return _KINDS[type(spec)].view(spec, readable, serdes)
 
 
-def _key_value(spec: stores.StoreSpec, contents: ByteStore, serdes: _Serdes) -> KeyValueStore[Any, Any]:
-    return KeyValueStore(contents, *serdes, name=spec.name)
+def _key_value(spec: stores.StoreSpec, contents: ByteStore, serdes: _Serdes) -> TypedKeyValueStore[Any, Any]:
+    return TypedKeyValueStore(contents, *serdes, name=spec.name)
 
 
-def _timestamped(spec: stores.StoreSpec, contents: ByteStore, serdes: _Serdes) -> TimestampedKeyValueStore[Any, Any]:
-    return TimestampedKeyValueStore(contents, *serdes, name=spec.name)
+def _timestamped(
+    spec: stores.StoreSpec, contents: ByteStore, serdes: _Serdes
+) -> TypedTimestampedKeyValueStore[Any, Any]:
+    return TypedTimestampedKeyValueStore(contents, *serdes, name=spec.name)
 
 
-def _window(spec: stores.WindowSpec, contents: ByteStore, serdes: _Serdes) -> WindowStore[Any, Any]:
-    return WindowStore(
+def _window(spec: stores.WindowSpec, contents: ByteStore, serdes: _Serdes) -> TypedWindowStore[Any, Any]:
+    return TypedWindowStore(
         contents,
         _clock(spec, contents),
         *serdes,
@@ -90,13 +92,13 @@ def _window(spec: stores.WindowSpec, contents: ByteStore, serdes: _Serdes) -> Wi
 
 def _timestamped_window(
     spec: stores.TimestampedWindowSpec, contents: ByteStore, serdes: _Serdes
-) -> TimestampedWindowStore[Any, Any]:
+) -> TypedTimestampedWindowStore[Any, Any]:
     clock = CallerClock(spec.retention_ms) if spec.caller_expires else _clock(spec, contents)
-    return TimestampedWindowStore(contents, clock, *serdes, window_size_ms=spec.window_size_ms, name=spec.name)
+    return TypedTimestampedWindowStore(contents, clock, *serdes, window_size_ms=spec.window_size_ms, name=spec.name)
 
 
-def _session(spec: stores.SessionSpec, contents: ByteStore, serdes: _Serdes) -> SessionStore[Any, Any]:
-    return SessionStore(contents, _clock(spec, contents), *serdes, name=spec.name)
+def _session(spec: stores.SessionSpec, contents: ByteStore, serdes: _Serdes) -> TypedSessionStore[Any, Any]:
+    return TypedSessionStore(contents, _clock(spec, contents), *serdes, name=spec.name)
 
 
 def _clock(
@@ -117,8 +119,8 @@ def _unmatched(spec: stores.UnmatchedSpec, contents: ByteStore, serdes: _Serdes)
     return UnmatchedStore(contents, *serdes, each_key=spec.by_key, name=spec.name)
 
 
-def _versioned(spec: stores.VersionedSpec, contents: ByteStore, serdes: _Serdes) -> VersionedStore[Any, Any]:
-    return VersionedStore(contents, spec.history_ms, *serdes, name=spec.name)
+def _versioned(spec: stores.VersionedSpec, contents: ByteStore, serdes: _Serdes) -> TypedVersionedStore[Any, Any]:
+    return TypedVersionedStore(contents, spec.history_ms, *serdes, name=spec.name)
 
 
 def _merged_view(make: _Make, view: Callable[[Any], Any]) -> _Kind:
@@ -132,13 +134,13 @@ def _view_per_task(make: _Make, view: Callable[[Sequence[Any]], Any]) -> _Kind:
 
 
 _KINDS: dict[type[stores.StoreSpec], _Kind] = {
-    stores.KeyValueSpec: _merged_view(_key_value, ReadOnlyKeyValueStore),
-    stores.TimestampedKeyValueSpec: _merged_view(_timestamped, ReadOnlyTimestampedStore),
-    stores.WindowSpec: _view_per_task(_window, ReadOnlyWindowStore),
-    stores.TimestampedWindowSpec: _view_per_task(_timestamped_window, ReadOnlyWindowStore),
-    stores.SessionSpec: _view_per_task(_session, ReadOnlySessionStore),
-    stores.SuppressBufferSpec: _view_per_task(_suppress_buffer, ReadOnlySuppressBuffer),
-    stores.RecordBufferSpec: _view_per_task(_records, ReadOnlyRecordBuffer),
-    stores.UnmatchedSpec: _view_per_task(_unmatched, ReadOnlyUnmatchedStore),
-    stores.VersionedSpec: _view_per_task(_versioned, ReadOnlyVersionedStore),
+    stores.KeyValueSpec: _merged_view(_key_value, KeyValueView),
+    stores.TimestampedKeyValueSpec: _merged_view(_timestamped, TimestampedKeyValueView),
+    stores.WindowSpec: _view_per_task(_window, WindowView),
+    stores.TimestampedWindowSpec: _view_per_task(_timestamped_window, WindowView),
+    stores.SessionSpec: _view_per_task(_session, SessionView),
+    stores.SuppressBufferSpec: _view_per_task(_suppress_buffer, SuppressBufferView),
+    stores.RecordBufferSpec: _view_per_task(_records, RecordBufferView),
+    stores.UnmatchedSpec: _view_per_task(_unmatched, UnmatchedView),
+    stores.VersionedSpec: _view_per_task(_versioned, VersionedView),
 }

@@ -1,14 +1,14 @@
-"""`StreamsBuilder`: where a topology begins."""
+"""`StreamsBuilder`: builds a topology from streams and tables."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self, TypedDict, TypeVar, Unpack, overload
+from typing import Any, Self
 
 from headrace._graph.graph import GraphBuilder
 from headrace._graph.names import checked_name
 from headrace._graph.nodes import Source, TableSource
-from headrace._graph.stores import StoreSpec, VersionedSpec
+from headrace._graph.stores import StoreSpec, TimestampedKeyValueSpec, VersionedSpec
 from headrace._graph.tables.materialized import table_store_spec
 from headrace._graph.tables.old_values import materialize_source
 from headrace.dsl.global_table import GlobalKTable
@@ -17,21 +17,12 @@ from headrace.dsl.ktable import KTable
 from headrace.dsl.topology import Topology
 from headrace.errors import TopologyError
 from headrace.model.timestamps import Extractor
+from headrace.model.type_variables import TypeVar
 from headrace.serdes import Serde
 
-K = TypeVar("K")
-V = TypeVar("V")
-
-
-class _SourceOptions(TypedDict, total=False):
-    """Options of every source, for the type checker."""
-
-    timestamp_extractor: Extractor | None
-    name: str | None
-
-
-class _TableOptions(_SourceOptions, total=False):
-    store: str | StoreSpec | None
+# Without serdes, keys are texts and values are JSON: the defaults of `StreamsConfig`.
+K = TypeVar("K", default=str)
+V = TypeVar("V", default=Any)
 
 
 class StreamsBuilder:
@@ -47,49 +38,38 @@ class StreamsBuilder:
     def __init__(self) -> None:
         self._graph = GraphBuilder()
 
-    @overload
-    def stream(self, topics: str | Sequence[str], **options: Unpack[_SourceOptions]) -> KStream[str, Any]: ...
-
-    @overload
-    def stream(
-        self, topics: str | Sequence[str], *, value_serde: Serde[V], **options: Unpack[_SourceOptions]
-    ) -> KStream[str, V]: ...
-
-    @overload
-    def stream(
-        self, topics: str | Sequence[str], *, key_serde: Serde[K], **options: Unpack[_SourceOptions]
-    ) -> KStream[K, Any]: ...
-
-    @overload
     def stream(
         self,
         topics: str | Sequence[str],
         *,
-        key_serde: Serde[K],
-        value_serde: Serde[V],
-        **options: Unpack[_SourceOptions],
-    ) -> KStream[K, V]: ...
-
-    def stream(
-        self,
-        topics: str | Sequence[str],
-        *,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
+        key_serde: Serde[K] | None = None,
+        value_serde: Serde[V] | None = None,
         timestamp_extractor: Extractor | None = None,
         name: str | None = None,
-    ) -> KStream[Any, Any]:
-        """A stream of the records of one topic, or of several.
+    ) -> KStream[K, V]:
+        """Reads one topic, or several, as a stream.
 
-        Each record keeps its timestamp, unless `timestamp_extractor` gives another. Null keys and values pass.
-        Records of one partition keep their order; across topics the record with the smallest timestamp goes first.
+        The serdes decide the types of the stream: `stream("sales", value_serde=serdes.Json(Sale))` is a
+        `KStream[str, Sale]`. Each record keeps its timestamp, unless `timestamp_extractor` returns another. Null keys
+        and values pass. Records of one partition keep their order; between topics, the smallest timestamp goes first.
 
         Args:
-            topics: a topic name, or several.
+            topics: name of a topic, or a list of names.
             key_serde: serde of the keys; default: the configured one, then `serdes.String()`.
             value_serde: serde of the values; default: the configured one, then `serdes.Json()`.
-            timestamp_extractor: `(record, partition_time_ms) -> timestamp_ms`; a negative answer drops the record.
+            timestamp_extractor: `(record, partition_time_ms) -> timestamp_ms`; a negative timestamp drops the record.
             name: name of the source node.
+
+        Example:
+            >>> import headrace as hr
+            >>> from headrace.testing import TopologyTestDriver
+            >>> builder = hr.StreamsBuilder()
+            >>> paid = builder.stream("payments", timestamp_extractor=lambda record, _: record.value["paid_ms"])
+            >>> paid.map_values(lambda payment: payment["amount"]).to("amounts")
+            >>> with TopologyTestDriver(builder.build()) as driver:
+            ...     driver.input_topic("payments").pipe("ann", {"paid_ms": 7, "amount": 30}, timestamp_ms=10)
+            ...     driver.output_topic("amounts").read_all()
+            [Record(key='ann', value=30, timestamp_ms=7)]
         """
         listed = (topics,) if isinstance(topics, str) else tuple(topics)
         if not listed:
@@ -101,42 +81,28 @@ class StreamsBuilder:
         source = self._source(listed, name, key_serde, value_serde, timestamp_extractor)
         return KStream(self._graph, source, key_serde, value_serde, repartition_required=False)
 
-    @overload
-    def table(self, topic: str, **options: Unpack[_TableOptions]) -> KTable[str, Any]: ...
-
-    @overload
-    def table(self, topic: str, *, value_serde: Serde[V], **options: Unpack[_TableOptions]) -> KTable[str, V]: ...
-
-    @overload
-    def table(self, topic: str, *, key_serde: Serde[K], **options: Unpack[_TableOptions]) -> KTable[K, Any]: ...
-
-    @overload
-    def table(
-        self, topic: str, *, key_serde: Serde[K], value_serde: Serde[V], **options: Unpack[_TableOptions]
-    ) -> KTable[K, V]: ...
-
     def table(
         self,
         topic: str,
         *,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
+        key_serde: Serde[K] | None = None,
+        value_serde: Serde[V] | None = None,
         timestamp_extractor: Extractor | None = None,
-        store: str | StoreSpec | None = None,
+        store: str | TimestampedKeyValueSpec | VersionedSpec | None = None,
         name: str | None = None,
-    ) -> KTable[Any, Any]:
-        """A table of the newest record of every key of a topic; a record with the value `None` deletes the row.
+    ) -> KTable[K, V]:
+        """Reads a topic as a table of the newest record of every key; a record with the value `None` deletes the row.
 
-        Records replace rows in the order of the topic, whatever their timestamps; each change keeps its record's.
+        Records replace rows in the order of the topic, whatever their timestamps; a change has its record's timestamp.
         Records without a key are dropped and counted.
 
         Args:
             topic: the topic.
             key_serde: serde of the keys; default: the configured one, then `serdes.String()`.
             value_serde: serde of the values; default: the configured one, then `serdes.Json()`.
-            timestamp_extractor: `(record, partition_time_ms) -> timestamp_ms`; a negative answer drops the record.
-            store: names the store of the rows, to query it; or describes it: `Stores.versioned_key_value(...)` keeps
-                earlier versions of the rows, and then a record that comes late is no longer the row's newest.
+            timestamp_extractor: `(record, partition_time_ms) -> timestamp_ms`; a negative timestamp drops the record.
+            store: name of the store of the rows, to query it; or its spec: with `Stores.versioned_key_value(...)` the
+                table keeps earlier versions of its rows, and a late record does not replace a newer row.
             name: name of the table node.
 
         Example:
@@ -151,7 +117,7 @@ class StreamsBuilder:
             ('Basel', Record(key='ann', value='Basel', timestamp_ms=5))
         """
         prefix = f"{checked_name(topic, 'topic')}-"
-        kept = table_store_spec(
+        rows = table_store_spec(
             self._graph.names.store(None, prefix) if store is None else store,
             "table",
             key_serde,
@@ -161,59 +127,54 @@ class StreamsBuilder:
         source_name = None if name is None else f"{checked_name(name, 'node')}-source"
         source = self._source((topic,), source_name, key_serde, value_serde, timestamp_extractor)
         node = TableSource(
-            name=self._graph.names.node(name, "KTABLE-SOURCE-"), parents=(source,), store_when_needed=kept
+            name=self._graph.names.node(name, "KTABLE-SOURCE-"), parents=(source,), store_when_needed=rows
         )
         self._graph.add(node)
         if store is not None:
             materialize_source(self._graph, node)
-        return KTable(self._graph, node.name, key_serde, value_serde, versioned=isinstance(kept, VersionedSpec))
-
-    @overload
-    def global_table(self, topic: str, **options: Unpack[_TableOptions]) -> GlobalKTable[str, Any]: ...
-
-    @overload
-    def global_table(
-        self, topic: str, *, value_serde: Serde[V], **options: Unpack[_TableOptions]
-    ) -> GlobalKTable[str, V]: ...
-
-    @overload
-    def global_table(
-        self, topic: str, *, key_serde: Serde[K], **options: Unpack[_TableOptions]
-    ) -> GlobalKTable[K, Any]: ...
-
-    @overload
-    def global_table(
-        self, topic: str, *, key_serde: Serde[K], value_serde: Serde[V], **options: Unpack[_TableOptions]
-    ) -> GlobalKTable[K, V]: ...
+        return KTable(self._graph, node.name, key_serde, value_serde, versioned=isinstance(rows, VersionedSpec))
 
     def global_table(
         self,
         topic: str,
         *,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
+        key_serde: Serde[K] | None = None,
+        value_serde: Serde[V] | None = None,
         timestamp_extractor: Extractor | None = None,
-        store: str | StoreSpec | None = None,
+        store: str | TimestampedKeyValueSpec | None = None,
         name: str | None = None,
-    ) -> GlobalKTable[Any, Any]:
-        """A table of the newest record of every key of a topic, of which every task has all rows.
+    ) -> GlobalKTable[K, V]:
+        """Reads a topic as a table of the newest record of every key, with all rows in every task.
 
-        Streams join it by any key, whatever the partitions of the topic. There is no common time: a record meets the
-        rows there are when it is processed. An application reads the topic to its end before its first record, and
-        in every micro-batch takes new rows in before the records. A record with the value `None` deletes the row.
-        Records without a key are dropped and counted. The topic can be read neither as a stream nor as a table.
+        Streams join it by any key, whatever the partitions of the topic. Its timestamps do not matter: a record is
+        joined with the rows that exist when it is processed. An application reads the topic to its end before its first
+        record, and in every micro-batch applies new rows before the records. A record with the value `None` deletes the
+        row. Records without a key are dropped and counted. The topic cannot also be read as a stream or a table.
 
         Args:
             topic: the topic.
             key_serde: serde of the keys; default: the configured one, then `serdes.String()`.
             value_serde: serde of the values; default: the configured one, then `serdes.Json()`.
-            timestamp_extractor: gives rows another timestamp than that of their record; a negative one drops the
-                record. The configured one is for streams and is not asked, as in Kafka Streams.
-            store: names the store of the rows, to query it; or describes it: `Stores.timestamped_key_value(...)`.
+            timestamp_extractor: returns the timestamp of a row; a negative timestamp drops the record. Default: the
+                record's timestamp. As in Kafka Streams, the configured extractor is not used.
+            store: name of the store of the rows, to query it; or its spec: `Stores.timestamped_key_value(...)`.
             name: name of the table node.
+
+        Example:
+            >>> import headrace as hr
+            >>> from headrace.testing import TopologyTestDriver
+            >>> builder = hr.StreamsBuilder()
+            >>> rates = builder.global_table("rates")
+            >>> prices = builder.stream("prices")
+            >>> prices.join(rates, lambda price, rate: price * rate).to("converted")
+            >>> with TopologyTestDriver(builder.build()) as driver:
+            ...     driver.input_topic("rates").pipe("EUR", 2, timestamp_ms=50)
+            ...     driver.input_topic("prices").pipe("EUR", 30, timestamp_ms=7)
+            ...     driver.output_topic("converted").read_all()
+            [Record(key='EUR', value=60, timestamp_ms=7)]
         """
         prefix = f"{checked_name(topic, 'topic')}-"
-        kept = table_store_spec(
+        rows = table_store_spec(
             self._graph.names.store(None, prefix) if store is None else store, "global_table", key_serde, value_serde
         )
         self._refuse_read_already(topic)
@@ -229,19 +190,19 @@ class StreamsBuilder:
             )
         )
         node = TableSource(
-            name=self._graph.names.node(name, "KTABLE-SOURCE-"), parents=(source.name,), store_when_needed=kept
+            name=self._graph.names.node(name, "KTABLE-SOURCE-"), parents=(source.name,), store_when_needed=rows
         )
         self._graph.add(node)
         materialize_source(self._graph, node)
-        return GlobalKTable(self._graph, kept.name)
+        return GlobalKTable(self._graph, rows.name)
 
     def _refuse_read_already(self, topic: str) -> None:
-        """A global table has its topic for itself: tasks read all of it, and others their partition."""
+        """Raises if a stream or a table reads the topic: their tasks read one partition, a global table reads all."""
         source = self._graph.source_of((topic,))
         if source is not None:
             message = (
                 f"global_table() was given topic {topic!r}, which source {source.name!r} reads already, and a topic "
-                "can be read only once. Write its records to another topic as well, and make the global table of that."
+                "can be read only once. Write its records to another topic too, and read that one as the global table."
             )
             raise TopologyError(message)
 
@@ -253,7 +214,7 @@ class StreamsBuilder:
         value_serde: Serde[Any] | None,
         timestamp_extractor: Extractor | None,
     ) -> str:
-        """The node that reads these topics; there is one for all who read the same."""
+        """Returns the node that reads these topics; streams and tables of the same topics share it."""
         for topic in topics:
             checked_name(topic, "topic")
         node_name = self._graph.names.node(name, "KSTREAM-SOURCE-")
@@ -281,12 +242,16 @@ class StreamsBuilder:
         return source.name
 
     def add_state_store(self, store: StoreSpec) -> Self:
-        """Adds a store that processors then use by its name: `stream.process(factory, stores=["name"])`."""
+        """Adds a store that processors can use by its name: `stream.process(factory, stores=["name"])`.
+
+        Args:
+            store: its spec, as `Stores` returns it.
+        """
         self._graph.add_store(store)
         return self
 
     def build(self) -> Topology:
-        """The finished topology.
+        """Returns the finished topology.
 
         Raises:
             TopologyError: when nothing reads a topic.

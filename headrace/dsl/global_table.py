@@ -1,4 +1,4 @@
-"""`GlobalKTable`: a table of which every task has all rows."""
+"""`GlobalKTable`: a table with all its rows in every task."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Generic, TypeVar
 from headrace._graph.graph import GraphBuilder
 
 K = TypeVar("K")
-V = TypeVar("V")
+V = TypeVar("V", covariant=True)
 
 
 class GlobalKTable(Generic[K, V]):
-    """A table that every task has whole, so that streams join it by any key, without repartitioning.
+    """A table with all its rows in every task, so that streams join it by any key, without repartitioning.
 
-    Made by `builder.global_table()`, joined by `stream.join(table, joiner, key_selector=...)` and `left_join`. Its
-    changes are not a stream: they make no results, they are there for the records that come after them.
+    `builder.global_table()` returns one; `stream.join(table, joiner, key_selector=...)` and `left_join` join it. Its
+    changes trigger no results: they only affect the records that are processed after them.
 
     Example:
         >>> import headrace as hr

@@ -1,9 +1,9 @@
-"""`KGroupedStream`: records grouped by key, waiting to be aggregated."""
+"""`KGroupedStream`: records grouped by key, to be aggregated."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from headrace._graph.checks import checked_callable
 from headrace._graph.graph import GraphBuilder
@@ -17,16 +17,29 @@ from headrace.dsl.windowed_stream import Grouping, SessionWindowedKStream, TimeW
 from headrace.model.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows, Windows
 from headrace.serdes import Long, Serde
 
+if TYPE_CHECKING:
+    from headrace.dsl.cogrouped_stream import CogroupedKStream
+
 K = TypeVar("K")
-V = TypeVar("V")
+V = TypeVar("V", covariant=True)
 A = TypeVar("A")
+# Records without a value are dropped, so functions get a `Value` though the stream may have `Value | None`.
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 
 
 class KGroupedStream(Generic[K, V]):
     """A stream grouped by key. Records without a key or without a value are dropped and counted.
 
-    Results carry the highest timestamp of all records folded in since the aggregate last became non-null.
-    Records are folded in arrival order; there is no lateness here.
+    Records are aggregated in the order they arrive, whatever their timestamps: none is late. A result has the highest
+    timestamp of all records since the aggregate last became non-null.
+
+    Example:
+        >>> from headrace.testing import run_stream
+        >>> def longest(stream):
+        ...     return stream.group_by_key().reduce(lambda first, second: max(first, second, key=len)).to_stream()
+        >>> run_stream(longest, ("a", "word", 10), ("a", "to", 11))
+        [Record(key='a', value='word', timestamp_ms=10), Record(key='a', value='word', timestamp_ms=11)]
     """
 
     def __init__(
@@ -48,10 +61,10 @@ class KGroupedStream(Generic[K, V]):
         self._repartitioned: str | None = None
 
     def count(self, *, store: str | None = None, name: str | None = None) -> KTable[K, int]:
-        """How many records each key has had; every record gives an update.
+        """Counts the records of each key; every record emits an update.
 
         Args:
-            store: name of the state store; name it to query it and to keep it stable when the topology changes.
+            store: name of the state store; name it to query it, and so that it survives changes of the topology.
             name: name of the operator.
 
         Example:
@@ -64,19 +77,19 @@ class KGroupedStream(Generic[K, V]):
             ...     driver.output_topic("out").read_all(), driver.store("counts").get("a")
             ([Record(key='a', value=1, timestamp_ms=7)], 1)
         """
-        return self._aggregated("KSTREAM-AGGREGATE-", store, name, Long(), lambda node: StreamCount(**node))
+        return self._aggregate("KSTREAM-AGGREGATE-", store, name, Long(), lambda node: StreamCount(**node))
 
     def reduce(
-        self,
-        reducer: Callable[[V, V], V],
+        self: KGroupedStream[Key, Value | None],
+        reducer: Callable[[Value, Value], Value | None],
         *,
         store: str | None = None,
-        value_serde: Serde[Any] | None = None,
+        value_serde: Serde[Value] | None = None,
         name: str | None = None,
-    ) -> KTable[K, V]:
-        """One value per key: the first value, then `reducer(aggregate, value)`.
+    ) -> KTable[Key, Value]:
+        """Reduces the values of each key to one: the first value, then `reducer(aggregate, value)`.
 
-        A reducer that answers `None` deletes the row; the next record starts anew.
+        If the reducer returns `None`, the row is deleted; the next record starts over.
 
         Example:
             >>> import headrace as hr
@@ -91,23 +104,23 @@ class KGroupedStream(Generic[K, V]):
         """
         checked_callable(reducer, "reduce", "reducer(aggregate, value)")
         serde = value_serde or self._value_serde
-        return self._aggregated(
+        return self._aggregate(
             "KSTREAM-REDUCE-", store, name, serde, lambda node: StreamReduce(**node, reducer=reducer)
         )
 
     def aggregate(
-        self,
+        self: KGroupedStream[Key, Value | None],
         initializer: Callable[[], A],
-        aggregator: Callable[[K, V, A], A],
+        aggregator: Callable[[Key, Value, A], A | None],
         *,
         store: str | None = None,
-        value_serde: Serde[Any] | None = None,
+        value_serde: Serde[A] | None = None,
         name: str | None = None,
-    ) -> KTable[K, A]:
-        """One aggregate per key: `aggregator(key, value, aggregate)`, starting from `initializer()`.
+    ) -> KTable[Key, A]:
+        """Aggregates the records of each key: `aggregator(key, value, aggregate)`, starting from `initializer()`.
 
-        An aggregator that answers `None` deletes the row; the next record starts from `initializer()` again, with its
-        own timestamp. The aggregate may be changed in place: it is read afresh for every record.
+        If the aggregator returns `None`, the row is deleted; the next record starts from `initializer()` again, with
+        its own timestamp. The aggregator may change the aggregate in place: it is read from the store for every record.
 
         Example:
             >>> import headrace as hr
@@ -123,7 +136,7 @@ class KGroupedStream(Generic[K, V]):
         """
         checked_callable(initializer, "aggregate", "initializer()")
         checked_callable(aggregator, "aggregate", "aggregator(key, value, aggregate)")
-        return self._aggregated(
+        return self._aggregate(
             "KSTREAM-AGGREGATE-",
             store,
             name,
@@ -142,13 +155,13 @@ class KGroupedStream(Generic[K, V]):
     def windowed_by(
         self, windows: Windows, *, late_to: str | None = None
     ) -> TimeWindowedKStream[K, V] | SessionWindowedKStream[K, V]:
-        """The records in windows, to be aggregated per key and window.
+        """Assigns the records to windows, to aggregate them per key and window.
 
         Args:
             windows: `TimeWindows`, `SlidingWindows`, `SessionWindows` or `UnlimitedWindows`.
-            late_to: a topic for records that come too late for a window: each with its key, value and timestamp, and
-                headers that tell the window (`headrace.window.start`, `.end`), when it closed (`headrace.window.close`)
-                and the stream time that judged it (`headrace.stream.time`). They are dropped and counted in any case.
+            late_to: a topic for records that are too late for a window: each with its key, value and timestamp, and
+                headers with the window (`headrace.window.start`, `.end`), when it closed (`headrace.window.close`) and
+                the stream time then (`headrace.stream.time`). Late records are dropped and counted in any case.
 
         Example:
             >>> from datetime import timedelta
@@ -171,8 +184,8 @@ class KGroupedStream(Generic[K, V]):
             SessionWindowedKStream(grouping) if isinstance(windows, SessionWindows) else TimeWindowedKStream(grouping)
         )
 
-    def cogroup(self, aggregator: Callable[[K, V, A], A]) -> CogroupedKStream[K, A]:
-        """This stream and others that follow, each folded by its own aggregator into one shared aggregate per key.
+    def cogroup(self, aggregator: Callable[[K, V, A], A | None]) -> CogroupedKStream[K, A]:
+        """Starts a cogroup: several grouped streams, each with its own aggregator, update one aggregate per key.
 
         Args:
             aggregator: `aggregator(key, value, aggregate)` for the records of this stream.
@@ -191,9 +204,11 @@ class KGroupedStream(Generic[K, V]):
             ...     [(record.value, record.timestamp_ms) for record in driver.output_topic("users").read_all()]
             [({'page': '/'}, 5), ({'page': '/', 'spent': 30}, 5)]
         """
+        from headrace.dsl.cogrouped_stream import CogroupedKStream  # a cogroup holds grouped streams
+
         return CogroupedKStream._of(self, aggregator)
 
-    def _aggregated(
+    def _aggregate(
         self,
         prefix: str,
         store: str | None,
@@ -211,7 +226,7 @@ class KGroupedStream(Generic[K, V]):
         return KTable(self._graph, node_name, self._key_serde, value_serde)
 
     def _input(self, store_name: str) -> str:
-        """The node to aggregate from: behind a repartition when the key may have changed. A named one is shared."""
+        """Returns the node to aggregate from, after a repartition if the key may have changed (shared if named)."""
         if not self._repartition_required:
             return self._node
         if self._name is not None and self._repartitioned is not None:
@@ -228,6 +243,3 @@ class KGroupedStream(Generic[K, V]):
 
     def __repr__(self) -> str:
         return f"<KGroupedStream {self._node}>"
-
-
-from headrace.dsl.cogrouped_stream import CogroupedKStream  # noqa: E402  grouped streams are cogrouped with grouped streams

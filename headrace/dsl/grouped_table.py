@@ -1,4 +1,4 @@
-"""`KGroupedTable`: the rows of a table grouped by another key, waiting to be aggregated."""
+"""`KGroupedTable`: the rows of a table grouped by another key, to be aggregated."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from headrace._graph.graph import GraphBuilder
 from headrace._graph.nodes import Node, Sink, Source, TableAggregate, TableCount, TableReduce
 from headrace._graph.stores import TimestampedKeyValueSpec
 from headrace.dsl.ktable import KTable
-from headrace.serdes import Change, Long, Serde
+from headrace.serdes import Long, Serde
+from headrace.serdes.wrapping.change import ChangeEvent
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -18,10 +19,10 @@ A = TypeVar("A")
 
 
 class KGroupedTable(Generic[K, V]):
-    """The rows of a table by group. Aggregates always hold what the table's current rows give.
+    """The rows of a table, grouped by another key. An aggregate always reflects the current rows of its group.
 
-    A changed row is first subtracted as it was and then added as it is: in one step, with one result, if it stayed in
-    its group. Results carry the highest timestamp of all changes folded in since the group's aggregate last became
+    When a row changes, its old value is subtracted, then its new value is added; if it stays in its group, that is one
+    step with one result. A result has the highest timestamp of all changes since the group's aggregate last became
     non-null.
     """
 
@@ -42,10 +43,10 @@ class KGroupedTable(Generic[K, V]):
         self._repartitioned: str | None = None
 
     def count(self, *, store: str | None = None, name: str | None = None) -> KTable[K, int]:
-        """How many rows each group has. A group that ran empty has 0.
+        """Counts the rows of each group. An empty group has 0.
 
         Args:
-            store: name of the state store; name it to query it and to keep it stable when the topology changes.
+            store: name of the state store; name it to query it, and so that it survives changes of the topology.
             name: name of the operator.
 
         Example:
@@ -57,7 +58,7 @@ class KGroupedTable(Generic[K, V]):
             [Record(key='Bern', value=1, timestamp_ms=1), Record(key='Bern', value=2, timestamp_ms=2),
              Record(key='Bern', value=1, timestamp_ms=3), Record(key='Basel', value=1, timestamp_ms=3)]
         """
-        return self._aggregated(
+        return self._aggregate(
             "KTABLE-AGGREGATE-",
             store,
             name,
@@ -67,16 +68,16 @@ class KGroupedTable(Generic[K, V]):
 
     def reduce(
         self,
-        adder: Callable[[V, V], V],
-        subtractor: Callable[[V, V], V],
+        adder: Callable[[V, V], V | None],
+        subtractor: Callable[[V, V], V | None],
         *,
         store: str | None = None,
-        value_serde: Serde[Any] | None = None,
+        value_serde: Serde[V] | None = None,
         name: str | None = None,
     ) -> KTable[K, V]:
-        """One value per group: the first value, then `adder(aggregate, value)`; `subtractor` takes a value out again.
+        """Reduces each group to one value: the first, then `adder(aggregate, value)`, and `subtractor` to remove one.
 
-        A function that answers `None` deletes the group's row; the next value starts anew.
+        If a function returns `None`, the group's row is deleted; the next value starts over.
 
         Example:
             >>> from operator import add, sub
@@ -90,7 +91,7 @@ class KGroupedTable(Generic[K, V]):
         """
         checked_callable(adder, "reduce", "adder(aggregate, value)")
         checked_callable(subtractor, "reduce", "subtractor(aggregate, value)")
-        return self._aggregated(
+        return self._aggregate(
             "KTABLE-REDUCE-",
             store,
             name,
@@ -101,17 +102,17 @@ class KGroupedTable(Generic[K, V]):
     def aggregate(
         self,
         initializer: Callable[[], A],
-        adder: Callable[[K, V, A], A],
-        subtractor: Callable[[K, V, A], A],
+        adder: Callable[[K, V, A], A | None],
+        subtractor: Callable[[K, V, A], A | None],
         *,
         store: str | None = None,
-        value_serde: Serde[Any] | None = None,
+        value_serde: Serde[A] | None = None,
         name: str | None = None,
     ) -> KTable[K, A]:
-        """One aggregate per group: `adder(group, value, aggregate)` from `initializer()`, `subtractor` takes back.
+        """Aggregates each group: `adder(group, value, aggregate)` from `initializer()`, and `subtractor` to remove one.
 
-        A function that answers `None` deletes the group's row; the next value starts from `initializer()`. The
-        aggregate may be changed in place: it is read afresh for every change.
+        If a function returns `None`, the group's row is deleted; the next value starts from `initializer()`. The
+        functions may change the aggregate in place: it is read from the store for every change.
 
         Example:
             >>> from headrace import serdes
@@ -126,7 +127,7 @@ class KGroupedTable(Generic[K, V]):
         checked_callable(initializer, "aggregate", "initializer()")
         checked_callable(adder, "aggregate", "adder(group, value, aggregate)")
         checked_callable(subtractor, "aggregate", "subtractor(group, value, aggregate)")
-        return self._aggregated(
+        return self._aggregate(
             "KTABLE-AGGREGATE-",
             store,
             name,
@@ -134,7 +135,7 @@ class KGroupedTable(Generic[K, V]):
             lambda node: TableAggregate(**node, initializer=initializer, adder=adder, subtractor=subtractor),
         )
 
-    def _aggregated(
+    def _aggregate(
         self,
         prefix: str,
         store: str | None,
@@ -152,13 +153,13 @@ class KGroupedTable(Generic[K, V]):
         return KTable(self._graph, node_name, self._key_serde, value_serde)
 
     def _repartition(self, store_name: str, name: str | None) -> str:
-        """The source of the events by group; a named one is shared by several aggregations."""
+        """Returns the source of the events by group; several aggregations share a named one."""
         sink_name = self._graph.names.node(None if name is None else f"{name}-sink", "KSTREAM-SINK-")
         source_name = self._graph.names.node(None if name is None else f"{name}-source", "KSTREAM-SOURCE-")
         if self._name is not None and self._repartitioned is not None:
             return self._repartitioned
         topic = f"{self._name or store_name}-repartition"
-        serdes: dict[str, Any] = {"key_serde": self._key_serde, "value_serde": Change(self._value_serde)}
+        serdes: dict[str, Any] = {"key_serde": self._key_serde, "value_serde": ChangeEvent(self._value_serde)}
         self._graph.add(Sink(name=sink_name, parents=(self._node,), topic=topic, internal=True, **serdes))
         self._graph.add(Source(name=source_name, topics=(topic,), internal=True, **serdes))
         self._repartitioned = source_name

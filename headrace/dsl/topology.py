@@ -1,4 +1,4 @@
-"""A topology: what the test driver, Spark and the command line run and describe."""
+"""`Topology`: the processor graph that the test driver, Spark and the command line run and describe."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from headrace.serdes import Serde
 
 
 class Topology:
-    """A processor graph, ready to run: made by `StreamsBuilder.build()`, or node by node. Each `add_*` returns it.
+    """A processor graph, ready to run: from `StreamsBuilder.build()`, or built node by node. Each `add_*` returns it.
 
     Example:
         >>> from headrace import StreamsBuilder
@@ -69,12 +69,12 @@ class Topology:
 
         Args:
             name: name of the node.
-            topics: one topic or several, also as a list; each can be read by one source only.
+            topics: one topic or several, also as a list; only one source can read a topic.
             key_serde: serde of the keys; default: the configured one, then `serdes.String()`.
             value_serde: serde of the values; default: the configured one, then `serdes.Json()`.
-            timestamp_extractor: `(record, partition_time_ms) -> timestamp_ms`; a negative answer drops the record.
+            timestamp_extractor: `(record, partition_time_ms) -> timestamp_ms`; a negative timestamp drops the record.
         """
-        listed = tuple(topic for given in topics for topic in ((given,) if isinstance(given, str) else given))
+        listed = tuple(topic for some in topics for topic in _as_names(some))
         if not listed:
             message = f"Source {name!r} was given no topic; it needs at least one."
             raise TopologyError(message)
@@ -94,7 +94,7 @@ class Topology:
 
         Args:
             name: name of the node; `To.child(name)` forwards to it.
-            factory: makes a new processor for every task; a `Processor` class, or a function without arguments.
+            factory: creates a new processor for every task: a `Processor` class, or a function without arguments.
             parents: names of sources and processors.
         """
         checked_factory(factory, f"add_processor({name!r})")
@@ -111,7 +111,15 @@ class Topology:
         key_serde: Serde[Any] | None = None,
         value_serde: Serde[Any] | None = None,
     ) -> Self:
-        """Adds a node that writes a topic: what `KStream.to()` does."""
+        """Adds a node that writes records to a topic, as `KStream.to()` does.
+
+        Args:
+            name: name of the node; `To.child(name)` forwards to it.
+            topic: the topic; it is created if it does not exist.
+            parents: names of sources and processors.
+            key_serde: serde of the keys; default: the configured one, then `serdes.String()`.
+            value_serde: serde of the values; default: the configured one, then `serdes.Json()`.
+        """
         return self._add(
             Sink(
                 name=checked_name(name, "node"),
@@ -123,13 +131,18 @@ class Topology:
         )
 
     def add_state_store(self, store: StoreSpec, processors: str | Iterable[str] = ()) -> Self:
-        """Adds a store, as made by `Stores`, and lets these processors use it; they then run in one task."""
+        """Adds a store, and lets these processors use it; they then run in the same task.
+
+        Args:
+            store: its spec, as `Stores` returns it.
+            processors: names of the processors that use it.
+        """
         if not isinstance(store, StoreSpec):
-            message = f"add_state_store() was given {store!r}; it takes what Stores.key_value(...) and the like return."
+            message = f"add_state_store() was given {store!r}; it takes a store spec, e.g. Stores.key_value(...)."
             raise TopologyError(message)
-        users = _listed(processors)
+        users = _as_names(processors)
         for processor in users:
-            self._processor(processor)
+            self._check_processor(processor)
         self._builder.add_store(store)
         for processor in users:
             self.connect_processor_and_state_stores(processor, store.name)
@@ -137,18 +150,18 @@ class Topology:
         return self
 
     def connect_processor_and_state_stores(self, processor: str, *stores: str) -> Self:
-        """Lets a processor use stores that are already there."""
-        self._processor(processor)
+        """Lets a processor use stores that were added before."""
+        self._check_processor(processor)
         self._builder.connect(processor, [self._builder.shared_store(store, processor) for store in stores])
         self._finished = None
         return self
 
     def describe(self) -> str:
-        """The topology as text, in Kafka Streams' format."""
+        """Returns the topology as text, in Kafka Streams' format."""
         return describe(self._graph)
 
     def to_mermaid(self) -> str:
-        """The topology as a Mermaid flowchart."""
+        """Returns the topology as a Mermaid flowchart."""
         return to_mermaid(self._graph)
 
     def _add(self, node: Node) -> Self:
@@ -156,8 +169,8 @@ class Topology:
         self._finished = None
         return self
 
-    def _parents(self, name: str, given: str | Iterable[str]) -> tuple[str, ...]:
-        parents = _listed(given)
+    def _parents(self, name: str, parent_names: str | Iterable[str]) -> tuple[str, ...]:
+        parents = _as_names(parent_names)
         if not parents:
             message = f"Node {name!r} was given no parents; records reach it only through at least one."
             raise TopologyError(message)
@@ -174,7 +187,7 @@ class Topology:
                 raise TopologyError(message)
         return parents
 
-    def _processor(self, name: str) -> None:
+    def _check_processor(self, name: str) -> None:
         if isinstance(self._builder.node(name), Source | Sink):
             message = f"{name!r} is a source or sink; only processors use stores."
             raise TopologyError(message)
@@ -193,5 +206,5 @@ class Topology:
         return f"<Topology {sources or 'nothing'} -> {sinks or 'nothing'}>"
 
 
-def _listed(names: str | Iterable[str]) -> tuple[str, ...]:
+def _as_names(names: str | Iterable[str]) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else tuple(names)

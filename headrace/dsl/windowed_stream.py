@@ -1,4 +1,4 @@
-"""`TimeWindowedKStream` and `SessionWindowedKStream`: grouped records in windows, waiting to be aggregated."""
+"""`TimeWindowedKStream` and `SessionWindowedKStream`: grouped records in windows, to be aggregated."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 from headrace._graph.checks import checked_callable
 from headrace._graph.graph import GraphBuilder
 from headrace._graph.nodes import AggregateFold, CountFold, ReduceFold, WindowedAggregate
+from headrace._graph.stores import SessionSpec, StoreSpec, WindowSpec
 from headrace._graph.windows.late_records import add_windowed_aggregate
 from headrace._graph.windows.stores import window_store, windowed_key_serde
 from headrace.dsl.ktable import KTable
@@ -24,7 +25,7 @@ A = TypeVar("A")
 
 @dataclass(frozen=True)
 class Grouping:
-    """Where windowed aggregations get their records; `input_for` gives the node to aggregate from, for a store."""
+    """The records of a windowed aggregation; `input_for(store name)` returns the node to aggregate from."""
 
     graph: GraphBuilder
     key_serde: Serde[Any] | None
@@ -35,13 +36,13 @@ class Grouping:
     on_close: bool = False
 
 
-class _Windowed(Generic[K, V]):
-    """What both kinds share."""
+class _WindowedKStream(Generic[K, V]):
+    """Adds a windowed aggregation, for both kinds of windowed streams."""
 
     def __init__(self, grouping: Grouping) -> None:
         self._grouping = grouping
 
-    def _emitting(self, strategy: EmitStrategy) -> Grouping:
+    def _with_strategy(self, strategy: EmitStrategy) -> Grouping:
         if not isinstance(strategy, EmitStrategy):
             message = (
                 f"emit_strategy() was given {strategy!r}; allowed: EmitStrategy.on_window_update(), "
@@ -53,26 +54,26 @@ class _Windowed(Generic[K, V]):
             raise TopologyError(message)
         return replace(self._grouping, on_close=strategy.on_close)
 
-    def _aggregated(
+    def _aggregate(
         self,
         prefix: str,
         fold: CountFold | ReduceFold | AggregateFold,
-        store: Any,
+        store: str | StoreSpec | None,
         value_serde: Serde[Any] | None,
         name: str | None,
     ) -> KTable[Windowed[K], Any]:
-        """Adds store, node and, if asked for, the sink of late records."""
+        """Adds the store, the node and, if there is a topic for them, the sink of late records."""
         grouping = self._grouping
         graph, windows = grouping.graph, grouping.windows
-        given = graph.names.store(None, prefix) if store is None else store
-        kept = window_store(given, windows, grouping.key_serde, value_serde)
+        name_or_spec = graph.names.store(None, prefix) if store is None else store
+        spec = window_store(name_or_spec, windows, grouping.key_serde, value_serde)
         node_name = graph.names.node(name, prefix)
-        parent = grouping.input_for(kept.name)
-        graph.add_store(kept)
+        parent = grouping.input_for(spec.name)
+        graph.add_store(spec)
         aggregate = WindowedAggregate(
             name=node_name,
             parents=(parent,),
-            stores=(kept.name,),
+            stores=(spec.name,),
             windows=windows,
             fold=fold,
             emit_on_close=grouping.on_close,
@@ -84,23 +85,34 @@ class _Windowed(Generic[K, V]):
         return f"<{type(self).__name__} {self._grouping.windows}>"
 
 
-class TimeWindowedKStream(_Windowed[K, V]):
+class TimeWindowedKStream(_WindowedKStream[K, V]):
     """Grouped records in time, sliding or unlimited windows: one result per key and window.
 
-    A window closes when the stream time, the highest timestamp seen, reaches its end plus grace. A record that comes
-    later is dropped for that window and counted. Results carry the highest timestamp in their window. Null keys are
-    dropped and counted; null values are given to your functions, but sliding windows drop and count them.
+    A window closes when stream time, the highest timestamp so far, reaches its end plus the grace. A record that comes
+    later is dropped for that window and counted. A result has the highest timestamp in its window. Records without a
+    key are dropped and counted. Null values are passed to your functions; sliding windows drop and count them.
     """
 
     def emit_strategy(self, strategy: EmitStrategy) -> TimeWindowedKStream[K, V]:
-        """The same, with results written on every update or only when their window closes."""
-        return TimeWindowedKStream(self._emitting(strategy))
+        """Returns the same stream with results emitted on every update, or only when their window closes.
 
-    def count(self, *, store: Any = None, name: str | None = None) -> KTable[Windowed[K], int]:
-        """How many records each key has in each window.
+        Example:
+            >>> from datetime import timedelta
+            >>> import headrace as hr
+            >>> from headrace.testing import run_stream
+            >>> def final_counts(stream):
+            ...     grouped = stream.group_by_key().windowed_by(hr.TimeWindows.of(timedelta(milliseconds=10)))
+            ...     return grouped.emit_strategy(hr.EmitStrategy.on_window_close()).count().to_stream()
+            >>> [(str(record.key), record.value) for record in run_stream(final_counts, ("k", 1, 0), ("k", 2, 10))]
+            [('[k@0/10]', 1)]
+        """
+        return TimeWindowedKStream(self._with_strategy(strategy))
+
+    def count(self, *, store: str | WindowSpec | None = None, name: str | None = None) -> KTable[Windowed[K], int]:
+        """Counts the records of each key and window.
 
         Args:
-            store: name of the state store, to query it; or `Stores.window(...)`, to keep windows for longer.
+            store: name of the state store, to query it; or `Stores.window(...)`, to store windows for longer.
             name: name of the operator.
 
         Example:
@@ -120,49 +132,80 @@ class TimeWindowedKStream(_Windowed[K, V]):
             [k@0/10] 2 7
             [k@10/20] 2 15
         """
-        return self._aggregated("KSTREAM-AGGREGATE-", CountFold(), store, Long(), name)
+        return self._aggregate("KSTREAM-AGGREGATE-", CountFold(), store, Long(), name)
 
     def reduce(
         self,
-        reducer: Callable[[V, V], V],
+        reducer: Callable[[V, V], V | None],
         *,
-        store: Any = None,
-        value_serde: Serde[Any] | None = None,
+        store: str | WindowSpec | None = None,
+        value_serde: Serde[V] | None = None,
         name: str | None = None,
     ) -> KTable[Windowed[K], V]:
-        """One value per key and window: the first, then `reducer(aggregate, value)`; `None` deletes the row."""
+        """Reduces the values of each key and window to one: the first value, then `reducer(aggregate, value)`.
+
+        If the reducer returns `None`, the row is deleted. The other arguments are those of `count`.
+
+        Example:
+            >>> from datetime import timedelta
+            >>> import headrace as hr
+            >>> from headrace.testing import run_stream
+            >>> def highest(stream):
+            ...     windows = hr.TimeWindows.of(timedelta(milliseconds=10))
+            ...     return stream.group_by_key().windowed_by(windows).reduce(max).to_stream()
+            >>> [str(record.key) for record in run_stream(highest, ("k", 3, 0), ("k", 9, 5), ("k", 4, 12))]
+            ['[k@0/10]', '[k@0/10]', '[k@10/20]']
+        """
         checked_callable(reducer, "reduce", "reducer(aggregate, value)")
         serde = value_serde or self._grouping.value_serde
-        return self._aggregated("KSTREAM-REDUCE-", ReduceFold(reducer), store, serde, name)
+        return self._aggregate("KSTREAM-REDUCE-", ReduceFold(reducer), store, serde, name)
 
     def aggregate(
         self,
         initializer: Callable[[], A],
-        aggregator: Callable[[K, V, A], A],
+        aggregator: Callable[[K, V, A], A | None],
         *,
-        store: Any = None,
-        value_serde: Serde[Any] | None = None,
+        store: str | WindowSpec | None = None,
+        value_serde: Serde[A] | None = None,
         name: str | None = None,
     ) -> KTable[Windowed[K], A]:
-        """One aggregate per key and window: `aggregator(key, value, aggregate)`, starting from `initializer()`."""
+        """Aggregates the records of each key and window: `aggregator(key, value, aggregate)`, from `initializer()` on.
+
+        If the aggregator returns `None`, the row is deleted. The other arguments are those of `count`.
+
+        Example:
+            >>> from datetime import timedelta
+            >>> import headrace as hr
+            >>> from headrace.testing import run_stream
+            >>> def values(stream):
+            ...     grouped = stream.group_by_key().windowed_by(hr.TimeWindows.of(timedelta(milliseconds=10)))
+            ...     return grouped.aggregate(list, lambda key, value, values: [*values, value]).to_stream()
+            >>> [record.value for record in run_stream(values, ("k", 3, 0), ("k", 9, 5), ("k", 4, 12))]
+            [[3], [3, 9], [4]]
+        """
         checked_callable(initializer, "aggregate", "initializer()")
         checked_callable(aggregator, "aggregate", "aggregator(key, value, aggregate)")
-        return self._aggregated("KSTREAM-AGGREGATE-", AggregateFold(initializer, aggregator), store, value_serde, name)
+        return self._aggregate("KSTREAM-AGGREGATE-", AggregateFold(initializer, aggregator), store, value_serde, name)
 
 
-class SessionWindowedKStream(_Windowed[K, V]):
+class SessionWindowedKStream(_WindowedKStream[K, V]):
     """Grouped records in sessions: one result per key and session.
 
-    A record that joins sessions deletes their results, each at its own end, and writes that of the merged session. A
-    result's timestamp is the end of its session. A record whose session ended too long ago is dropped and counted.
+    A record that extends or merges sessions deletes their results, each with the timestamp of its end, and emits the
+    result of the merged session. The timestamp of a result is the end of its session. A record whose session has closed
+    is dropped and counted.
     """
 
     def emit_strategy(self, strategy: EmitStrategy) -> SessionWindowedKStream[K, V]:
-        """The same, with results written on every update or only when their session closes."""
-        return SessionWindowedKStream(self._emitting(strategy))
+        """Returns the same stream with results emitted on every update, or only when their session closes."""
+        return SessionWindowedKStream(self._with_strategy(strategy))
 
-    def count(self, *, store: Any = None, name: str | None = None) -> KTable[Windowed[K], int]:
-        """How many records each session of a key has.
+    def count(self, *, store: str | SessionSpec | None = None, name: str | None = None) -> KTable[Windowed[K], int]:
+        """Counts the records of each session.
+
+        Args:
+            store: name of the state store, to query it; or `Stores.session(...)`, to store sessions for longer.
+            name: name of the operator.
 
         Example:
             >>> from datetime import timedelta
@@ -181,35 +224,58 @@ class SessionWindowedKStream(_Windowed[K, V]):
             [k@0/4] 2 4
             [k@20/20] 1 20
         """
-        return self._aggregated("KSTREAM-AGGREGATE-", CountFold(), store, Long(), name)
+        return self._aggregate("KSTREAM-AGGREGATE-", CountFold(), store, Long(), name)
 
     def reduce(
         self,
-        reducer: Callable[[V, V], V],
+        reducer: Callable[[V, V], V | None],
         *,
-        store: Any = None,
-        value_serde: Serde[Any] | None = None,
+        store: str | SessionSpec | None = None,
+        value_serde: Serde[V] | None = None,
         name: str | None = None,
     ) -> KTable[Windowed[K], V]:
-        """One value per session: `reducer(aggregate, value)`, also for the values of two sessions that merge."""
+        """Reduces the values of each session to one: `reducer(aggregate, value)`, also for two sessions that merge.
+
+        Example:
+            >>> from datetime import timedelta
+            >>> import headrace as hr
+            >>> from headrace.testing import run_stream
+            >>> def highest(stream):
+            ...     sessions = hr.SessionWindows.of(timedelta(milliseconds=5))
+            ...     return stream.group_by_key().windowed_by(sessions).reduce(max).to_stream()
+            >>> [(str(record.key), record.value) for record in run_stream(highest, ("k", 3, 0), ("k", 2, 4))]
+            [('[k@0/0]', 3), ('[k@0/0]', None), ('[k@0/4]', 3)]
+        """
         checked_callable(reducer, "reduce", "reducer(aggregate, value)")
         serde = value_serde or self._grouping.value_serde
-        return self._aggregated("KSTREAM-REDUCE-", ReduceFold(reducer), store, serde, name)
+        return self._aggregate("KSTREAM-REDUCE-", ReduceFold(reducer), store, serde, name)
 
     def aggregate(
         self,
         initializer: Callable[[], A],
-        aggregator: Callable[[K, V, A], A],
+        aggregator: Callable[[K, V, A], A | None],
         merger: Callable[[K, A, A], A],
         *,
-        store: Any = None,
-        value_serde: Serde[Any] | None = None,
+        store: str | SessionSpec | None = None,
+        value_serde: Serde[A] | None = None,
         name: str | None = None,
     ) -> KTable[Windowed[K], A]:
-        """One aggregate per session; `merger(key, left, right)` makes one of two sessions."""
+        """Aggregates the records of each session; `merger(key, left, right)` combines the aggregates of two sessions.
+
+        Example:
+            >>> from datetime import timedelta
+            >>> import headrace as hr
+            >>> from headrace.testing import run_stream
+            >>> def values(stream):
+            ...     grouped = stream.group_by_key().windowed_by(hr.SessionWindows.of(timedelta(milliseconds=5)))
+            ...     add, merge = lambda key, value, values: [*values, value], lambda key, left, right: left + right
+            ...     return grouped.aggregate(list, add, merge).to_stream()
+            >>> [(str(record.key), record.value) for record in run_stream(values, ("k", 3, 0), ("k", 2, 4))]
+            [('[k@0/0]', [3]), ('[k@0/0]', None), ('[k@0/4]', [3, 2])]
+        """
         checked_callable(initializer, "aggregate", "initializer()")
         checked_callable(aggregator, "aggregate", "aggregator(key, value, aggregate)")
         checked_callable(merger, "aggregate", "merger(key, left, right)")
-        return self._aggregated(
+        return self._aggregate(
             "KSTREAM-AGGREGATE-", AggregateFold(initializer, aggregator, merger), store, value_serde, name
         )

@@ -1,1 +1,1 @@
-"""What users and all layers of the library speak of: records, windows, processors, stores."""
+"""The types that users and all layers of the library share: records, windows, processors, stores."""

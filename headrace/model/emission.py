@@ -1,4 +1,4 @@
-"""When results are emitted: with each update, when a window closes, or after a time limit."""
+"""When results are emitted: on every update, when a window closes, or after a time limit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headrace.errors import TopologyError
 
 @dataclass(frozen=True)
 class EmitStrategy:
-    """Every update of a window, or only its final result.
+    """Emits every update of a window, or only its final result; for `emit_strategy()` of windowed streams.
 
     Example:
         >>> EmitStrategy.on_window_close() == EmitStrategy.on_window_update()
@@ -22,18 +22,18 @@ class EmitStrategy:
 
     @classmethod
     def on_window_update(cls) -> EmitStrategy:
-        """Every record that changes a window writes its new result; the usual way."""
+        """Emits the new result of a window after every record that changes it. The default."""
         return cls(on_close=False)
 
     @classmethod
     def on_window_close(cls) -> EmitStrategy:
-        """A window's result is written once, when it can no longer change: stream time reached its end plus grace."""
+        """Emits the result of a window once, when it is final: when stream time reaches its end plus the grace."""
         return cls(on_close=True)
 
 
 @dataclass(frozen=True)
 class BufferConfig:
-    """How much a suppressed table may hold back, and what happens beyond that: emit early, or shut down.
+    """Limits how much a suppressed table may hold back; beyond the limit it emits early, or the application fails.
 
     Example:
         >>> BufferConfig.max_records(1000).emits_early, BufferConfig.max_records(1000).shut_down_when_full().emits_early
@@ -46,17 +46,17 @@ class BufferConfig:
 
     @property
     def is_limited(self) -> bool:
-        """Whether there is any limit."""
+        """Whether there is a limit of records or bytes."""
         return self.record_limit is not None or self.byte_limit is not None
 
     @classmethod
     def unbounded(cls) -> BufferConfig:
-        """No limit: rows wait until their time has come."""
+        """Sets no limit: every row waits until it is due."""
         return cls()
 
     @classmethod
     def max_records(cls, records: int) -> BufferConfig:
-        """At most that many rows, per task; the oldest are emitted early when there are more.
+        """Limits the buffer to this many rows per task; beyond that, the oldest rows are emitted early.
 
         Raises:
             TopologyError: unless it is a whole number of 1 or more.
@@ -65,10 +65,10 @@ class BufferConfig:
 
     @classmethod
     def max_bytes(cls, size: int) -> BufferConfig:
-        """Rows of at most that many bytes, per task; the oldest are emitted early when there are more.
+        """Limits the buffer to this many bytes per task; beyond that, the oldest rows are emitted early.
 
-        A row counts as in Kafka Streams: its key, its value, the values it replaces, headers, the name of the topic it
-        came from, and 28 bytes.
+        The size of a row is that of Kafka Streams: its key, its value, the values it replaces, its headers, the name of
+        its topic, and 28 bytes.
 
         Raises:
             TopologyError: unless it is a whole number of 1 or more.
@@ -76,19 +76,19 @@ class BufferConfig:
         return cls(byte_limit=_checked_size(size, "max_bytes"), emits_early=True)
 
     def with_max_records(self, records: int) -> BufferConfig:
-        """The same, limited to that many rows as well."""
+        """Returns a copy that is also limited to this many rows."""
         return replace(self, record_limit=_checked_size(records, "with_max_records"))
 
     def with_max_bytes(self, size: int) -> BufferConfig:
-        """The same, limited to that many bytes as well."""
+        """Returns a copy that is also limited to this many bytes."""
         return replace(self, byte_limit=_checked_size(size, "with_max_bytes"))
 
     def emit_early_when_full(self) -> BufferConfig:
-        """The same; beyond a limit the rows that wait longest are emitted before their time."""
+        """Returns a copy that, beyond the limit, emits the oldest rows before they are due."""
         return replace(self, emits_early=True)
 
     def shut_down_when_full(self) -> BufferConfig:
-        """The same; beyond a limit the application fails, so that no row is ever emitted before its time."""
+        """Returns a copy that, beyond the limit, fails the application, so that no row is emitted before it is due."""
         return replace(self, emits_early=False)
 
 
@@ -97,7 +97,7 @@ _UNBOUNDED = BufferConfig.unbounded()
 
 @dataclass(frozen=True)
 class Suppressed:
-    """When a table that holds its updates back lets them go; for `KTable.suppress`. `limit_ms` of `None`: at the close.
+    """When `KTable.suppress` emits the updates that it holds back; a `limit_ms` of `None` means when windows close.
 
     Example:
         >>> from datetime import timedelta
@@ -110,33 +110,33 @@ class Suppressed:
 
     @classmethod
     def until_window_closes(cls, buffer: BufferConfig | None = None) -> Suppressed:
-        """Only the final result of each window, when the window closes.
+        """Emits only the final result of each window, when the window closes.
 
         Args:
-            buffer: how much may be held back; unbounded unless given. It must not emit early: what is emitted is final.
+            buffer: limits how much is held back; default: unbounded. It must not emit early, because results are final.
 
         Raises:
             TopologyError: for a buffer that emits early when it is full.
         """
-        given = _checked_buffer(buffer, "until_window_closes")
-        if given.emits_early:
+        checked = _checked_buffer(buffer, "until_window_closes")
+        if checked.emits_early:
             message = (
-                f"Suppressed.until_window_closes() was given {given}, which emits early when full: results would not "
+                f"Suppressed.until_window_closes() was given {checked}, which emits early when full: results would not "
                 "be final. Allowed: BufferConfig.unbounded(), or a limited one with .shut_down_when_full()."
             )
             raise TopologyError(message)
-        return cls(None, given)
+        return cls(None, checked)
 
     @classmethod
     def until_time_limit(cls, limit: timedelta, buffer: BufferConfig | None = None) -> Suppressed:
-        """The last update of each row, once stream time has gone `limit` beyond the first one held back.
+        """Emits the last update of each row when stream time is `limit` beyond the first update that is held back.
 
         Args:
             limit: how long a row is held back, 0 or more.
-            buffer: how much may be held back; unbounded unless given.
+            buffer: limits how much is held back; default: unbounded.
 
         Raises:
-            TopologyError: for a limit that is no duration, or negative.
+            TopologyError: for a limit that is not a duration, or negative.
         """
         limit_ms = checked_duration(limit, "Suppressed.until_time_limit(): limit", at_least_ms=0)
         return cls(limit_ms, _checked_buffer(buffer, "until_time_limit"))

@@ -1,40 +1,47 @@
-"""Error handlers: what becomes of a record that cannot be decoded, processed or encoded."""
+"""Error handlers decide what happens to a record that cannot be decoded, processed or encoded."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import msgspec
 
 from headrace.model.record import Headers
 
-ANSWERS = ("fail", "continue", "dead_letter")
+ErrorHandlerResponse: TypeAlias = Literal["fail", "continue", "dead_letter"]
+"""Stops the application; drops the record and counts it; or drops, counts and writes it to the dead-letter topic."""
+
+ErrorKind: TypeAlias = Literal["deserialization", "processing", "production"]
+
+RESPONSES: tuple[ErrorHandlerResponse, ...] = get_args(ErrorHandlerResponse)
 
 
 class ErrorHandlerContext(msgspec.Struct, frozen=True):
-    """One error, as a handler of your own is told of it. Immutable.
+    """One error, as passed to an error handler of your own. Immutable.
 
     Attributes:
-        kind: "deserialization", "processing" or "production".
-        reason: why the record is dropped, as metrics count it; e.g. "undecodable value".
-        operator: the name of the operator that failed.
-        task_id: the task it failed in, as sub-topology and partition.
-        topic: where the input record behind it was read; `None` if there is none, as in a punctuation.
-        partition: its partition, -1 if there is none.
-        offset: its offset, -1 if there is none.
-        timestamp_ms: its event time; in a punctuation the time that fired it.
-        key: the bytes of its key, as the sub-topology of the operator read them.
-        value: the bytes of its value, likewise.
-        headers: its headers.
-        exception: what was raised.
+        kind: what failed: "deserialization", "processing" or "production".
+        reason: why the record is dropped, under the name that metrics count; e.g. "undecodable value".
+        operator: name of the operator that failed.
+        task_id: the task it failed in, `<sub-topology>_<partition>`.
+        topic: topic of the input record; `None` if there is no input record, as in a punctuation.
+        partition: partition of the input record, or -1.
+        offset: offset of the input record, or -1.
+        timestamp_ms: event time of the input record; in a punctuation the time that fired it.
+        key: serialized key of the input record, as the sub-topology of the operator read it.
+        value: serialized value of the input record, likewise.
+        headers: headers of the input record.
+        exception: the exception that was raised.
 
     Example:
-        >>> def patient(failed: ErrorHandlerContext) -> str:
+        >>> import headrace as hr
+        >>> def tolerant(failed: hr.ErrorHandlerContext) -> hr.ErrorHandlerResponse:
         ...     return "continue" if isinstance(failed.exception, ZeroDivisionError) else "fail"
+        >>> config = hr.StreamsConfig(application_id="ratios", processing_exception_handler=tolerant)
     """
 
-    kind: str
+    kind: ErrorKind
     reason: str
     operator: str
     task_id: str
@@ -48,5 +55,5 @@ class ErrorHandlerContext(msgspec.Struct, frozen=True):
     exception: BaseException
 
 
-ErrorHandler: TypeAlias = str | Callable[[ErrorHandlerContext], str]
-"""One of "fail", "continue" and "dead_letter", or a function that gives one of them for each error."""
+ErrorHandler: TypeAlias = ErrorHandlerResponse | Callable[[ErrorHandlerContext], ErrorHandlerResponse]
+"""The response to every error, or a function that returns the response to each."""

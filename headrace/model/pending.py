@@ -1,25 +1,25 @@
-"""`Pending`: what an operator holds back, and what would let it go."""
+"""`Pending`: the results that an operator holds back, and the record that would release them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from headrace.model.windows import Windowed
 
 
 @dataclass(frozen=True)
 class PendingTask:
-    """What one task of an operator holds back. Every task has a clock of its own, moved by its own records.
+    """The results that one task of an operator holds back. Every task has its own stream time.
 
     Args:
         task_id: `<sub-topology>_<partition>`.
         waiting: how many results wait.
-        oldest: the key of the one that leaves first, a `Windowed` if it has a window; `None` if nothing waits.
-        since_ms: the end of its window, or the timestamp of its first update that is held back, or its own.
-        release_ms: the timestamp that a record must at least have to let it go.
-        release_key: of which key that record must be, if every key has its own time; `None` for any key.
-        stream_time_ms: how far time has come, for that key if every key has its own; -1 before the first record.
+        oldest: key of the result that leaves first, a `Windowed` if it has a window; `None` if nothing waits.
+        since_ms: end of its window, or the timestamp of its first update that is held back, or its own timestamp.
+        release_ms: the lowest timestamp of a record that releases it.
+        release_key: key of that record, if every key has its own stream time; `None` for any key.
+        stream_time_ms: the stream time, of that key if every key has its own; -1 before the first record.
     """
 
     task_id: str
@@ -33,9 +33,9 @@ class PendingTask:
 
 @dataclass(frozen=True)
 class Pending:
-    r"""What an operator holds back, over all its tasks; for people when printed.
+    r"""The results that an operator holds back in all its tasks; its text is a sentence for people.
 
-    `unit` is what waits where it has no window: rows of a table, or records of a join.
+    `unit` says what waits if it has no window: rows of a table, or records of a join.
 
     Example:
         >>> from headrace import Window
@@ -51,7 +51,7 @@ class Pending:
     operator: str
     store: str
     tasks: tuple[PendingTask, ...]
-    unit: str = "row"
+    unit: Literal["row", "record"] = "row"
 
     @property
     def waiting(self) -> int:
@@ -60,31 +60,31 @@ class Pending:
 
     @property
     def oldest(self) -> PendingTask | None:
-        """The task whose oldest result has the earliest time, as far as one waits."""
+        """The task whose oldest result has the earliest time; `None` if nothing waits."""
         holding = [task for task in self.tasks if task.since_ms is not None]
         return min(holding, key=lambda task: (task.since_ms, task.task_id), default=None)
 
     def __str__(self) -> str:
         oldest = self.oldest
         if oldest is None:
-            return f"{self.operator}: nothing waits{self._reached()}."
+            return f"{self.operator}: nothing waits{self._stream_time()}."
         several = len(self.tasks) > 1
         windowed = self.unit == "row" and isinstance(oldest.oldest, Windowed)
-        counted = _counted(self.waiting, "window" if windowed else self.unit)
+        counted = _count_text(self.waiting, "window" if windowed else self.unit)
         what = f"{counted}{_in_tasks(self.tasks) if several else ''}"
         named = f"{oldest.oldest}" if windowed else f"{oldest.oldest!r}, held back since {oldest.since_ms}"
         where = f" in task {oldest.task_id}" if several else ""
         return (
             f"{self.operator}: {what}; the oldest is {named}{where}; it {'closes' if windowed else 'leaves'} when "
-            f"{_needed(oldest, several=several)}; {_time(oldest, several=several)}."
+            f"{_release(oldest, several=several)}; {_time(oldest, several=several)}."
         )
 
-    def _reached(self) -> str:
+    def _stream_time(self) -> str:
         times = [task.stream_time_ms for task in self.tasks if task.stream_time_ms >= 0]
         return f"; stream time is {max(times)}" if len(self.tasks) == 1 and times else ""
 
 
-def _needed(oldest: PendingTask, *, several: bool) -> str:
+def _release(oldest: PendingTask, *, several: bool) -> str:
     if oldest.release_key is not None:
         return f"a record of key {oldest.release_key!r} with timestamp {oldest.release_ms} or later arrives"
     there = " there" if several else ""
@@ -97,7 +97,7 @@ def _time(oldest: PendingTask, *, several: bool) -> str:
     return f"stream time {'there ' if several else ''}is {oldest.stream_time_ms}"
 
 
-def _counted(number: int, what: str) -> str:
+def _count_text(number: int, what: str) -> str:
     return f"{number:,} {what} waits" if number == 1 else f"{number:,} {what}s wait"
 
 

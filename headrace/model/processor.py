@@ -1,4 +1,4 @@
-"""The Processor API: your own operators, with stores, schedules, and a say in where records go and at what time."""
+"""The Processor API: your own operators, with state stores, schedules, and control over forwarded records."""
 
 from __future__ import annotations
 
@@ -7,10 +7,25 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import Enum
-from typing import Any, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self, overload
 
 from headrace.errors import StreamsError
 from headrace.model.record import Record
+from headrace.model.type_variables import TypeVar
+
+if TYPE_CHECKING:
+    from headrace._graph.stores import StoreSpec
+
+# Contravariant input and covariant output: a processor of `object` fits every stream. Without type arguments, all are
+# `Any`.
+KIn = TypeVar("KIn", contravariant=True, default=Any)
+VIn = TypeVar("VIn", contravariant=True, default=Any)
+KOut = TypeVar("KOut", covariant=True, default=Any)
+VOut = TypeVar("VOut", covariant=True, default=Any)
+Key = TypeVar("Key", default=Any)
+KForward = TypeVar("KForward", contravariant=True, default=Any)
+VForward = TypeVar("VForward", contravariant=True, default=Any)
+StoreT = TypeVar("StoreT")
 
 
 class PunctuationType(Enum):
@@ -20,36 +35,17 @@ class PunctuationType(Enum):
     WALL_CLOCK_TIME = "wall-clock time"
 
 
-class Millis(int):
-    """A time in milliseconds that may also be called, as Java's getters are: `x` and `x()` are the same number."""
-
-    def __call__(self) -> int:
-        return int(self)
-
-
-class Text(str):
-    """A text that may also be called, as Java's getters are: `x` and `x()` are the same text."""
-
-    __slots__ = ()
-
-    def __call__(self) -> str:
-        return str(self)
-
-
 class RecordMetadata(NamedTuple):
-    """Where an input record stands; `topic` is `None` where there is none, as in a punctuation. May also be called."""
+    """Topic, partition and offset of an input record; `None`, -1 and -1 if there is none, as in a punctuation."""
 
     topic: str | None
     partition: int
     offset: int
 
-    def __call__(self) -> RecordMetadata:
-        return self
-
 
 @dataclass(frozen=True)
 class To:
-    """Where a record is forwarded to, and at what time. Immutable.
+    """The children to forward a record to, and the timestamp it gets. Immutable.
 
     Example:
         >>> To.child("audit").with_timestamp(12)
@@ -61,16 +57,16 @@ class To:
 
     @classmethod
     def all(cls) -> Self:
-        """All children, in the order they were added."""
+        """Selects all children, in the order they were added."""
         return cls()
 
     @classmethod
     def child(cls, name: str) -> Self:
-        """Only the child of that name: a processor or a sink."""
+        """Selects only the child of that name: a processor or a sink."""
         return cls(name)
 
     def with_timestamp(self, timestamp_ms: int) -> Self:
-        """The same children, with this timestamp on the record; it wins over the record's own.
+        """Returns a copy that sets the timestamp of the record; it wins over the record's own.
 
         Raises:
             StreamsError: for a negative timestamp.
@@ -82,49 +78,64 @@ class To:
 
 
 class Cancellable(Protocol):
-    """A schedule, to be ended."""
+    """A schedule that can be cancelled."""
 
     def cancel(self) -> None:
         """Ends the schedule, also from inside its callback; calling it again does nothing."""
 
 
-class ProcessorContext(Protocol):
-    """What a processor is given by `init`: its children, its stores, its clocks.
+class ProcessorContext(Protocol[KForward, VForward]):
+    """Gives a processor its children, its stores and its clocks; `ProcessorContext[K, V]` forwards `Record[K, V]`.
 
-    The facts (`task_id`, the times, `record_metadata`) may be read as attributes or called as methods.
+    Example:
+        >>> from datetime import timedelta
+        >>> import headrace as hr
+        >>> from headrace.testing import run_stream
+        >>> class Heartbeat(hr.Processor[str, str, str, str]):
+        ...     def init(self, context: hr.ProcessorContext[str, str]) -> None:
+        ...         self.context = context
+        ...         context.schedule(timedelta(milliseconds=10), hr.PunctuationType.STREAM_TIME, self.beat)
+        ...
+        ...     def process(self, record: hr.Record[str, str]) -> None:
+        ...         pass
+        ...
+        ...     def beat(self, timestamp_ms: int) -> None:
+        ...         self.context.forward(hr.Record("beat", self.context.task_id))
+        >>> run_stream(lambda stream: stream.process(Heartbeat), ("a", "x", 5), ("a", "x", 9), ("a", "x", 16))
+        [Record(key='beat', value='0_0', timestamp_ms=5), Record(key='beat', value='0_0', timestamp_ms=16)]
     """
 
     @property
-    def task_id(self) -> Text:
-        """`<sub-topology>_<partition>`."""
+    def task_id(self) -> str:
+        """The id of the task, `<sub-topology>_<partition>`."""
 
     @property
-    def application_id(self) -> Text:
+    def application_id(self) -> str:
         """The application's id."""
 
     @property
-    def current_stream_time_ms(self) -> Millis:
-        """The highest timestamp of all records the task has taken, the current one included; -1 before the first.
+    def current_stream_time_ms(self) -> int:
+        """The highest timestamp of the records that the task has processed or is processing; -1 before the first.
 
-        It survives restarts. Timestamps given to `forward` do not move it.
+        It survives restarts. The timestamps of forwarded records do not advance it.
         """
 
     @property
-    def current_system_time_ms(self) -> Millis:
-        """The wall clock; it stands still during a micro-batch, or a step of the test driver."""
+    def current_system_time_ms(self) -> int:
+        """The wall-clock time; it does not advance during a micro-batch, or a step of the test driver."""
 
     @property
     def record_metadata(self) -> RecordMetadata:
-        """The place of the input record that is being processed; topic `None` and -1, -1 in a punctuation."""
+        """Topic, partition and offset of the input record being processed; `None`, -1 and -1 in a punctuation."""
 
-    def forward(self, record: Record[Any, Any], to: To | None = None) -> None:
-        """Hands a record to the children, depth first; when it returns, they are done with it.
+    def forward(self, record: Record[KForward, VForward], to: To | None = None) -> None:
+        """Sends a record to the children, depth first: it returns when they have processed the record.
 
-        The timestamp is that of `to`, else the record's own, else the current one: that of the record being
-        processed, or the time that fired the punctuation. Headers are the record's own.
+        The record gets the timestamp of `to`; without one it keeps its own; a record without a timestamp gets that of
+        the record being processed, or the time that fired the punctuation. It keeps its headers.
 
         Raises:
-            StreamsError: for a child that is not there, and outside `process` and punctuations.
+            StreamsError: for an unknown child, and outside `process` and punctuations.
         """
 
     def schedule(
@@ -136,53 +147,64 @@ class ProcessorContext(Protocol):
     ) -> Cancellable:
         """Calls `callback(timestamp_ms)` at regular times, with the time that fired it.
 
-        With a `time_shift` it is due at `time_shift + n * interval` since the epoch, and goes on so after a restart.
-        Without one, stream time counts from the first record seen from now on, which fires it; the wall clock from now.
-        A clock that jumps over several due times fires once. Stream time is looked at after every record.
+        With a `time_shift` it is due at `time_shift + n * interval` since the epoch, also after a restart. Without one,
+        a stream-time schedule starts at the first record after this call, which fires it; a wall-clock schedule starts
+        now. A clock that jumps over several due times fires once. Stream time is checked after every record.
 
         Raises:
-            StreamsError: for an interval below a millisecond, an unknown type, or a callback that is none.
+            StreamsError: for an interval below a millisecond, an unknown type, or a callback that is not callable.
         """
 
-    def state_store(self, name: str) -> Any:
-        """A store connected to this processor.
+    @overload
+    def state_store(self, store: StoreSpec[StoreT]) -> StoreT: ...
+
+    @overload
+    def state_store(self, store: str) -> Any: ...
+
+    def state_store(self, store: StoreSpec | str) -> Any:
+        """Returns a store that is connected to this processor.
+
+        Args:
+            store: its spec, as `Stores` returned it, for a typed store; or its name.
 
         Raises:
-            StateError: for one that is not there, or not connected.
+            StateError: for a store that does not exist, or is not connected.
         """
 
     def commit(self) -> None:
-        """Asks for a commit; every micro-batch commits anyway."""
+        """Requests a commit. It has no effect: every micro-batch commits."""
 
 
-class _Life(ABC):
-    """What both kinds of processors share."""
+class _Lifecycle(ABC, Generic[KIn, VIn, KOut, VOut]):
+    """The methods of both kinds of processors: `init`, `process`, `close`."""
 
-    context: ProcessorContext
+    context: ProcessorContext[KOut, VOut]
 
-    def init(self, context: ProcessorContext) -> None:
-        """Called once per task, before its first record; keeps the context unless you define it otherwise."""
+    def init(self, context: ProcessorContext[KOut, VOut]) -> None:
+        """Called once per task, before its first record. Stores the context in `self.context`."""
         self.context = context
 
     @abstractmethod
-    def process(self, record: Record[Any, Any]) -> None:
-        """Handles one record."""
+    def process(self, record: Record[KIn, VIn]) -> None:
+        """Processes one record."""
 
-    def close(self) -> None:  # noqa: B027  nothing to let go of is the usual case
-        """Called when the test driver is closed. On Spark a task has no end of its own, and it is not called."""
+    def close(self) -> None:
+        """Called when the test driver is closed. On Spark it is not called, because tasks have no end there."""
 
 
-class Processor(_Life):
+class Processor(_Lifecycle[KIn, VIn, KOut, VOut]):
     """An operator of your own, for `KStream.process()` and `Topology.add_processor()`.
 
-    One lives in every task. Its fields last as long as the task does; what must outlast a restart belongs in a store.
-    On Spark, fields must be picklable: leave out others with `__getstate__`, and make them when they are needed.
+    `Processor[KIn, VIn, KOut, VOut]` declares the types of the records it processes and forwards; without them they are
+    `Any`. Every task has its own processor. Its fields last as long as the task; state that must survive a restart
+    belongs in a store. On Spark, fields must be picklable: exclude others with `__getstate__`, and create them when
+    they are needed.
 
     Example:
         >>> import headrace as hr
         >>> from headrace.testing import run_stream
-        >>> class Later(hr.Processor):
-        ...     def process(self, record):
+        >>> class Later(hr.Processor[str, str, str, str]):
+        ...     def process(self, record: hr.Record[str, str]) -> None:
         ...         self.context.forward(record)
         ...         self.context.forward(record.with_value("later"), to=hr.To.all().with_timestamp(99))
         >>> run_stream(lambda stream: stream.process(Later), ("a", "now", 10))
@@ -190,14 +212,17 @@ class Processor(_Life):
     """
 
 
-class FixedKeyProcessor(_Life):
-    """A processor that keeps the key, for `KStream.process_values()`: it forwards only what it derives from its input.
+class FixedKeyProcessor(_Lifecycle[Key, VIn, Key, VOut], Generic[Key, VIn, VOut]):
+    """A processor that keeps the key, for `KStream.process_values()`.
+
+    `FixedKeyProcessor[K, VIn, VOut]` declares the types of keys, and of the values it processes and forwards. It
+    forwards only records derived from its input, with `record.with_value(...)`.
 
     Example:
         >>> import headrace as hr
         >>> from headrace.testing import run_stream
-        >>> class Twice(hr.FixedKeyProcessor):
-        ...     def process(self, record):
+        >>> class Twice(hr.FixedKeyProcessor[str, int, int]):
+        ...     def process(self, record: hr.Record[str, int]) -> None:
         ...         self.context.forward(record.with_value(record.value * 2))
         >>> run_stream(lambda stream: stream.process_values(Twice), ("a", 4, 10))
         [Record(key='a', value=8, timestamp_ms=10)]

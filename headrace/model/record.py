@@ -1,15 +1,18 @@
-"""Records of a stream, and changes of a table's row. Both are immutable; `with_*` return changed copies."""
+"""Records of a stream, and changes of a table's rows. Both are immutable; `with_*` return changed copies."""
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 import msgspec
 
 from headrace.errors import StreamsError
 
-K = TypeVar("K")
-V = TypeVar("V")
+# Covariant, because records are immutable: a `Record[str, bool]` is a `Record[str, int]`.
+K = TypeVar("K", covariant=True)
+V = TypeVar("V", covariant=True)
+K2 = TypeVar("K2")
+V2 = TypeVar("V2")
 
 Headers: TypeAlias = tuple[tuple[str, bytes | None], ...]
 
@@ -17,8 +20,8 @@ Headers: TypeAlias = tuple[tuple[str, bytes | None], ...]
 class Record(msgspec.Struct, Generic[K, V], frozen=True, eq=False, gc=False):
     """One record of a stream.
 
-    `timestamp_ms` is epoch milliseconds; a record without one inherits the current one where it is forwarded.
-    `partition` only says where a record was read from or should be written to: it takes no part in equality.
+    `timestamp_ms` is in epoch milliseconds; a record without one gets the current timestamp when it is forwarded.
+    `partition` is where a record was read from or will be written to; records are equal whatever their partitions.
 
     Raises:
         StreamsError: for a negative timestamp.
@@ -39,20 +42,20 @@ class Record(msgspec.Struct, Generic[K, V], frozen=True, eq=False, gc=False):
             message = f"Malformed record: timestamp_ms is {self.timestamp_ms}; a timestamp is 0 or greater."
             raise StreamsError(message)
 
-    def with_key(self, key: Any) -> Record[Any, V]:
-        """The same record under another key."""
+    def with_key(self, key: K2) -> Record[K2, V]:
+        """Returns a copy with another key."""
         return Record(key, self.value, self.timestamp_ms, self.headers)
 
-    def with_value(self, value: Any) -> Record[K, Any]:
-        """The same record with another value."""
+    def with_value(self, value: V2) -> Record[K, V2]:
+        """Returns a copy with another value."""
         return Record(self.key, value, self.timestamp_ms, self.headers)
 
     def with_timestamp(self, timestamp_ms: int) -> Record[K, V]:
-        """The same record at another time."""
+        """Returns a copy with another timestamp."""
         return Record(self.key, self.value, timestamp_ms, self.headers)
 
     def with_headers(self, headers: Headers) -> Record[K, V]:
-        """The same record with other headers."""
+        """Returns a copy with other headers."""
         return Record(self.key, self.value, self.timestamp_ms, tuple(headers))
 
     def __eq__(self, other: object) -> bool:
@@ -74,9 +77,13 @@ class Record(msgspec.Struct, Generic[K, V], frozen=True, eq=False, gc=False):
 
 
 class Change(msgspec.Struct, Generic[V], frozen=True):
-    """The new value of a row and, where someone downstream needs it, the value it replaces.
+    """A change of a table's row: the new value and, if an operator downstream needs it, the old value.
 
-    `is_latest` is false for a change of a versioned table that came too late to be the row's newest version.
+    `is_latest` is false for a change of a versioned table that arrived too late to be the row's newest version.
+
+    Example:
+        >>> Change("Bern", "Basel").old
+        'Basel'
     """
 
     new: V | None

@@ -1,24 +1,38 @@
-"""`Stores`: what a processor may keep, described; the stores themselves are made where a task runs."""
+"""`Stores`: describes the state stores of processors and tables; every task creates its own."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 from typing import Any
 
-from headrace._graph import stores
 from headrace._graph.checks import checked_duration
 from headrace._graph.names import checked_name
-from headrace._state.stores.versioned import NEWEST, NOT_PUT, VersionedRecord
-from headrace._state.views.key_value import ValueAndTimestamp
+from headrace._graph.stores import (
+    KeyValueSpec,
+    SessionSpec,
+    TimestampedKeyValueSpec,
+    VersionedSpec,
+    WindowSpec,
+)
+from headrace._state.stores.versioned import NEWEST, NOT_PUT
 from headrace._state.views.suppress import WaitingRow
 from headrace.errors import TopologyError
+from headrace.model.store_interfaces import ValueAndTimestamp, VersionedRecord
+from headrace.model.type_variables import TypeVar
 from headrace.serdes import Serde
 
 __all__ = ["NEWEST", "NOT_PUT", "Stores", "ValueAndTimestamp", "VersionedRecord", "WaitingRow"]
 
+# Without serdes, keys are texts and values are JSON: the defaults of `StreamsConfig`.
+K = TypeVar("K", default=str)
+V = TypeVar("V", default=Any)
+
 
 class Stores:
-    """Describes state stores, for `process(stores=[...])` and `Topology.add_state_store()`.
+    """Describes state stores, for `process(stores=[...])`, `builder.table(store=...)` and `add_state_store()`.
+
+    The spec that is returned knows the types of keys and values by its serdes. `context.state_store(spec)`,
+    `app.store(spec)` and `driver.store(spec)` return a typed store; with only the name they return `Any`.
 
     Example:
         >>> from headrace import serdes
@@ -28,19 +42,27 @@ class Stores:
 
     @staticmethod
     def key_value(
-        name: str, *, key_serde: Serde[Any] | None = None, value_serde: Serde[Any] | None = None
-    ) -> stores.KeyValueSpec:
-        """Values by key: `get put put_if_absent delete range prefix_scan all`."""
-        return stores.KeyValueSpec(name=checked_name(name, "store"), key_serde=key_serde, value_serde=value_serde)
+        name: str, *, key_serde: Serde[K] | None = None, value_serde: Serde[V] | None = None
+    ) -> KeyValueSpec[K, V]:
+        """Describes a store of values by key, a `KeyValueStore`.
+
+        Args:
+            name: name of the store.
+            key_serde: serde of the keys; default: the configured one, then `serdes.String()`.
+            value_serde: serde of the values; default: the configured one, then `serdes.Json()`.
+        """
+        return KeyValueSpec(name=checked_name(name, "store"), key_serde=key_serde, value_serde=value_serde)
 
     @staticmethod
     def timestamped_key_value(
-        name: str, *, key_serde: Serde[Any] | None = None, value_serde: Serde[Any] | None = None
-    ) -> stores.TimestampedKeyValueSpec:
-        """Values with their timestamps by key: the same calls, `put(key, value, timestamp_ms)`, reads show the pair."""
-        return stores.TimestampedKeyValueSpec(
-            name=checked_name(name, "store"), key_serde=key_serde, value_serde=value_serde
-        )
+        name: str, *, key_serde: Serde[K] | None = None, value_serde: Serde[V] | None = None
+    ) -> TimestampedKeyValueSpec[K, V]:
+        """Describes a store of values with their timestamps by key, a `TimestampedKeyValueStore`.
+
+        Reads return pairs `(value, timestamp_ms)`. The rows of tables and the results of aggregations are in such
+        stores. The arguments are those of `key_value`.
+        """
+        return TimestampedKeyValueSpec(name=checked_name(name, "store"), key_serde=key_serde, value_serde=value_serde)
 
     @staticmethod
     def window(
@@ -49,20 +71,20 @@ class Stores:
         retention: timedelta,
         window_size: timedelta,
         retain_duplicates: bool = False,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
-    ) -> stores.WindowSpec:
-        """Values by key and window start: `put fetch fetch_range fetch_all all`.
+        key_serde: Serde[K] | None = None,
+        value_serde: Serde[V] | None = None,
+    ) -> WindowSpec[K, V]:
+        """Describes a store of values by key and window start, a `WindowStore`.
 
-        A window is kept while its start is later than the latest start put less the retention.
+        A window expires when its start is no later than the latest start put, less the retention.
 
         Args:
-            name: of the store.
-            retention: for how long windows are kept; no shorter than a window.
-            window_size: from the start of a window to its end, which is shown with it.
-            retain_duplicates: keep all values of the same key and start, in the order they were put.
-            key_serde: of the keys; by default the configured one.
-            value_serde: of the values; by default the configured one.
+            name: name of the store.
+            retention: how long windows are stored; at least as long as a window.
+            window_size: from the start of a window to its end; reads show the end.
+            retain_duplicates: store all values of the same key and start, in the order they were put.
+            key_serde: serde of the keys; default: the configured one, then `serdes.String()`.
+            value_serde: serde of the values; default: the configured one, then `serdes.Json()`.
 
         Raises:
             TopologyError: for durations that are not positive, or a retention shorter than a window.
@@ -81,7 +103,7 @@ class Stores:
                 f"Give it a retention of {window_size} or longer."
             )
             raise TopologyError(message)
-        return stores.WindowSpec(
+        return WindowSpec(
             name=named,
             retention_ms=retention_ms,
             window_size_ms=window_size_ms,
@@ -95,12 +117,18 @@ class Stores:
         name: str,
         *,
         retention: timedelta,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
-    ) -> stores.SessionSpec:
-        """Values by key and session: `put remove fetch fetch_range fetch_session find_sessions all`.
+        key_serde: Serde[K] | None = None,
+        value_serde: Serde[V] | None = None,
+    ) -> SessionSpec[K, V]:
+        """Describes a store of values by key and session, a `SessionStore`.
 
-        A session is kept while its end is later than the latest end put less the retention.
+        A session expires when its end is no later than the latest end put, less the retention.
+
+        Args:
+            name: name of the store.
+            retention: how long sessions are stored.
+            key_serde: serde of the keys; default: the configured one, then `serdes.String()`.
+            value_serde: serde of the values; default: the configured one, then `serdes.Json()`.
 
         Raises:
             TopologyError: for a retention that is not positive.
@@ -111,20 +139,26 @@ class Stores:
         """
         named = checked_name(name, "store")
         retention_ms = checked_duration(retention, f"Store {named!r}: retention")
-        return stores.SessionSpec(name=named, retention_ms=retention_ms, key_serde=key_serde, value_serde=value_serde)
+        return SessionSpec(name=named, retention_ms=retention_ms, key_serde=key_serde, value_serde=value_serde)
 
     @staticmethod
     def versioned_key_value(
         name: str,
         *,
         history: timedelta,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
-    ) -> stores.VersionedSpec:
-        """Values by key and time of validity: `put get get_as_of delete all`.
+        key_serde: Serde[K] | None = None,
+        value_serde: Serde[V] | None = None,
+    ) -> VersionedSpec[K, V]:
+        """Describes a store of values by key and time of validity, a `VersionedKeyValueStore`.
 
-        A version older than the latest timestamp put less the history is neither accepted nor shown, but for the
-        latest one of its key.
+        Versions older than the latest timestamp put, less the history, are neither accepted nor shown, except for the
+        latest version of a key.
+
+        Args:
+            name: name of the store.
+            history: how long versions are stored after a newer one replaced them.
+            key_serde: serde of the keys; default: the configured one, then `serdes.String()`.
+            value_serde: serde of the values; default: the configured one, then `serdes.Json()`.
 
         Raises:
             TopologyError: for a history that is not positive.
@@ -135,4 +169,4 @@ class Stores:
         """
         named = checked_name(name, "store")
         history_ms = checked_duration(history, f"Store {named!r}: history")
-        return stores.VersionedSpec(name=named, history_ms=history_ms, key_serde=key_serde, value_serde=value_serde)
+        return VersionedSpec(name=named, history_ms=history_ms, key_serde=key_serde, value_serde=value_serde)

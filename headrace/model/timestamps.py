@@ -1,30 +1,43 @@
-"""Timestamp extractors: where a record's event time comes from."""
+"""Timestamp extractors: functions that return the event time of an input record."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Generic
 
 import msgspec
 
 from headrace.errors import StreamsError
 from headrace.model.record import Headers
+from headrace.model.type_variables import TypeVar
+
+K = TypeVar("K", covariant=True, default=Any)
+V = TypeVar("V", covariant=True, default=Any)
 
 
-class ConsumerRecord(msgspec.Struct, frozen=True):
-    """An input record as a timestamp extractor sees it: decoded, with its place in the topic and its raw timestamp."""
+class ConsumerRecord(msgspec.Struct, Generic[K, V], frozen=True):
+    """An input record as a timestamp extractor sees it: decoded, with its position in the topic and its own timestamp.
+
+    `ConsumerRecord[K, V]` declares the types of keys and values; without them they are `Any`.
+
+    Example:
+        >>> import headrace as hr
+        >>> def paid_at(record: hr.ConsumerRecord, partition_time_ms: int) -> int:
+        ...     return record.value["paid_ms"]
+        >>> payments = hr.StreamsBuilder().stream("payments", timestamp_extractor=paid_at)
+    """
 
     topic: str
     partition: int
     offset: int
-    key: Any
-    value: Any
+    key: K
+    value: V
     timestamp_ms: int
     headers: Headers = ()
 
 
 def fail_on_invalid_timestamp(record: ConsumerRecord, partition_time_ms: int) -> int:  # noqa: ARG001
-    """The record's own timestamp; a negative one is for `deserialization_exception_handler` to decide. The default."""
+    """Returns the record's own timestamp; `deserialization_exception_handler` handles a negative one. The default."""
     if record.timestamp_ms < 0:
         message = (
             f"Record {record.topic}-{record.partition}@{record.offset} has the invalid timestamp "
@@ -36,12 +49,12 @@ def fail_on_invalid_timestamp(record: ConsumerRecord, partition_time_ms: int) ->
 
 
 def log_and_skip_on_invalid_timestamp(record: ConsumerRecord, partition_time_ms: int) -> int:  # noqa: ARG001
-    """The record's own timestamp; a record with a negative one is dropped and counted."""
+    """Returns the record's own timestamp; a record with a negative one is dropped and counted."""
     return record.timestamp_ms
 
 
 def use_partition_time_on_invalid_timestamp(record: ConsumerRecord, partition_time_ms: int) -> int:
-    """The record's own timestamp, or the partition's time where that is negative."""
+    """Returns the record's own timestamp; if it is negative, the highest timestamp of the partition so far."""
     if record.timestamp_ms >= 0:
         return record.timestamp_ms
     if partition_time_ms < 0:
@@ -54,7 +67,7 @@ def use_partition_time_on_invalid_timestamp(record: ConsumerRecord, partition_ti
 
 
 Extractor = Callable[[ConsumerRecord, int], int]
-"""Gives the event time of an input record in epoch milliseconds; a negative answer drops the record.
+"""`(record, partition_time_ms) -> timestamp_ms`, in epoch milliseconds; a negative timestamp drops the record.
 
-It is told the highest timestamp already taken from the record's partition, -1 if none.
+`partition_time_ms` is the highest timestamp extracted from the record's partition so far, -1 before the first.
 """

@@ -1,4 +1,4 @@
-"""Windows: a span of time, a key within one, and the definitions by which records are assigned to windows."""
+"""Windows: a span of time, a key in a window, and the rules that assign records to windows."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ K = TypeVar("K")
 class Window(msgspec.Struct, frozen=True, order=True, gc=False):
     """A span of time in epoch milliseconds; windows order by start, then end.
 
-    Whether the end belongs to the window depends on what made it: it does not for time windows, it does for sliding
-    and session windows.
+    Time windows exclude their end; sliding and session windows include it.
 
     Raises:
         StreamsError: for a negative start, or an end before the start.
@@ -44,7 +43,7 @@ class Window(msgspec.Struct, frozen=True, order=True, gc=False):
 
 
 class Windowed(msgspec.Struct, Generic[K], frozen=True, order=True, gc=False):
-    """A key within a window: the key of every windowed result. Ordered by key, then window.
+    """A key in a window: the key of every windowed result. Ordered by key, then window.
 
     Example:
         >>> counted = Windowed("alice", Window(0, 300_000))
@@ -67,10 +66,10 @@ _NO_GRACE = timedelta(0)
 
 @dataclass(frozen=True)
 class TimeWindows:
-    """Windows of one size, from the epoch on: tumbling, or hopping if they advance by less than their size.
+    """Windows of a fixed size, aligned to the epoch: tumbling, or hopping if they advance by less than their size.
 
-    A window is `[start, start + size)`: its end belongs to the next one. It takes records until the stream time reaches
-    its end plus the grace.
+    A window is `[start, start + size)`, its end excluded. It accepts records until stream time reaches its end plus the
+    grace.
 
     Example:
         >>> from datetime import timedelta
@@ -86,17 +85,17 @@ class TimeWindows:
 
     @property
     def wait_ms(self) -> int:
-        """How long after its end a window takes late records."""
+        """How long after its end a window accepts late records."""
         return self.grace_ms
 
     @classmethod
     def of(cls, size: timedelta, *, advance: timedelta | None = None, grace: timedelta = _NO_GRACE) -> TimeWindows:
-        """Windows of a size.
+        """Defines windows by their size.
 
         Args:
-            size: how long a window is.
-            advance: how much later each starts than the one before; default: the size, so that none overlap.
-            grace: how long after its end a window still takes late records.
+            size: length of a window.
+            advance: time from the start of one window to the start of the next; default: the size, without overlap.
+            grace: how long after its end a window accepts late records.
 
         Raises:
             TopologyError: unless `0 < advance <= size` and the grace is 0 or more, in whole milliseconds.
@@ -111,7 +110,7 @@ class TimeWindows:
         return cls(size_ms, advance_ms, checked_duration(grace, "TimeWindows.of(): grace", at_least_ms=0))
 
     def starts_for(self, timestamp_ms: int) -> range:
-        """The starts of the windows a timestamp is in, ascending."""
+        """The starts of the windows that contain a timestamp, ascending."""
         advance_ms = self.advance_ms
         first = max(0, timestamp_ms - self.size_ms + advance_ms) // advance_ms * advance_ms
         return range(first, timestamp_ms + 1, advance_ms)
@@ -119,9 +118,14 @@ class TimeWindows:
 
 @dataclass(frozen=True)
 class SlidingWindows:
-    """Windows of records no further apart than a difference: one ends at each record, one begins right after it.
+    """Windows of records no further apart than a difference: one ends at each record, one starts right after it.
 
     A window is `[start, start + difference]`, both ends included.
+
+    Example:
+        >>> from datetime import timedelta
+        >>> SlidingWindows.of(timedelta(seconds=5), grace=timedelta(seconds=1))
+        SlidingWindows(difference_ms=5000, grace_ms=1000)
     """
 
     difference_ms: int
@@ -130,12 +134,12 @@ class SlidingWindows:
 
     @property
     def wait_ms(self) -> int:
-        """How long after its end a window takes late records."""
+        """How long after its end a window accepts late records."""
         return self.grace_ms
 
     @classmethod
     def of(cls, difference: timedelta, *, grace: timedelta = _NO_GRACE) -> SlidingWindows:
-        """Windows of a difference; `grace` as in `TimeWindows.of`."""
+        """Defines windows by the greatest difference of two timestamps; `grace` as in `TimeWindows.of`."""
         return cls(
             checked_duration(difference, "SlidingWindows.of(): difference"),
             checked_duration(grace, "SlidingWindows.of(): grace", at_least_ms=0),
@@ -146,7 +150,12 @@ class SlidingWindows:
 class SessionWindows:
     """Windows of activity: records of a key no further apart than the gap are in one session.
 
-    A session is `[first record, last record]`, both ends included; a record between two merges them.
+    A session is `[first record, last record]`, both ends included; a record near two sessions merges them.
+
+    Example:
+        >>> from datetime import timedelta
+        >>> SessionWindows.of(timedelta(minutes=5), grace=timedelta(minutes=1)).wait_ms
+        360000
     """
 
     gap_ms: int
@@ -155,12 +164,12 @@ class SessionWindows:
 
     @property
     def wait_ms(self) -> int:
-        """How long after its end a session takes records: the gap, then the grace."""
+        """How long after its end a session accepts records: the gap plus the grace."""
         return self.gap_ms + self.grace_ms
 
     @classmethod
     def of(cls, gap: timedelta, *, grace: timedelta = _NO_GRACE) -> SessionWindows:
-        """Sessions that end after a gap without records; `grace` as in `TimeWindows.of`, after the gap."""
+        """Defines sessions that end after a gap without records; the grace, as in `TimeWindows.of`, follows the gap."""
         return cls(
             checked_duration(gap, "SessionWindows.of(): gap"),
             checked_duration(grace, "SessionWindows.of(): grace", at_least_ms=0),
@@ -169,7 +178,13 @@ class SessionWindows:
 
 @dataclass(frozen=True)
 class UnlimitedWindows:
-    """One window per key, from a time on; it never closes. Earlier records are in no window."""
+    """One window per key that starts at a fixed time and never closes. Earlier records are in no window.
+
+    Example:
+        >>> forever = UnlimitedWindows.starting_at(100)
+        >>> list(forever.starts_for(250)), list(forever.starts_for(99))
+        ([100], [])
+    """
 
     start_ms: int
     grace_ms: ClassVar[int] = 0
@@ -178,16 +193,16 @@ class UnlimitedWindows:
 
     @property
     def size_ms(self) -> int:
-        """Up to the end of time."""
+        """The size of the window, which ends at the greatest timestamp there is."""
         return END_OF_TIME_MS - self.start_ms
 
     def starts_for(self, timestamp_ms: int) -> range:
-        """The start of the window, if a timestamp is in it."""
+        """The start of the window, if it contains the timestamp."""
         return range(self.start_ms, min(timestamp_ms, self.start_ms) + 1)
 
     @classmethod
     def starting_at(cls, start_ms: int = 0) -> UnlimitedWindows:
-        """One window from `start_ms`, epoch milliseconds."""
+        """Defines the window by its start, in epoch milliseconds."""
         if not isinstance(start_ms, int) or start_ms < 0:
             message = (
                 f"UnlimitedWindows.starting_at() was given {start_ms!r}; it must be epoch milliseconds, 0 or more."
@@ -203,8 +218,8 @@ Windows = TimeWindows | SlidingWindows | SessionWindows | UnlimitedWindows
 class JoinWindows:
     """How far apart the timestamps of two joined records may be, both ends included.
 
-    A record of the left stream at `t` meets those of the right one from `t - before` to `t + after`. Records may come
-    late; one without a partner is given up when the stream time is beyond `t + after + grace`.
+    A record of the left stream at `t` joins the records of the right stream from `t - before` to `t + after`. The
+    window closes when stream time is beyond `t + after + grace`; then an outer join emits an unmatched record.
 
     Example:
         >>> from datetime import timedelta
@@ -225,21 +240,21 @@ class JoinWindows:
         after: timedelta | None = None,
         grace: timedelta = _NO_GRACE,
     ) -> JoinWindows:
-        """Windows of a difference on both sides.
+        """Defines the window by the greatest difference of two timestamps.
 
         Args:
             difference: how far apart two timestamps may be.
-            before: how much earlier the right record may be, if not by the difference; may be negative.
-            after: how much later the right record may be, if not by the difference; may be negative.
-            grace: how long a record without a partner waits for late ones.
+            before: how much earlier the right record may be; default: the difference; may be negative.
+            after: how much later the right record may be; default: the difference; may be negative.
+            grace: how long after its end the window accepts late records.
 
         Raises:
             TopologyError: if the window would end before it starts, or difference or grace are negative.
         """
         difference_ms = checked_duration(difference, "JoinWindows.of(): difference", at_least_ms=0)
         before_ms, after_ms = (
-            difference_ms if given is None else checked_duration(given, f"JoinWindows.of(): {side}", at_least_ms=None)
-            for side, given in (("before", before), ("after", after))
+            difference_ms if bound is None else checked_duration(bound, f"JoinWindows.of(): {side}", at_least_ms=None)
+            for side, bound in (("before", before), ("after", after))
         )
         if before_ms + after_ms < 0:
             message = (

@@ -7,15 +7,13 @@ from headrace.serdes.schemas.avro import Avro
 from headrace.serdes.schemas.json_schema import JsonSchema
 from headrace.serdes.schemas.protobuf import Protobuf
 from headrace.serdes.schemas.registry import Registry
-from headrace.serdes.wrapping.change import Change
 from headrace.serdes.wrapping.list_ import List
-from headrace.serdes.wrapping.windowed import SessionWindowed, Windowed
+from headrace.serdes.wrapping.windowed import SessionWindowedKey, WindowedKey
 
 __all__ = [
     "Avro",
     "Bool",
     "Bytes",
-    "Change",
     "Double",
     "Float",
     "Int",
@@ -26,9 +24,9 @@ __all__ = [
     "Protobuf",
     "Registry",
     "Serde",
-    "SessionWindowed",
+    "SessionWindowedKey",
     "Short",
     "String",
     "Uuid",
-    "Windowed",
+    "WindowedKey",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import timedelta
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Generic, Self, cast, overload
 
 from headrace._core.metrics import readable
 from headrace._graph.configured import configured
@@ -20,7 +20,18 @@ from headrace.dsl.topology import Topology
 from headrace.errors import StreamsError, TopicError, known_names, nearest
 from headrace.model.pending import Pending
 from headrace.model.record import Headers, Record
+from headrace.model.type_variables import TypeVar
 from headrace.serdes import Bytes, Serde
+
+if TYPE_CHECKING:
+    from headrace._graph.stores import StoreSpec
+
+# The driver takes serdes from the topology at run time; only serdes given here say the types to the type checker.
+K = TypeVar("K", default=Any)
+V = TypeVar("V", default=Any)
+K2 = TypeVar("K2")
+V2 = TypeVar("V2")
+ViewT = TypeVar("ViewT")
 
 
 class TopologyTestDriver:
@@ -56,15 +67,15 @@ class TopologyTestDriver:
         self._runtime = LocalRuntime(self._graph, self._config, wall_clock_ms)
 
     def input_topic(
-        self, name: str, key_serde: Serde[Any] | None = None, value_serde: Serde[Any] | None = None
-    ) -> TestInputTopic:
+        self, name: str, key_serde: Serde[K] | None = None, value_serde: Serde[V] | None = None
+    ) -> TestInputTopic[K, V]:
         """An input topic of the topology, to pipe records into.
 
         Args:
             name: the topic.
-            key_serde: how keys become bytes; by default the serde of the topology. Another one can write keys that the
-                topology cannot decode.
-            value_serde: the same for values.
+            key_serde: serde of the keys; by default that of the topology. Pass the same one for a typed topic, or
+                another one to write keys that the topology cannot decode.
+            value_serde: serde of the values, likewise.
         """
         source = next((s for s in self._graph.nodes if isinstance(s, Source) and name in s.topics), None)
         if source is None or source.internal:
@@ -76,10 +87,18 @@ class TopologyTestDriver:
         own_key_serde, own_value_serde = self._defaults.serdes(source)
         return TestInputTopic(self, name, key_serde or own_key_serde, value_serde or own_value_serde)
 
-    def output_topic(self, name: str) -> TestOutputTopic:
-        """An output topic of the topology, to read results from; keys and values of dead letters are bytes."""
+    def output_topic(
+        self, name: str, key_serde: Serde[K] | None = None, value_serde: Serde[V] | None = None
+    ) -> TestOutputTopic[K, V]:
+        """An output topic of the topology, to read results from; keys and values of dead letters are bytes.
+
+        Args:
+            name: the topic.
+            key_serde: serde of the keys; by default that of the topology. Pass the same one for a typed topic.
+            value_serde: serde of the values, likewise.
+        """
         if name == self._graph.dead_letter_topic:
-            return TestOutputTopic(self._runtime, name, Bytes(), Bytes())
+            return TestOutputTopic(self._runtime, name, key_serde or Bytes(), value_serde or Bytes())
         sink = next((s for s in self._graph.nodes if isinstance(s, Sink) and name == s.topic), None)
         if sink is None or sink.internal:
             known = self._graph.sink_topics
@@ -87,10 +106,23 @@ class TopologyTestDriver:
                 f"The topology does not write topic {name!r}.{nearest(name, known)} It writes: {known_names(known)}."
             )
             raise TopicError(message)
-        return TestOutputTopic(self._runtime, name, *self._defaults.serdes(sink))
+        own_key_serde, own_value_serde = self._defaults.serdes(sink)
+        return TestOutputTopic(self._runtime, name, key_serde or own_key_serde, value_serde or own_value_serde)
 
-    def store(self, name: str) -> Any:
-        """The current contents of a state store."""
+    @overload
+    def store(self, store: StoreSpec[object, ViewT]) -> ViewT: ...
+
+    @overload
+    def store(self, store: str) -> Any: ...
+
+    def store(self, store: StoreSpec | str) -> Any:
+        """Returns the current contents of a state store, to read them.
+
+        Args:
+            store: its spec, as `Stores` returned it, for a typed view such as `ReadOnlyKeyValueStore[K, V]`; or its
+                name.
+        """
+        name = store if isinstance(store, str) else store.name
         return self._defaults.view(self._graph, name, self._runtime.stores_named(name))
 
     def explain_pending(self, name: str | None = None) -> list[Pending]:
@@ -125,7 +157,7 @@ class TopologyTestDriver:
         self.close()
 
 
-class TestInputTopic:
+class TestInputTopic(Generic[K, V]):
     """A topic to pipe records into."""
 
     __test__ = False
@@ -138,8 +170,8 @@ class TestInputTopic:
 
     def pipe(
         self,
-        key: Any,
-        value: Any,
+        key: K | None,
+        value: V | None,
         timestamp_ms: int | None = None,
         headers: Headers = (),
         partition: int | None = None,
@@ -153,7 +185,7 @@ class TestInputTopic:
         self._driver._runtime.pipe(self._name, partition or 0, message)
 
 
-class TestOutputTopic:
+class TestOutputTopic(Generic[K, V]):
     """A topic to read results from."""
 
     __test__ = False
@@ -164,12 +196,12 @@ class TestOutputTopic:
         self._key_serde = key_serde
         self._value_serde = value_serde
 
-    def read_all(self) -> list[Record[Any, Any]]:
-        """All records written since the last call, in order."""
+    def read_all(self) -> list[Record[K, V]]:
+        """Returns all records written since the last call, in order. Values may be `None`."""
         return [
             Record(
-                self._key_serde.deserialize(message.key),
-                self._value_serde.deserialize(message.value),
+                cast("K", self._key_serde.deserialize(message.key)),
+                cast("V", self._value_serde.deserialize(message.value)),
                 message.timestamp_ms,
                 message.headers,
             )
@@ -177,9 +209,7 @@ class TestOutputTopic:
         ]
 
 
-def run_table(
-    build: Callable[[KTable[Any, Any]], KTable[Any, Any]], *records: tuple[Any, ...]
-) -> list[Record[Any, Any]]:
+def run_table(build: Callable[[KTable[str, Any]], KTable[K2, V2]], *records: tuple[Any, ...]) -> list[Record[K2, V2]]:
     """Runs a part of a topology on a table of `(key, value, timestamp_ms)` records; returns the changes of its result.
 
     Example:
@@ -195,8 +225,8 @@ def run_table(
 
 
 def run_stream(
-    build: Callable[[KStream[Any, Any]], KStream[Any, Any] | None], *records: tuple[Any, ...]
-) -> list[Record[Any, Any]]:
+    build: Callable[[KStream[str, Any]], KStream[K2, V2] | None], *records: tuple[Any, ...]
+) -> list[Record[K2, V2]]:
     """Runs a part of a topology on `(key, value, timestamp_ms)` records; returns its output.
 
     Example:

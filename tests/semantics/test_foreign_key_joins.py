@@ -351,7 +351,10 @@ def test_the_error_of_a_failing_joiner_names_the_operator_and_the_record():
             lambda t, s: t.left_join(t, slashed, foreign_key=refers_to, store=Stores.key_value("rows")),
             "left_join() cannot use store=KeyValue",
         ),
-        (lambda t, s: s.join(t, slashed, foreign_key=refers_to, store="x"), "was given store='x', which means nothing"),
+        (
+            lambda t, s: s.join(t, slashed, foreign_key=refers_to, store="x"),
+            "was given store='x', which does not apply",
+        ),
     ],
 )
 def test_invalid_joins_are_refused_with_a_reason(call, message):

@@ -117,7 +117,7 @@ def lookups(windows, key_serde):
 
 @pytest.mark.parametrize("tracking", [False, True], ids=["one clock", "a clock for each key"])
 def test_a_copy_of_windowed_counts_expires_windows(tracking):
-    topology = lookups(hr.TimeWindows.of(10 * MS, grace=20 * MS), serdes.Windowed(serdes.String(), 10 * MS))
+    topology = lookups(hr.TimeWindows.of(10 * MS, grace=20 * MS), serdes.WindowedKey(serdes.String(), 10 * MS))
     steps = [
         ("in", "k", "", 1),
         ("in", "k", "", 5),
@@ -142,7 +142,7 @@ def test_a_copy_of_windowed_counts_expires_windows(tracking):
 
 @pytest.mark.parametrize("tracking", [False, True], ids=["one clock", "a clock for each key"])
 def test_a_copy_of_session_counts_deletes_merged_sessions_and_expires_old_ones(tracking):
-    topology = lookups(hr.SessionWindows.of(10 * MS, grace=40 * MS), serdes.SessionWindowed(serdes.String()))
+    topology = lookups(hr.SessionWindows.of(10 * MS, grace=40 * MS), serdes.SessionWindowedKey(serdes.String()))
     steps = [
         ("in", "k", "", 1),
         ("in", "k", "", 5),

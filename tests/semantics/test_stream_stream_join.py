@@ -480,7 +480,7 @@ def test_invalid_joins_are_refused(kind, options, message):
 
 @pytest.mark.parametrize("option", ["grace", "key_selector", "foreign_key"])
 def test_options_of_other_joins_are_refused(option):
-    with pytest.raises(TopologyError, match=rf"was given {option}=.*which means nothing there; it takes .*'within'"):
+    with pytest.raises(TopologyError, match=rf"was given {option}=.*which does not apply here; it takes .*'within'"):
         joined(within=within(1), **{option: MS if option == "grace" else pair})
 
 

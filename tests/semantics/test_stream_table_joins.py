@@ -285,7 +285,7 @@ def test_explain_pending_shows_which_records_wait_for_late_rows():
 
 
 ELSEWHERE = StreamsBuilder()
-MEANS_NOTHING = "which means nothing there; it takes 'foreign_key', 'grace', 'key_serde', 'name', 'value_serde'."
+DOES_NOT_APPLY = "which does not apply here; it takes 'foreign_key', 'grace', 'key_serde', 'name', 'value_serde'."
 
 
 @pytest.mark.parametrize(
@@ -293,16 +293,16 @@ MEANS_NOTHING = "which means nothing there; it takes 'foreign_key', 'grace', 'ke
     [
         (
             lambda s, t, v: s.join(t, slashed, grace=5 * MS),
-            "keeps only its latest rows, so a late row could not be told",
+            "keeps only its latest rows, so it cannot tell a late row from an early one",
         ),
         (lambda s, t, v: s.join(v, slashed, grace=101 * MS), "longer than the history of the table, 0:00:00.100000"),
         (lambda s, t, v: s.join(v.map_values(str, store="s"), slashed, grace=MS), "keeps only its latest rows"),
         (lambda s, t, v: s.join(v, slashed, grace=-1 * MS), "grace"),
         (lambda s, t, v: s.join(v, slashed, grace=5), "grace"),
-        (lambda s, t, v: s.join(t, slashed, within=hr.JoinWindows.of(MS)), MEANS_NOTHING),
-        (lambda s, t, v: s.left_join(t, slashed, key_selector=lambda k, v: v), MEANS_NOTHING),
-        (lambda s, t, v: s.join(t, slashed, store="x"), MEANS_NOTHING),
-        (lambda s, t, v: s.join(t, slashed, other_value_serde=serdes.Long()), MEANS_NOTHING),
+        (lambda s, t, v: s.join(t, slashed, within=hr.JoinWindows.of(MS)), DOES_NOT_APPLY),
+        (lambda s, t, v: s.left_join(t, slashed, key_selector=lambda k, v: v), DOES_NOT_APPLY),
+        (lambda s, t, v: s.join(t, slashed, store="x"), DOES_NOT_APPLY),
+        (lambda s, t, v: s.join(t, slashed, other_value_serde=serdes.Long()), DOES_NOT_APPLY),
         (
             lambda s, t, v: s.join(t, slashed, foreign_key=lambda k, v: v, grace=MS),
             "join() of a stream with a table by f",

@@ -105,7 +105,7 @@ def test_a_table_with_several_kinds_of_windows_closes_them_by_the_longest_grace(
     soon, late = (
         grouped.windowed_by(hr.TimeWindows.of(10 * MS, grace=grace * MS)).count().to_stream() for grace in (0, 5)
     )
-    tables = soon.merge(late).to_table(key_serde=serdes.Windowed(serdes.String(), 10))
+    tables = soon.merge(late).to_table(key_serde=serdes.WindowedKey(serdes.String(), 10))
     tables.suppress(FINAL).to_stream().to("out")
     assert each_step(builder.build(), *ones("k@1 k@14 k@15")) == [[], [], [("[k@0/10]", 1, 1)]]
 
@@ -113,7 +113,7 @@ def test_a_table_with_several_kinds_of_windows_closes_them_by_the_longest_grace(
 def test_suppress_finds_the_windows_before_filters_and_repartitions():
     builder = hr.StreamsBuilder()
     counts = builder.stream("in").group_by_key().windowed_by(TUMBLING).count().filter(lambda key, count: count > 1)
-    again = counts.group_by(lambda key, count: (key, count), key_serde=serdes.Windowed(serdes.String(), 10))
+    again = counts.group_by(lambda key, count: (key, count), key_serde=serdes.WindowedKey(serdes.String(), 10))
     again.reduce(max, min).suppress(FINAL).to_stream().to("out")
     assert each_step(builder.build(), *ones("k@0 k@1 j@2 k@3 k@12 k@13")) == [
         *([[]] * 5),

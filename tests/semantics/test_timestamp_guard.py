@@ -112,7 +112,7 @@ def test_the_extracted_timestamp_is_checked_and_partition_time_stays():
 def test_a_refused_record_does_not_advance_the_stream_time_of_processors():
     class Telling(hr.Processor):
         def process(self, record):
-            self.context.forward(record.with_value(self.context.current_stream_time_ms()))
+            self.context.forward(record.with_value(self.context.current_stream_time_ms))
 
     builder = hr.StreamsBuilder()
     builder.stream("in", name="reads").process(Telling).to("out")

@@ -30,7 +30,7 @@ class Seeing(hr.Processor):
     """Forwards what a child sees as the value."""
 
     def process(self, record):
-        place = self.context.record_metadata()
+        place = self.context.record_metadata
         seen = [record.value, record.timestamp_ms, place.topic, place.partition, place.offset]
         self.context.forward(record.with_value(seen))
 
@@ -115,7 +115,7 @@ def test_records_are_forwarded_to_children_depth_first_in_the_order_they_were_ad
 def test_forwarded_timestamps_do_not_advance_stream_time(runtime):
     def say(context, record):
         context.forward(record, to=To.child("plain").with_timestamp(1_000))
-        context.forward(record.with_value(context.current_stream_time_ms()), to=To.child("plain"))
+        context.forward(record.with_value(context.current_stream_time_ms), to=To.child("plain"))
 
     outputs, _ = runtime.run(two_children(say), [("in", "k", "x", 10), ("in", "k", "y", 7)])
     assert [record.value for record in outputs["plain"]] == ["x", 10, "y", 10]

@@ -22,7 +22,7 @@ MINUTE_MS = 60_000
 SIZE_MS, GRACE_MS = 5 * MINUTE_MS, 10 * MINUTE_MS
 MIDNIGHT_MS = 1_748_736_000_000  # 2025-06-01, UTC
 DISORDER_MS = 8 * MINUTE_MS  # less than the grace: no reading is late by its device's own clock
-SERDES = {"key_serde": serdes.Windowed(serdes.String(), SIZE_MS), "value_serde": serdes.Json()}
+SERDES = {"key_serde": serdes.WindowedKey(serdes.String(), SIZE_MS), "value_serde": serdes.Json()}
 
 SMALL = (12, 4)
 FULL = pytest.param((500, 24), marks=pytest.mark.slow)

@@ -37,7 +37,7 @@ class Ticking(hr.Processor):
 
     def tick(self, timestamp_ms):
         self.fired += 1
-        self.context.forward(Record(self.context.task_id(), self.fired))
+        self.context.forward(Record(self.context.task_id, self.fired))
 
 
 def ticking(interval):

@@ -59,10 +59,10 @@ class Boundaries(hr.Processor):
         context.schedule(timedelta(seconds=1), hr.PunctuationType.STREAM_TIME, self.tick, timedelta(milliseconds=300))
 
     def process(self, record):
-        self.context.forward(hr.Record(self.context.task_id(), record.value))
+        self.context.forward(hr.Record(self.context.task_id, record.value))
 
     def tick(self, timestamp_ms):
-        self.context.forward(hr.Record(self.context.task_id(), "tick"))
+        self.context.forward(hr.Record(self.context.task_id, "tick"))
 
 
 def boundaries():
@@ -121,7 +121,7 @@ class RecordCounter(hr.FixedKeyProcessor):
         self.seen += 1
         counts = self.context.state_store(self.store_name)
         counts.put(record.key, (counts.get(record.key) or 0) + 1)
-        at = self.context.current_stream_time_ms()
+        at = self.context.current_stream_time_ms
         self.context.forward(record.with_value([record.value, self.seen, counts.get(record.key), at]))
 
 

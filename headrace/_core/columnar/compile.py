@@ -20,9 +20,9 @@ from headrace._core.columnar.windows.suppress import WindowCloseForm
 from headrace._core.operator import Operator
 from headrace._core.operators.aggregations.streams import AggregatingOperator
 from headrace._core.operators.functions import FunctionOperator
-from headrace._state.stores.key_value import TimestampedKeyValueStore
+from headrace._state.stores.key_value import TypedTimestampedKeyValueStore
 from headrace.model.windows import TimeWindows
-from headrace.serdes import Long, Windowed
+from headrace.serdes import Long, WindowedKey
 
 
 class SourceForm(NamedTuple):
@@ -131,7 +131,7 @@ class FormCompiler:
             return None
         if not layout.key_serde.canonical or layout.key_serde != store.key_serde:
             return None
-        counts = Layout(Windowed(layout.key_serde, windows.size_ms), Long(), windows)
+        counts = Layout(WindowedKey(layout.key_serde, windows.size_ms), Long(), windows)
         forward = self._children(operator, counts)
         return None if forward is None else WindowCountForm(operator, windows, store, forward)
 
@@ -165,7 +165,7 @@ class FormCompiler:
             case _:
                 return None
         rows = self._stores.tables[operator.table_name]
-        if type(operator) is not ops.StreamTableJoin or not isinstance(rows, TimestampedKeyValueStore):
+        if type(operator) is not ops.StreamTableJoin or not isinstance(rows, TypedTimestampedKeyValueStore):
             return None
         same_keys = layout.key_serde == rows.key_serde == sink.key_serde
         if not same_keys or not layout.key_serde.canonical:

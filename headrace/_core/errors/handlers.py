@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from headrace._core.errors.failure import handler_error
 from headrace.errors import ProcessingError, RegistryError
-from headrace.model.error_handlers import ANSWERS, ErrorHandler, ErrorHandlerContext
+from headrace.model.error_handlers import RESPONSES, ErrorHandler, ErrorHandlerContext
 
 _log = logging.getLogger(__name__)
 
@@ -75,9 +75,9 @@ class ErrorHandlers(NamedTuple):
             answer = handler(failed)
         except Exception as error:
             raise Stop(handler_error(error, setting, report)) from error
-        if answer not in ANSWERS:
+        if answer not in RESPONSES:
             message = (
-                f"{setting} answered {answer!r}; allowed: {', '.join(map(repr, ANSWERS))}. It was handling: {report}"
+                f"{setting} answered {answer!r}; allowed: {', '.join(map(repr, RESPONSES))}. It was handling: {report}"
             )
             raise Stop(ProcessingError(message)) from failed.exception
         if answer == "dead_letter" and self.dead_letter_topic is None:

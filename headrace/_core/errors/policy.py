@@ -16,7 +16,7 @@ from headrace._core.operators.topics.sink import Sink
 from headrace._core.operators.topics.source import Source
 from headrace._core.task.context import SourceRecord, TaskContext
 from headrace.errors import ProcessingError
-from headrace.model.error_handlers import ErrorHandlerContext
+from headrace.model.error_handlers import ErrorHandlerContext, ErrorKind
 
 
 class ErrorPolicy:
@@ -79,7 +79,7 @@ class ErrorPolicy:
             operator=operator,
         )
 
-    def _describe(self, kind: str, operator: str, reason: str, error: Exception) -> ErrorHandlerContext:
+    def _describe(self, kind: ErrorKind, operator: str, reason: str, error: Exception) -> ErrorHandlerContext:
         source = self._context.source_record
         return ErrorHandlerContext(
             kind,

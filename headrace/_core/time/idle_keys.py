@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from headrace._core.task.context import TaskContext
 from headrace._state.bytes.composite import BY_TIME, KEY_TIME, time_at, time_bytes
 from headrace._state.layouts.time_queue import TimeQueue
-from headrace._state.stores.key_value import KeyValueStore
+from headrace._state.stores.key_value import TypedKeyValueStore
 
 
 class IdleSettings(NamedTuple):
@@ -39,7 +39,7 @@ class IdleKeys:
         self._idle_ms = settings.idle_ms
         self._seen = context.store(settings.store)
         self._beside = [context.store(name) for name in settings.beside]
-        self._times: KeyValueStore[Any, int] = context.store(key_times)
+        self._times: TypedKeyValueStore[Any, int] = context.store(key_times)
         self._queue = TimeQueue(self._seen, BY_TIME)
 
     def see(self, key: Any) -> None:

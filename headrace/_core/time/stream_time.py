@@ -12,7 +12,7 @@ import pyarrow as pa
 from headrace._core.columnar.groups import Groups, Ints
 from headrace._core.task.context import TaskContext
 from headrace._state.bytes.api import ByteStore
-from headrace._state.stores.key_value import KeyValueStore
+from headrace._state.stores.key_value import TypedKeyValueStore
 
 _TIME = struct.Struct(">q")
 _UNKNOWN = _TIME.pack(-1)
@@ -65,14 +65,14 @@ class KeyTime:
     Example:
         >>> from headrace import serdes
         >>> from headrace._state.bytes.memory import MemoryStore
-        >>> time = KeyTime(KeyValueStore(MemoryStore(), serdes.String(), serdes.Long()))
+        >>> time = KeyTime(TypedKeyValueStore(MemoryStore(), serdes.String(), serdes.Long()))
         >>> time.advance("a", 5), time.advance("b", 3), time.advance("a", 4)
         (5, 3, 5)
     """
 
     by_key = True
 
-    def __init__(self, times: KeyValueStore[Any, int]) -> None:
+    def __init__(self, times: TypedKeyValueStore[Any, int]) -> None:
         self._times = times
 
     def advance(self, key: Any, timestamp_ms: int) -> int:

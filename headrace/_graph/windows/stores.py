@@ -9,7 +9,7 @@ from headrace._graph.names import checked_name
 from headrace._graph.stores import SessionSpec, StoreSpec, TimestampedWindowSpec, WindowSpec
 from headrace.errors import TopologyError
 from headrace.model.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows, Windows
-from headrace.serdes import Serde, SessionWindowed, Windowed
+from headrace.serdes import Serde, SessionWindowedKey, WindowedKey
 
 _FOREVER_MS = 1 << 62
 
@@ -43,7 +43,11 @@ def window_store(
 
 def windowed_key_serde(windows: Windows, key_serde: Serde[Any] | None) -> Serde[Any]:
     """The serde of the windowed keys of the results."""
-    return SessionWindowed(key_serde) if isinstance(windows, SessionWindows) else Windowed(key_serde, _size_ms(windows))
+    return (
+        SessionWindowedKey(key_serde)
+        if isinstance(windows, SessionWindows)
+        else WindowedKey(key_serde, _size_ms(windows))
+    )
 
 
 def checked_windows(windows: object) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Generic, NoReturn, TypeVar
 
-from headrace._state.stores.key_value import Timestamped, TimestampedKeyValueStore
+from headrace._state.stores.key_value import Timestamped, TypedTimestampedKeyValueStore
 from headrace.errors import StateError
 
 K = TypeVar("K")
 V = TypeVar("V")
 
 
-class GlobalRows(TimestampedKeyValueStore[K, V], Generic[K, V]):
+class GlobalRows(TypedTimestampedKeyValueStore[K, V], Generic[K, V]):
     """A read-only timestamped store: every task has a copy, and all copies must stay equal.
 
     Example:

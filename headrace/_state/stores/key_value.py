@@ -73,13 +73,13 @@ class _KeyValues(TypedStore[K], Generic[K, S]):
         return ((self._read_key(key), self._decode_entry(raw)) for key, raw in entries)
 
 
-class KeyValueStore(_KeyValues[K, V]):
+class TypedKeyValueStore(_KeyValues[K, V]):
     """Values by key.
 
     Example:
         >>> from headrace import serdes
         >>> from headrace._state.bytes.memory import MemoryStore
-        >>> store = KeyValueStore(MemoryStore(), serdes.String(), serdes.Long(), name="visits")
+        >>> store = TypedKeyValueStore(MemoryStore(), serdes.String(), serdes.Long(), name="visits")
         >>> store.put("bern", 3), store.put("basel", 1), store.put_if_absent("bern", 9)
         (None, None, 3)
         >>> list(store.range("basel", "bern"))
@@ -113,13 +113,13 @@ class KeyValueStore(_KeyValues[K, V]):
         return value
 
 
-class TimestampedKeyValueStore(_KeyValues[K, Timestamped[V]], Generic[K, V]):
+class TypedTimestampedKeyValueStore(_KeyValues[K, Timestamped[V]], Generic[K, V]):
     """Values by key, each with a timestamp in epoch milliseconds; reads return the pair.
 
     Example:
         >>> from headrace import serdes
         >>> from headrace._state.bytes.memory import MemoryStore
-        >>> store = TimestampedKeyValueStore(MemoryStore(), serdes.String(), serdes.Json(), name="users")
+        >>> store = TypedTimestampedKeyValueStore(MemoryStore(), serdes.String(), serdes.Json(), name="users")
         >>> store.put("alice", {"city": "Bern"}, 12)
         >>> store.get("alice")
         ({'city': 'Bern'}, 12)

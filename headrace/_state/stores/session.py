@@ -20,7 +20,7 @@ _END = -2 * TIME_SIZE
 _START = -TIME_SIZE
 
 
-class SessionStore(TypedStore[K], Generic[K, V]):
+class TypedSessionStore(TypedStore[K], Generic[K, V]):
     """Values by key and session; the end of a session is inclusive.
 
     A session expires when the clock has reached its end plus the retention; the clock has the highest end put. Sessions
@@ -31,7 +31,7 @@ class SessionStore(TypedStore[K], Generic[K, V]):
         >>> from headrace._state.layouts.clocks import StoreClock
         >>> from headrace._state.bytes.memory import MemoryStore
         >>> contents = MemoryStore()
-        >>> store = SessionStore(contents, StoreClock(contents, retention_ms=20), serdes.String(), serdes.Long())
+        >>> store = TypedSessionStore(contents, StoreClock(contents, retention_ms=20), serdes.String(), serdes.Long())
         >>> store.put(Windowed("bern", Window(0, 5)), 3), store.put(Windowed("bern", Window(9, 9)), 1)
         (None, None)
         >>> [(str(windowed), value) for windowed, value in store.find_sessions("bern", 5, 7)]

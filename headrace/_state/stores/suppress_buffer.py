@@ -27,7 +27,7 @@ from headrace._state.bytes.composite import (
 from headrace._state.layouts.time_queue import TimeQueue
 from headrace._state.layouts.typed import TypedStore
 from headrace.model.record import Change, Headers, Record
-from headrace.serdes import Serde, SessionWindowed, Windowed
+from headrace.serdes import Serde, SessionWindowedKey, WindowedKey
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -102,7 +102,7 @@ class SuppressBuffer(TypedStore[K], Generic[K, V]):
         self.contents = contents
         self._order = TimeQueue(contents, BY_TIME)
         self._orders: dict[bytes, TimeQueue] | None = {} if each_key else None
-        self._window_size = key_serde.suffix_size if isinstance(key_serde, Windowed | SessionWindowed) else 0
+        self._window_size = key_serde.suffix_size if isinstance(key_serde, WindowedKey | SessionWindowedKey) else 0
 
     def put(self, record: Record[K, Change[V]], buffer_time_ms: int, *, topic: str) -> None:
         """Buffers a change; it replaces an earlier one of the same row, but keeps its buffer time."""

@@ -8,7 +8,7 @@ which a version was superseded finds the versions to expire; it expires a versio
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
 from headrace._state.bytes.api import ByteStore
 from headrace._state.bytes.composite import (
@@ -28,11 +28,11 @@ from headrace._state.layouts.clocks import StoreClock
 from headrace._state.layouts.gradual_removal import GradualRemoval
 from headrace._state.layouts.segmented import segment_ms
 from headrace._state.layouts.typed import TypedStore
+from headrace.model.store_interfaces import VersionedRecord
 from headrace.serdes import Serde
 
 K = TypeVar("K")
 V = TypeVar("V")
-V_co = TypeVar("V_co", covariant=True)
 
 NEWEST = -1
 NOT_PUT = -(1 << 63)
@@ -45,14 +45,7 @@ _SUPERSEDED = b""
 _LATEST_DELETION = b"\x01"
 
 
-class VersionedRecord(NamedTuple, Generic[V_co]):
-    """A version: a value and the time, in epoch milliseconds, from which it is valid."""
-
-    value: V_co
-    timestamp_ms: int
-
-
-class VersionedStore(TypedStore[K], Generic[K, V]):
+class TypedVersionedStore(TypedStore[K], Generic[K, V]):
     """Values by key and time of validity.
 
     A version is valid from its timestamp until that of the next one of its key. The store's time is the highest
@@ -62,7 +55,7 @@ class VersionedStore(TypedStore[K], Generic[K, V]):
     Example:
         >>> from headrace import serdes
         >>> from headrace._state.bytes.memory import MemoryStore
-        >>> store = VersionedStore(MemoryStore(), 100, serdes.String(), serdes.String(), name="cities")
+        >>> store = TypedVersionedStore(MemoryStore(), 100, serdes.String(), serdes.String(), name="cities")
         >>> store.put("alice", "Bern", 10), store.put("alice", "Basel", 30), store.put("alice", "Biel", 20)
         (-1, -1, 30)
         >>> store.get("alice"), store.get_as_of("alice", 29)

@@ -110,7 +110,7 @@ class _Windows(TypedStore[K], Generic[K, S]):
         return Windowed(key, Window(start_ms, start_ms + self.window_size_ms))
 
 
-class WindowStore(_Windows[K, V]):
+class TypedWindowStore(_Windows[K, V]):
     """Values by key and window start.
 
     A window expires when the clock has reached its start plus the retention; the clock has the highest start put. An
@@ -122,7 +122,7 @@ class WindowStore(_Windows[K, V]):
         >>> from headrace._state.bytes.memory import MemoryStore
         >>> contents = MemoryStore()
         >>> clock = StoreClock(contents, retention_ms=20)
-        >>> store = WindowStore(contents, clock, serdes.String(), serdes.Long(), window_size_ms=10, name="visits")
+        >>> store = TypedWindowStore(contents, clock, serdes.String(), serdes.Long(), window_size_ms=10, name="visits")
         >>> store.put("bern", 3, 0), store.put("bern", 4, 10), store.put("basel", 1, 10)
         (None, None, None)
         >>> store.fetch("bern", 10), list(store.fetch("bern", 0, 10))
@@ -147,7 +147,7 @@ class WindowStore(_Windows[K, V]):
         return value
 
 
-class TimestampedWindowStore(_Windows[K, Timestamped[V]], Generic[K, V]):
+class TypedTimestampedWindowStore(_Windows[K, Timestamped[V]], Generic[K, V]):
     """Values by key and window start, each with a timestamp in epoch milliseconds.
 
     Example:
@@ -156,7 +156,7 @@ class TimestampedWindowStore(_Windows[K, Timestamped[V]], Generic[K, V]):
         >>> from headrace._state.bytes.memory import MemoryStore
         >>> contents = MemoryStore()
         >>> clock = StoreClock(contents, retention_ms=20)
-        >>> store = TimestampedWindowStore(contents, clock, serdes.String(), serdes.Long(), window_size_ms=10)
+        >>> store = TypedTimestampedWindowStore(contents, clock, serdes.String(), serdes.Long(), window_size_ms=10)
         >>> store.put("bern", 3, 0, 7)
         >>> store.fetch("bern", 0)
         (3, 7)

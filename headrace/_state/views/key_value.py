@@ -1,38 +1,31 @@
-"""Read-only key-value stores for queries: they return plain values whether or not the store has timestamps."""
+"""What a query sees of a store: reads only, and plain values whether or not the store keeps timestamps."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
-from headrace._state.stores.key_value import KeyValueStore, TimestampedKeyValueStore
+from headrace._state.stores.key_value import TypedKeyValueStore, TypedTimestampedKeyValueStore
+from headrace.model.store_interfaces import ValueAndTimestamp
 from headrace.serdes import Serde
 
 K = TypeVar("K")
 V = TypeVar("V")
-V_co = TypeVar("V_co", covariant=True)
 
 
-class ValueAndTimestamp(NamedTuple, Generic[V_co]):
-    """A value and its timestamp in epoch milliseconds."""
-
-    value: V_co
-    timestamp_ms: int
-
-
-class ReadOnlyKeyValueStore(Generic[K, V]):
-    """A key-value store for reading.
+class KeyValueView(Generic[K, V]):
+    """Reads of a key-value store.
 
     Example:
         >>> from headrace import serdes
         >>> from headrace._state.bytes.memory import MemoryStore
-        >>> store = KeyValueStore(MemoryStore(), serdes.String(), serdes.Long())
+        >>> store = TypedKeyValueStore(MemoryStore(), serdes.String(), serdes.Long())
         >>> store.put("bern", 3)
-        >>> list(ReadOnlyKeyValueStore(store).all())
+        >>> list(KeyValueView(store).all())
         [('bern', 3)]
     """
 
-    def __init__(self, store: KeyValueStore[K, V]) -> None:
+    def __init__(self, store: TypedKeyValueStore[K, V]) -> None:
         self._store = store
 
     def get(self, key: K) -> V | None:
@@ -52,24 +45,24 @@ class ReadOnlyKeyValueStore(Generic[K, V]):
         return self._store.all()
 
     def approximate_num_entries(self) -> int:
-        """The approximate number of entries."""
+        """How many entries there are, about."""
         return self._store.approximate_num_entries()
 
 
-class ReadOnlyTimestampedStore(Generic[K, V]):
-    """A timestamped key-value store for reading: plain values, and the timestamp on request.
+class TimestampedKeyValueView(Generic[K, V]):
+    """The same of a timestamped store: plain values, and the timestamp on request.
 
     Example:
         >>> from headrace import serdes
         >>> from headrace._state.bytes.memory import MemoryStore
-        >>> store = TimestampedKeyValueStore(MemoryStore(), serdes.String(), serdes.Long())
+        >>> store = TypedTimestampedKeyValueStore(MemoryStore(), serdes.String(), serdes.Long())
         >>> store.put("bern", 3, 12)
-        >>> view = ReadOnlyTimestampedStore(store)
+        >>> view = TimestampedKeyValueView(store)
         >>> view.get("bern"), view.get_with_timestamp("bern")
         (3, ValueAndTimestamp(value=3, timestamp_ms=12))
     """
 
-    def __init__(self, store: TimestampedKeyValueStore[K, V]) -> None:
+    def __init__(self, store: TypedTimestampedKeyValueStore[K, V]) -> None:
         self._store = store
 
     def get(self, key: K) -> V | None:
@@ -84,20 +77,20 @@ class ReadOnlyTimestampedStore(Generic[K, V]):
 
     def range(self, from_key: K | None = None, to_key: K | None = None) -> Iterator[tuple[K, V]]:
         """Entries from one key to another, both inclusive; `None` is an open end."""
-        return _without_timestamps(self._store.range(from_key, to_key))
+        return _plain(self._store.range(from_key, to_key))
 
     def prefix_scan(self, prefix: Any, prefix_serde: Serde[Any] | None = None) -> Iterator[tuple[K, V]]:
         """Entries whose serialized key starts with the serialized prefix."""
-        return _without_timestamps(self._store.prefix_scan(prefix, prefix_serde))
+        return _plain(self._store.prefix_scan(prefix, prefix_serde))
 
     def all(self) -> Iterator[tuple[K, V]]:
         """All entries, in the order of the serialized keys."""
-        return _without_timestamps(self._store.all())
+        return _plain(self._store.all())
 
     def approximate_num_entries(self) -> int:
-        """The approximate number of entries."""
+        """How many entries there are, about."""
         return self._store.approximate_num_entries()
 
 
-def _without_timestamps(entries: Iterator[tuple[K, tuple[V, int]]]) -> Iterator[tuple[K, V]]:
+def _plain(entries: Iterator[tuple[K, tuple[V, int]]]) -> Iterator[tuple[K, V]]:
     return ((key, pair[0]) for key, pair in entries)

@@ -13,7 +13,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class ReadOnlyRecordBuffer(Generic[K, V]):
+class RecordBufferView(Generic[K, V]):
     """A record buffer for reading."""
 
     def __init__(self, parts: Sequence[RecordBuffer[K, V]]) -> None:

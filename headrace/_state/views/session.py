@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from heapq import merge
 from typing import Generic, TypeVar
 
-from headrace._state.stores.session import SessionStore
+from headrace._state.stores.session import TypedSessionStore
 from headrace.model.windows import Windowed
 
 K = TypeVar("K")
@@ -15,7 +15,7 @@ V = TypeVar("V")
 _Sessions = Iterator[tuple[Windowed[K], V]]
 
 
-class ReadOnlySessionStore(Generic[K, V]):
+class SessionView(Generic[K, V]):
     """A session store for reading. At most one part has sessions of a key; each part has its own clock.
 
     Example:
@@ -24,13 +24,13 @@ class ReadOnlySessionStore(Generic[K, V]):
         >>> from headrace._state.bytes.memory import MemoryStore
         >>> from headrace.model.windows import Window
         >>> contents = MemoryStore()
-        >>> store = SessionStore(contents, StoreClock(contents, retention_ms=20), serdes.String(), serdes.Long())
+        >>> store = TypedSessionStore(contents, StoreClock(contents, retention_ms=20), serdes.String(), serdes.Long())
         >>> store.put(Windowed("bern", Window(0, 5)), 3)
-        >>> [(str(windowed), value) for windowed, value in ReadOnlySessionStore([store]).fetch("bern")]
+        >>> [(str(windowed), value) for windowed, value in SessionView([store]).fetch("bern")]
         [('[bern@0/5]', 3)]
     """
 
-    def __init__(self, parts: Sequence[SessionStore[K, V]]) -> None:
+    def __init__(self, parts: Sequence[TypedSessionStore[K, V]]) -> None:
         self._parts = tuple(parts)
 
     def fetch(self, key: K) -> _Sessions[K, V]:

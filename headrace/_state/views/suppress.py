@@ -24,7 +24,7 @@ class WaitingRow(NamedTuple, Generic[K, V]):
     buffer_time_ms: int
 
 
-class ReadOnlySuppressBuffer(Generic[K, V]):
+class SuppressBufferView(Generic[K, V]):
     """A suppress buffer for reading. At most one part has a key.
 
     Example:
@@ -32,7 +32,7 @@ class ReadOnlySuppressBuffer(Generic[K, V]):
         >>> from headrace._state.bytes.memory import MemoryStore
         >>> buffer = SuppressBuffer(MemoryStore(), serdes.String(), serdes.Long())
         >>> buffer.put(Record("bern", Change(3, None), 12), 12, topic="in")
-        >>> view = ReadOnlySuppressBuffer([buffer])
+        >>> view = SuppressBufferView([buffer])
         >>> view.get("bern"), view.num_rows(), view.oldest()
         (WaitingRow(key='bern', value=3, timestamp_ms=12, buffer_time_ms=12), 1, ('bern', 12))
     """

@@ -11,7 +11,7 @@ from headrace._state.stores.unmatched import UnmatchedRecord, UnmatchedStore
 K = TypeVar("K")
 
 
-class ReadOnlyUnmatchedStore(Generic[K]):
+class UnmatchedView(Generic[K]):
     """The unmatched records of a join for reading.
 
     Example:
@@ -20,7 +20,7 @@ class ReadOnlyUnmatchedStore(Generic[K]):
         >>> from headrace.serdes.wrapping.sides import Sides
         >>> store = UnmatchedStore(MemoryStore(), serdes.String(), Sides(serdes.String(), serdes.Long()))
         >>> store.add(b"bern", "click", 12, is_left=True)
-        >>> view = ReadOnlyUnmatchedStore([store])
+        >>> view = UnmatchedView([store])
         >>> view.num_records(), list(view.all())
         (1, [UnmatchedRecord(key='bern', value='click', timestamp_ms=12, is_left=True)])
     """

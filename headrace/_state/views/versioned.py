@@ -6,27 +6,28 @@ from collections.abc import Iterator, Sequence
 from heapq import merge
 from typing import Generic, TypeVar
 
-from headrace._state.stores.versioned import VersionedRecord, VersionedStore
+from headrace._state.stores.versioned import TypedVersionedStore
+from headrace.model.store_interfaces import VersionedRecord
 
 K = TypeVar("K")
 V = TypeVar("V")
 
 
-class ReadOnlyVersionedStore(Generic[K, V]):
+class VersionedView(Generic[K, V]):
     """A versioned store for reading. At most one part has versions of a key; each part has its own clock.
 
     Example:
         >>> from headrace import serdes
         >>> from headrace._state.bytes.memory import MemoryStore
-        >>> store = VersionedStore(MemoryStore(), 100, serdes.String(), serdes.String())
+        >>> store = TypedVersionedStore(MemoryStore(), 100, serdes.String(), serdes.String())
         >>> store.put("alice", "Bern", 10), store.put("alice", "Basel", 30)
         (-1, -1)
-        >>> view = ReadOnlyVersionedStore([store])
+        >>> view = VersionedView([store])
         >>> view.get("alice"), view.get_as_of("alice", 20), view.get_with_timestamp("alice")
         ('Basel', 'Bern', VersionedRecord(value='Basel', timestamp_ms=30))
     """
 
-    def __init__(self, parts: Sequence[VersionedStore[K, V]]) -> None:
+    def __init__(self, parts: Sequence[TypedVersionedStore[K, V]]) -> None:
         self._parts = tuple(parts)
 
     def get(self, key: K) -> V | None:

@@ -7,16 +7,16 @@ from heapq import merge
 from operator import itemgetter
 from typing import Any, Generic, TypeVar, overload
 
-from headrace._state.stores.window import TimestampedWindowStore, WindowStore
+from headrace._state.stores.window import TypedTimestampedWindowStore, TypedWindowStore
 from headrace.model.windows import Windowed
 
 K = TypeVar("K")
 V = TypeVar("V")
 
-_Part = WindowStore[K, V] | TimestampedWindowStore[K, V]
+_Part = TypedWindowStore[K, V] | TypedTimestampedWindowStore[K, V]
 
 
-class ReadOnlyWindowStore(Generic[K, V]):
+class WindowView(Generic[K, V]):
     """A window store for reading. At most one part has windows of a key; each part has its own clock.
 
     Example:
@@ -25,9 +25,9 @@ class ReadOnlyWindowStore(Generic[K, V]):
         >>> from headrace._state.bytes.memory import MemoryStore
         >>> contents = MemoryStore()
         >>> clock = StoreClock(contents, retention_ms=20)
-        >>> store = TimestampedWindowStore(contents, clock, serdes.String(), serdes.Long(), window_size_ms=10)
+        >>> store = TypedTimestampedWindowStore(contents, clock, serdes.String(), serdes.Long(), window_size_ms=10)
         >>> store.put("bern", 3, 0, 7)
-        >>> view = ReadOnlyWindowStore([store])
+        >>> view = WindowView([store])
         >>> view.fetch("bern", 0), [(str(windowed), value) for windowed, value in view.all()]
         (3, [('[bern@0/10]', 3)])
     """
@@ -84,7 +84,7 @@ class ReadOnlyWindowStore(Generic[K, V]):
 
 
 def _value_of(part: _Part[Any, Any]) -> Callable[[Any], Any]:
-    return itemgetter(0) if isinstance(part, TimestampedWindowStore) else lambda value: value
+    return itemgetter(0) if isinstance(part, TypedTimestampedWindowStore) else lambda value: value
 
 
 def _without_timestamps(part: _Part[Any, Any], entries: Iterator[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from headrace._state.views.key_value import ReadOnlyTimestampedStore
+from headrace._state.views.key_value import TimestampedKeyValueView
 from headrace.cli.commands.run import create_streams
 from headrace.cli.demos.guide import Guide, headline, introduce, run_with_spinner
 from headrace.cli.demos.input import FIRST, SECOND, Reading, clock, input_rows
@@ -16,7 +16,7 @@ from headrace.cli.output.values import format_value
 from headrace.model.record import Record
 from headrace.topics.embedded.topics import LocalTopics
 
-Rooms = ReadOnlyTimestampedStore[Any, Any]
+Rooms = TimestampedKeyValueView[Any, Any]
 
 _QUESTION = "Sensors report temperatures. How cold and how warm is it in each room?"
 _FIRST_RESULT = """\

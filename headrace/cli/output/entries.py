@@ -6,18 +6,18 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from headrace._state.bytes.composite import MAX_TIME
-from headrace._state.views.key_value import ReadOnlyKeyValueStore, ReadOnlyTimestampedStore
-from headrace._state.views.session import ReadOnlySessionStore
-from headrace._state.views.suppress import ReadOnlySuppressBuffer
-from headrace._state.views.unmatched import ReadOnlyUnmatchedStore
-from headrace._state.views.versioned import ReadOnlyVersionedStore
-from headrace._state.views.window import ReadOnlyWindowStore
+from headrace._state.views.key_value import KeyValueView, TimestampedKeyValueView
+from headrace._state.views.session import SessionView
+from headrace._state.views.suppress import SuppressBufferView
+from headrace._state.views.unmatched import UnmatchedView
+from headrace._state.views.versioned import VersionedView
+from headrace._state.views.window import WindowView
 from headrace.cli.output.values import format_time, format_value
 from headrace.model.pending import PendingTask
 from headrace.model.windows import Windowed
 
-_WithTimestamp = ReadOnlyTimestampedStore[Any, Any] | ReadOnlyVersionedStore[Any, Any]
-_ByKey = ReadOnlyKeyValueStore[Any, Any] | _WithTimestamp
+_WithTimestamp = TimestampedKeyValueView[Any, Any] | VersionedView[Any, Any]
+_ByKey = KeyValueView[Any, Any] | _WithTimestamp
 
 _WINDOWED = ("key", "window start (UTC)", "window end (UTC)", "value")
 _UNMATCHED = ("key", "value", "timestamp (UTC)", "side")
@@ -37,20 +37,20 @@ class Listing(NamedTuple):
 def listing(view: Any, key: Any | None) -> Listing:
     """All entries of a store, or those of one key."""
     match view:
-        case ReadOnlyWindowStore():
+        case WindowView():
             windows = view.all() if key is None else view.fetch_range(key, key, 0, MAX_TIME)
             return Listing(_WINDOWED, list(windows), _windowed)
-        case ReadOnlySessionStore():
+        case SessionView():
             return Listing(_WINDOWED, list(view.all() if key is None else view.fetch(key)), _windowed)
-        case ReadOnlySuppressBuffer():
+        case SuppressBufferView():
             rows = [
                 row for row in view.all() if key is None or format_value(_without_window(row.key)) == format_value(key)
             ]
             return Listing(_WAITING, rows, _waiting)
-        case ReadOnlyUnmatchedStore():
+        case UnmatchedView():
             records = [record for record in view.all() if key is None or format_value(record.key) == format_value(key)]
             return Listing(_UNMATCHED, records, _unmatched)
-        case ReadOnlyTimestampedStore() | ReadOnlyVersionedStore():
+        case TimestampedKeyValueView() | VersionedView():
             return Listing(("key", "value", "timestamp (UTC)"), _by_key(view, key), _timestamped(view))
     return Listing(("key", "value"), _by_key(view, key), lambda key, value: (format_value(key), format_value(value)))
 

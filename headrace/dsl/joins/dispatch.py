@@ -1,4 +1,4 @@
-"""Which join it is: decided by what a stream or a table is joined with."""
+"""Selects the join, by the types of its two sides."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headrace.errors import TopologyError
 
 
 def join_stream(stream: KStream[Any, Any], other: object, join: Join) -> KStream[Any, Any]:
-    """The join of a stream with anything it can be joined with."""
+    """Joins a stream with a stream, a table or a global table."""
     match other:
         case KStream():
             _check_builder(stream, other, join)
@@ -36,7 +36,7 @@ def join_stream(stream: KStream[Any, Any], other: object, join: Join) -> KStream
 
 
 def join_table(table: KTable[Any, Any], other: object, join: Join) -> KTable[Any, Any]:
-    """The join of a table with another, by key or by foreign key."""
+    """Joins a table with another one, by key or by foreign key."""
     if not isinstance(other, KTable):
         message = (
             f"{join.operation}() of {table!r} was given {other!r} of type {type(other).__name__}; allowed: a KTable. "

@@ -1,4 +1,4 @@
-"""Joins of a table with another by a foreign key: rows travel to the side of their foreign key, answers travel back."""
+"""Joins of two tables by a foreign key: rows subscribe to the row of their foreign key, which sends answers back."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _PREFIX = "KTABLE-FK-JOIN-"
 
 
 def join_by_foreign_key(left: KTable[Any, Any], right: KTable[Any, Any], join: Join) -> KTable[Any, Any]:
-    """Adds the nodes of both sides, two internal topics between them, and the table that results."""
+    """Adds the nodes of both sides, two internal topics between them, and the resulting table."""
     join.allow("two tables by foreign key", "foreign_key", "store", "value_serde", "name")
     checked_callable(join.get("foreign_key"), join.operation, "foreign_key(key, value)")
     graph = left._graph
@@ -65,12 +65,12 @@ def join_by_foreign_key(left: KTable[Any, Any], right: KTable[Any, Any], join: J
         foreign_serde=right._key_serde,
     )
     graph.add(receive)
-    looked_up = materialize_rows(graph, right._node)
+    right_rows = materialize_rows(graph, right._node)
     answer = ForeignKeyAnswer(
         name=names.take(f"{_PREFIX}SUBSCRIPTION-PROCESSOR-", "subscription-join-foreign"),
         parents=(receive.name,),
-        stores=looked_up,
-        reads=looked_up,
+        stores=right_rows,
+        reads=right_rows,
         tables=(right._node,),
         key_serde=left._key_serde,
         foreign_value_serde=right._value_serde,
@@ -84,7 +84,7 @@ def join_by_foreign_key(left: KTable[Any, Any], right: KTable[Any, Any], join: J
         key_serde=left._key_serde,
         left=join.left,
         with_itself=left._node == right._node,
-        with_part=_whole(graph, left._node) == _whole(graph, right._node),
+        with_part=_origin(graph, left._node) == _origin(graph, right._node),
         **foreign_serdes,
     )
     graph.add(change)
@@ -92,12 +92,12 @@ def join_by_foreign_key(left: KTable[Any, Any], right: KTable[Any, Any], join: J
     answered = _through_topic(
         graph, names, topic, "subscription-response", left._key_serde, Packed(Answer), (answer.name, change.name)
     )
-    kept = materialize_rows(graph, left._node)
+    left_rows = materialize_rows(graph, left._node)
     resolve = ForeignKeyResolve(
         name=names.take(f"{_PREFIX}SUBSCRIPTION-RESPONSE-RESOLVER-PROCESSOR-", "subscription-response-resolver"),
         parents=(answered,),
-        stores=kept,
-        reads=kept,
+        stores=left_rows,
+        reads=left_rows,
         joiner=join.joiner,
         foreign_value_serde=right._value_serde,
         **serdes,
@@ -111,19 +111,19 @@ def join_by_foreign_key(left: KTable[Any, Any], right: KTable[Any, Any], join: J
 def _result(left: KTable[Any, Any], join: Join, names: _Names, resolve: str) -> KTable[Any, Any]:
     graph, value_serde, store = left._graph, join.get("value_serde"), join.get("store")
     name = names.take(f"{_PREFIX}OUTPUT-", "result")
-    given = graph.names.store(None, f"{_PREFIX}OUTPUT-") if store is None else store
-    kept = table_store_spec(given, join.operation, left._key_serde, value_serde)
-    node = graph.add(TableSource(name=name, parents=(resolve,), store_when_needed=kept))
+    name_or_spec = graph.names.store(None, f"{_PREFIX}OUTPUT-") if store is None else store
+    spec = table_store_spec(name_or_spec, join.operation, left._key_serde, value_serde)
+    node = graph.add(TableSource(name=name, parents=(resolve,), store_when_needed=spec))
     if store is not None:
         materialize_source(graph, node)
     return left._table(name, value_serde)
 
 
-def _whole(graph: GraphBuilder, table: str) -> str:
-    """The table that this one has rows of, perhaps not all and with other values: every change is one of both."""
+def _origin(graph: GraphBuilder, table: str) -> str:
+    """Returns the table that this one is filtered or mapped from: every change of the one is a change of the other."""
     node = graph.node(table)
     derived = isinstance(node, TableFilter | TableMapValues) and not node.stores
-    return _whole(graph, node.parents[0]) if derived else table
+    return _origin(graph, node.parents[0]) if derived else table
 
 
 def _through_topic(
@@ -144,7 +144,7 @@ def _through_topic(
 
 
 class _Names:
-    """Names as Kafka Streams gives them: generated, or made from the name of the join."""
+    """The names of nodes and topics, as Kafka Streams chooses them: generated, or derived from the name of the join."""
 
     def __init__(self, graph: GraphBuilder, name: str | None) -> None:
         self._graph = graph

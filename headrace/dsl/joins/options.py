@@ -1,46 +1,52 @@
-"""What a join was asked for beside its two sides, and the refusal of what does not fit them."""
+"""The options of a join, and the refusal of options that do not fit its two sides."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any, Generic, TypedDict, TypeVar
 
 from headrace._graph.checks import checked_callable
 from headrace.errors import TopologyError, known_names
 from headrace.serdes import Serde
 
+K = TypeVar("K")
+V = TypeVar("V")
+Other = TypeVar("Other")
+
+# The TypedDicts are only for the type checker: the options that an overload of a join takes besides its own.
+
 
 class JoinName(TypedDict, total=False):
-    """For the type checker: the option of every join."""
+    """The option of every join."""
 
     name: str | None
 
 
-class RepartitionOptions(JoinName, total=False):
-    """The same where a stream may be repartitioned: joined with a table."""
+class RepartitionOptions(JoinName, Generic[K, V], total=False):
+    """Options of a join that may repartition its stream: with a table."""
 
-    key_serde: Serde[Any] | None
-    value_serde: Serde[Any] | None
+    key_serde: Serde[K] | None
+    value_serde: Serde[V] | None
 
 
-class StreamJoinOptions(RepartitionOptions, total=False):
-    """The same for two streams."""
+class StreamJoinOptions(RepartitionOptions[K, V], Generic[K, V, Other], total=False):
+    """Options of a join of two streams."""
 
-    other_value_serde: Serde[Any] | None
+    other_value_serde: Serde[Other] | None
     store: str | None
 
 
-class TableJoinOptions(JoinName, total=False):
-    """The same for two tables."""
+class TableJoinOptions(JoinName, Generic[V], total=False):
+    """Options of a join of two tables."""
 
-    value_serde: Serde[Any] | None
+    value_serde: Serde[V] | None
     store: str | None
 
 
 @dataclass(frozen=True)
 class Join:
-    """One call of a join method. `left` and `right` tell whose records also come out without a partner."""
+    """One call of a join method. `left` and `right`: whether unmatched records of that side are emitted."""
 
     operation: str
     joiner: Callable[[Any, Any], Any]
@@ -48,7 +54,7 @@ class Join:
 
     @classmethod
     def of(cls, operation: str, joiner: object, **options: Any) -> Join:
-        """A call with the options that were given; the others are `None`."""
+        """Describes a call; options that are `None` count as not given."""
         checked_callable(joiner, operation, "joiner(left, right)")
         assert callable(joiner)
         return cls(operation, joiner, {name: value for name, value in options.items() if value is not None})
@@ -65,17 +71,17 @@ class Join:
         return self.options.get(option)
 
     def allow(self, sides: str, *allowed: str) -> None:
-        """Refuses options that mean nothing to a join of these sides."""
-        strange = sorted(set(self.options) - set(allowed))
-        if strange:
+        """Raises a `TopologyError` for options that do not fit a join of these sides."""
+        misfits = sorted(set(self.options) - set(allowed))
+        if misfits:
             message = (
-                f"{self.operation}() of {sides} was given {strange[0]}={self.options[strange[0]]!r}, which means "
-                f"nothing there; it takes {known_names(allowed)}."
+                f"{self.operation}() of {sides} was given {misfits[0]}={self.options[misfits[0]]!r}, which does "
+                f"not apply here; it takes {known_names(allowed)}."
             )
             raise TopologyError(message)
 
     def require(self, sides: str, option: str, cure: str) -> Any:
-        """An option without which a join of these sides has no meaning."""
+        """Returns an option that a join of these sides needs, or raises a `TopologyError` that explains it."""
         if option not in self.options:
             message = f"{self.operation}() of {sides} needs {option}=: {cure}."
             raise TopologyError(message)

@@ -1,4 +1,4 @@
-"""The stream a join reads: behind a repartition if its key may have changed."""
+"""Repartitions a stream before a join, if its key may have changed."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ if TYPE_CHECKING:
     from headrace.dsl.kstream import KStream
 
 
-def repartitioned(
+def repartition_if_needed(
     stream: KStream[Any, Any], base: str | None, key_serde: Serde[Any] | None, value_serde: Serde[Any] | None
 ) -> KStream[Any, Any]:
-    """The stream with these serdes, dealt by its key; `base` names the repartition, by default the stream's node.
+    """Returns the stream with these serdes, partitioned by its key; `base` names the repartition, or else its node.
 
-    Joins of one stream share the repartition that has no name of its own.
+    Joins of the same stream share a repartition without a name.
     """
     keys, values = key_serde or stream._key_serde, value_serde or stream._value_serde
     if not stream._repartition_required:
-        return stream._handle(stream._node, keys, values, repartition_required=False)
+        return stream._derive(stream._node, keys, values, repartition_required=False)
     named = stream._node if base is None else base
     known = stream._graph.source_of((f"{named}-repartition",))
     if known is not None and (known.key_serde, known.value_serde) == (keys, values):
         pass_over_repartition(stream._graph)
-        return stream._handle(known.name, keys, values, repartition_required=False)
+        return stream._derive(known.name, keys, values, repartition_required=False)
     source = add_repartition(stream._graph, stream._node, named, key_serde=keys, value_serde=values)
-    return stream._handle(source, keys, values, repartition_required=False)
+    return stream._derive(source, keys, values, repartition_required=False)

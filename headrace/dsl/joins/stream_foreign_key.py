@@ -1,4 +1,4 @@
-"""Joins of a stream with a table by a foreign key: records travel to the row they refer to."""
+"""Joins of a stream with a table by a foreign key: records are sent to the task of the row they refer to."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 def join_stream_by_foreign_key(stream: KStream[Any, Any], table: KTable[Any, Any], join: Join) -> KStream[Any, Any]:
-    """Adds the way to the rows and the join there. Results are with the rows: by their own key they are not dealt."""
+    """Adds a repartition by the foreign key, and the join in the tasks of the rows.
+
+    Results stay in those tasks, so they are not partitioned by their own key.
+    """
     join.allow("a stream with a table by foreign key", "foreign_key", "key_serde", "value_serde", "name")
     checked_callable(join.get("foreign_key"), join.operation, "foreign_key(key, value)")
     graph, name = stream._graph, join.get("name")
@@ -38,12 +41,12 @@ def join_stream_by_foreign_key(stream: KStream[Any, Any], table: KTable[Any, Any
     graph.add(Sink(name=sink_name, parents=(select.name,), topic=topic, internal=True, **wire))
     source_name = graph.names.node(name and f"{topic}-source", "KSTREAM-SOURCE-")
     graph.add(Source(name=source_name, topics=(topic,), internal=True, **wire))
-    looked_up = materialize_rows(graph, table._node)
+    rows = materialize_rows(graph, table._node)
     joined = StreamForeignKeyJoin(
         name=graph.names.node(name, "KSTREAM-FK-LEFTJOIN-" if join.left else "KSTREAM-FK-JOIN-"),
         parents=(source_name,),
-        stores=looked_up,
-        reads=looked_up,
+        stores=rows,
+        reads=rows,
         tables=(table._node,),
         joiner=join.joiner,
         left=join.left,
@@ -52,4 +55,4 @@ def join_stream_by_foreign_key(stream: KStream[Any, Any], table: KTable[Any, Any
     )
     graph.add(joined)
     graph.copartition(join.operation, table._node, source_name)
-    return stream._handle(joined.name, serdes["key_serde"], None, repartition_required=True)
+    return stream._derive(joined.name, serdes["key_serde"], None, repartition_required=True)

@@ -1,4 +1,4 @@
-"""A stream joined with a global table: no repartition, and no task of the table's own."""
+"""Joins of a stream with a global table: without a repartition."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 
 
 def join_stream_global(stream: KStream[Any, Any], table: GlobalKTable[Any, Any], join: Join) -> KStream[Any, Any]:
-    """Adds the node that asks the global table for the row of each record; keys and their partitions stay."""
+    """Adds the node that looks up the row of each record; keys and partitions stay."""
     join.allow("a stream and a global table", "key_selector", "name")
     selector: Callable[[Any, Any], Any] = join.get("key_selector") or _own_key
     checked_callable(selector, join.operation, "key_selector(key, value)")
     node = stream._add(
         StreamGlobalJoin,
-        "KSTREAM-LEFTJOIN-",  # Kafka Streams calls inner ones so, too
+        "KSTREAM-LEFTJOIN-",  # Kafka Streams uses this name for inner joins, too
         join.get("name"),
         global_stores=(table._store,),
         key_selector=selector,
         joiner=join.joiner,
         left=join.left,
     )
-    return stream._same_key(node, None)
+    return stream._derive_same_key(node, None)
 
 
 def _own_key(key: Any, _: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Joins of two streams: each side keeps its records for the other one to find."""
+"""Joins of two streams: each side stores its records, and the other side looks them up."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from headrace._graph.names import checked_name
 from headrace._graph.nodes import JoinWindow, PassThrough, StreamJoin
 from headrace._graph.stores import UnmatchedSpec, WindowSpec
 from headrace.dsl.joins.options import Join
-from headrace.dsl.joins.repartitioned import repartitioned
+from headrace.dsl.joins.repartitioned import repartition_if_needed
 from headrace.errors import TopologyError
 from headrace.model.windows import JoinWindows
 from headrace.serdes.wrapping.sides import Sides
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class _Side(NamedTuple):
-    """One side: the names of its nodes and of its store, and how far apart partners may be, as seen from it."""
+    """One side: the names of its nodes and of its store, and the window for records of the other side."""
 
     stream: KStream[Any, Any]
     windowed: str
@@ -31,16 +31,16 @@ class _Side(NamedTuple):
 
 
 def join_streams(left: KStream[Any, Any], right: KStream[Any, Any], join: Join) -> KStream[Any, Any]:
-    """Adds for each side a node that keeps records and one that joins them, and a merge of both."""
+    """Adds for each side a node that stores records and one that joins them, and a merge of both."""
     within = _checked_windows(left, right, join)
     name, graph = join.get("name"), left._graph
     keys = join.get("key_serde") or left._key_serde or right._key_serde
-    left = repartitioned(left, name and f"{name}-left", keys, join.get("value_serde"))
-    right = repartitioned(right, name and f"{name}-right", keys, join.get("other_value_serde"))
-    sides, unmatched, merge = _named(graph, join, left, right, within)
+    left = repartition_if_needed(left, name and f"{name}-left", keys, join.get("value_serde"))
+    right = repartition_if_needed(right, name and f"{name}-right", keys, join.get("other_value_serde"))
+    sides, unmatched, merge = _name_nodes(graph, join, left, right, within)
     size_ms = within.before_ms + within.after_ms
     for side in sides:
-        kept = WindowSpec(
+        window = WindowSpec(
             name=side.store,
             key_serde=keys,
             value_serde=side.stream._value_serde,
@@ -48,7 +48,7 @@ def join_streams(left: KStream[Any, Any], right: KStream[Any, Any], join: Join) 
             window_size_ms=size_ms,
             retain_duplicates=True,
         )
-        graph.add(JoinWindow(name=side.windowed, parents=(side.stream._node,), stores=(graph.add_store(kept).name,)))
+        graph.add(JoinWindow(name=side.windowed, parents=(side.stream._node,), stores=(graph.add_store(window).name,)))
     if unmatched is not None:
         values = Sides(left._value_serde, right._value_serde)
         graph.add_store(UnmatchedSpec(name=unmatched, key_serde=keys, value_serde=values))
@@ -72,7 +72,7 @@ def join_streams(left: KStream[Any, Any], right: KStream[Any, Any], join: Join) 
         graph.add(node)
     graph.add(PassThrough(name=merge, parents=tuple(side.join for side in sides)))
     graph.copartition(join.operation, left._node, right._node)
-    return left._handle(merge, keys, None, repartition_required=False)
+    return left._derive(merge, keys, None, repartition_required=False)
 
 
 def _checked_windows(left: KStream[Any, Any], right: KStream[Any, Any], join: Join) -> JoinWindows:
@@ -92,17 +92,17 @@ def _checked_windows(left: KStream[Any, Any], right: KStream[Any, Any], join: Jo
     return within
 
 
-def _named(
+def _name_nodes(
     graph: GraphBuilder, join: Join, left: KStream[Any, Any], right: KStream[Any, Any], within: JoinWindows
 ) -> tuple[tuple[_Side, _Side], str | None, str]:
-    """Both sides, the store of records without a partner, and the merge; all under Kafka Streams' names."""
+    """Returns both sides, and the names of the store of unmatched records and of the merge, as in Kafka Streams."""
     name, store = join.get("name"), join.get("store")
 
     def node(prefix: str, suffix: str) -> tuple[str, str]:
         generated = graph.names.generate(prefix)
         return generated, generated if name is None else f"{name}-{suffix}"
 
-    # The side that can be left alone is the other one: in a left join only the right node is an outer one.
+    # A node is named after its other side: in a left join only the right side's node is called an outer one.
     this_kind, other_kind = "outer-this" if join.right else "this", "outer-other" if join.left else "other"
     _, left_windowed = node("KSTREAM-WINDOWED-", "this-windowed")
     _, right_windowed = node("KSTREAM-WINDOWED-", "other-windowed")

@@ -10,7 +10,7 @@ from headrace._graph.nodes import StreamTableJoin
 from headrace._graph.stores import RecordBufferSpec, VersionedSpec
 from headrace._graph.tables.rows import materialize_rows
 from headrace.dsl.joins.options import Join
-from headrace.dsl.joins.repartitioned import repartitioned
+from headrace.dsl.joins.repartitioned import repartition_if_needed
 from headrace.dsl.joins.stream_foreign_key import join_stream_by_foreign_key
 from headrace.errors import TopologyError
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 def join_stream_table(stream: KStream[Any, Any], table: KTable[Any, Any], join: Join) -> KStream[Any, Any]:
-    """Adds the node that looks up rows, behind a repartition if the key may have changed."""
+    """Adds the node that looks up rows, after a repartition if the key may have changed."""
     if "foreign_key" in join.options:
         return join_stream_by_foreign_key(stream, table, join)
     join.allow("a stream with a table", "foreign_key", "grace", "key_serde", "value_serde", "name")
     graph, name = stream._graph, join.get("name")
     grace_ms = _grace_ms(stream, table, join)
-    stream = repartitioned(stream, name, join.get("key_serde"), join.get("value_serde"))
-    stores = looked_up = materialize_rows(graph, table._node)
+    stream = repartition_if_needed(stream, name, join.get("key_serde"), join.get("value_serde"))
+    stores = rows = materialize_rows(graph, table._node)
     node_name = graph.names.node(name, "KSTREAM-LEFTJOIN-" if join.left else "KSTREAM-JOIN-")
     if grace_ms is not None:
         buffer = RecordBufferSpec(
@@ -39,7 +39,7 @@ def join_stream_table(stream: KStream[Any, Any], table: KTable[Any, Any], join: 
             name=node_name,
             parents=(stream._node,),
             stores=stores,
-            reads=looked_up,
+            reads=rows,
             tables=(table._node,),
             joiner=join.joiner,
             left=join.left,
@@ -48,7 +48,7 @@ def join_stream_table(stream: KStream[Any, Any], table: KTable[Any, Any], join: 
         )
     )
     graph.copartition(join.operation, stream._node, table._node)
-    return stream._same_key(node_name, None)
+    return stream._derive_same_key(node_name, None)
 
 
 def _grace_ms(stream: KStream[Any, Any], table: KTable[Any, Any], join: Join) -> int | None:
@@ -59,7 +59,7 @@ def _grace_ms(stream: KStream[Any, Any], table: KTable[Any, Any], join: Join) ->
     if not table._versioned:
         message = (
             f"{join.operation}() of {sides} was given grace={join.get('grace')!r}, but the table keeps only its latest "
-            "rows, so a late row could not be told from an early one. Give the table "
+            "rows, so it cannot tell a late row from an early one. Give the table "
             "store=Stores.versioned_key_value(...), or leave out grace=."
         )
         raise TopologyError(message)

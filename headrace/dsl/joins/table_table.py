@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def join_tables(left: KTable[Any, Any], right: KTable[Any, Any], join: Join) -> KTable[Any, Any]:
-    """Adds a node for the changes of each side, and the table they make."""
+    """Adds a node for the changes of each side, and the table that merges their results."""
     join.allow("two tables", "foreign_key", "store", "value_serde", "name")
     graph, name = left._graph, join.get("name")
     for table in (left, right):
@@ -27,25 +27,25 @@ def join_tables(left: KTable[Any, Any], right: KTable[Any, Any], join: Join) -> 
         (this, left, right, {"is_left": True, "optional": join.right, "other_optional": join.left}),
         (other, right, left, {"is_left": False, "optional": join.left, "other_optional": join.right}),
     )
-    for node, changing, looked_up, side in sides:
+    for node, changing, other_table, side in sides:
         graph.add(
             TableJoin(
                 name=node,
                 parents=(changing._node,),
-                stores=materialize_rows(graph, looked_up._node),
-                reads=materialize_rows(graph, looked_up._node),
-                tables=(looked_up._node,),
+                stores=materialize_rows(graph, other_table._node),
+                reads=materialize_rows(graph, other_table._node),
+                tables=(other_table._node,),
                 joiner=join.joiner,
                 **side,
             )
         )
     store, value_serde = join.get("store"), join.get("value_serde")
-    kept = () if store is None else (table_store_spec(store, join.operation, left._key_serde, value_serde),)
+    stores = () if store is None else (table_store_spec(store, join.operation, left._key_serde, value_serde),)
     graph.add(
         TableJoinMerge(
             name=merge,
             parents=(this, other),
-            stores=tuple(graph.add_store(one).name for one in kept),
+            stores=tuple(graph.add_store(one).name for one in stores),
             left=left._node,
             right=right._node,
             joiner=join.joiner,

@@ -5,14 +5,14 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from headrace.model.record import Change as RowChange
+from headrace.model.record import Change
 from headrace.serdes.wrapping.wrapping import Wrapping
 
 _ONLY_OLD, _ONLY_NEW, _BOTH = 0, 1, 2
 _LENGTH = struct.Struct(">i")
 
 
-class Change(Wrapping[RowChange[Any]]):
+class ChangeEvent(Wrapping[Change[Any]]):
     """A change as bytes; the last byte says which values there are.
 
     `old | 0`, `new | 1`, or `length of new, 4 bytes big-endian | new | old | 2`. All three are always read.
@@ -23,13 +23,13 @@ class Change(Wrapping[RowChange[Any]]):
     Example:
         >>> import headrace as hr
         >>> from headrace import serdes
-        >>> Change(serdes.String()).serialize(hr.Change("ab", "c")).hex(" ")
+        >>> ChangeEvent(serdes.String()).serialize(hr.Change("ab", "c")).hex(" ")
         '00 00 00 02 61 62 63 02'
-        >>> Change(serdes.String()).deserialize(bytes.fromhex("63 00"))
+        >>> ChangeEvent(serdes.String()).deserialize(bytes.fromhex("63 00"))
         Change(new=None, old='c', is_latest=True)
     """
 
-    def _to_bytes(self, value: RowChange[Any]) -> bytes:
+    def _to_bytes(self, value: Change[Any]) -> bytes:
         new, old = self.inner.serialize(value.new), self.inner.serialize(value.old)
         if new is not None and old is not None:
             return b"%b%b%b\x02" % (_LENGTH.pack(len(new)), new, old)
@@ -39,14 +39,14 @@ class Change(Wrapping[RowChange[Any]]):
             return old + b"\x00"
         raise ValueError("a change needs a new value or an old one; both are None")
 
-    def _from_bytes(self, data: bytes) -> RowChange[Any]:
+    def _from_bytes(self, data: bytes) -> Change[Any]:
         if not data:
             raise ValueError("a change has at least one byte, its flag; this is empty")
         read, flag = self.inner.deserialize, data[-1]
         if flag == _ONLY_NEW:
-            return RowChange(read(data[:-1]), None)
+            return Change(read(data[:-1]), None)
         if flag == _ONLY_OLD:
-            return RowChange(None, read(data[:-1]))
+            return Change(None, read(data[:-1]))
         if flag != _BOTH:
             message = f"unknown flag {flag} at the end of a change; known are 0 (old), 1 (new) and 2 (both)"
             raise ValueError(message)
@@ -58,4 +58,4 @@ class Change(Wrapping[RowChange[Any]]):
         if length < 0 or middle >= len(data):
             message = f"a change says its new value has {length} bytes, but only {len(data) - 5} follow"
             raise ValueError(message)
-        return RowChange(read(data[_LENGTH.size : middle]), read(data[middle:-1]))
+        return Change(read(data[_LENGTH.size : middle]), read(data[middle:-1]))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import struct
-from typing import Any
+from typing import Any, Generic
 
+from headrace.model.type_variables import TypeVar
 from headrace.serdes.base import Serde
 from headrace.serdes.primitives import Double, Float, Int, Long, Short, Uuid
 from headrace.serdes.wrapping.wrapping import Wrapping
+
+T = TypeVar("T", default=Any)
 
 _CONSTANT_SIZE, _VARIABLE_SIZE = b"\x00", b"\x01"
 _INT = struct.Struct(">i")
@@ -15,7 +18,7 @@ _NULL = -1
 _SIZES: dict[type[Serde[Any]], int] = {Short: 2, Int: 4, Float: 4, Long: 8, Double: 8, Uuid: 36}
 
 
-class List(Wrapping[list[Any]]):
+class List(Wrapping[list[T]], Generic[T]):
     """A list of values of one serde, any of which may be `None`.
 
     If the inner serde is `Short Int Long Float Double Uuid`, all values have the same size, and the format is `0`, the
@@ -34,10 +37,13 @@ class List(Wrapping[list[Any]]):
         [258, None]
     """
 
+    def __init__(self, inner: Serde[T] | None = None) -> None:
+        super().__init__(inner)
+
     def _is_canonical(self) -> bool:
         return False
 
-    def _to_bytes(self, value: list[Any]) -> bytes:
+    def _to_bytes(self, value: list[T]) -> bytes:
         if not isinstance(value, list | tuple):
             raise TypeError("expected a list")
         entries = [self.inner.serialize(entry) for entry in value]
@@ -49,7 +55,7 @@ class List(Wrapping[list[Any]]):
         sized = (_INT.pack(_NULL) if entry is None else _INT.pack(len(entry)) + entry for entry in entries)
         return b"".join([_VARIABLE_SIZE, count, *sized])
 
-    def _from_bytes(self, data: bytes) -> list[Any]:
+    def _from_bytes(self, data: bytes) -> list[T]:
         reader = _Reader(data)
         form = reader.read(1)
         if form == _CONSTANT_SIZE:
@@ -60,7 +66,8 @@ class List(Wrapping[list[Any]]):
             message = f"a list begins with 0 (entries of constant size) or 1 (of variable size), not {form[0]}"
             raise ValueError(message)
         reader.expect_end()
-        return [self.inner.deserialize(entry) for entry in entries]
+        values: list[Any] = [self.inner.deserialize(entry) for entry in entries]
+        return values
 
     def _read_constant_size(self, reader: _Reader) -> list[bytes | None]:
         size = _SIZES.get(type(self.inner))

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import struct
 from datetime import timedelta
-from typing import Any
+from typing import Any, Generic
 
 from headrace.errors import SerdeError
-from headrace.model.windows import Window
-from headrace.model.windows import Windowed as WindowedKey
+from headrace.model.type_variables import TypeVar
+from headrace.model.windows import Window, Windowed
 from headrace.serdes.base import Serde
 from headrace.serdes.wrapping.wrapping import Wrapping
+
+K = TypeVar("K", default=Any)
 
 _TIME = struct.Struct(">q")
 _END_START = struct.Struct(">qq")
 
 
-class Windowed(Wrapping[WindowedKey[Any]]):
+class WindowedKey(Wrapping[Windowed[K]], Generic[K]):
     """A key in a time window: the key's bytes, then the window's start in 8 bytes, big-endian.
 
     The end is not written: a reader must know the size, or it shows a wrong end.
@@ -29,7 +31,7 @@ class Windowed(Wrapping[WindowedKey[Any]]):
         >>> from datetime import timedelta
         >>> import headrace as hr
         >>> from headrace import serdes
-        >>> serde = Windowed(serdes.String(), timedelta(milliseconds=10))
+        >>> serde = WindowedKey(serdes.String(), timedelta(milliseconds=10))
         >>> serde.serialize(hr.Windowed("k", hr.Window(10, 20))).hex(" ")
         '6b 00 00 00 00 00 00 00 0a'
         >>> print(serde.deserialize(bytes.fromhex("6b 000000000000000a")))
@@ -38,23 +40,23 @@ class Windowed(Wrapping[WindowedKey[Any]]):
 
     suffix_size = _TIME.size
 
-    def __init__(self, inner: Serde[Any] | None = None, size: timedelta | int | None = None) -> None:
+    def __init__(self, inner: Serde[K] | None = None, size: timedelta | int | None = None) -> None:
         super().__init__(inner)
         self._size_ms = size // timedelta(milliseconds=1) if isinstance(size, timedelta) else size
 
-    def _to_bytes(self, value: WindowedKey[Any]) -> bytes:
+    def _to_bytes(self, value: Windowed[K]) -> bytes:
         return _key_bytes(self.inner, value.key) + _TIME.pack(value.window.start_ms)
 
-    def _from_bytes(self, data: bytes) -> WindowedKey[Any]:
+    def _from_bytes(self, data: bytes) -> Windowed[K]:
         if self._size_ms is None:
-            message = f"{self!r} cannot tell where windows end; give it their size: Windowed(inner, timedelta(...))."
+            message = f"{self!r} cannot tell where windows end; give it their size: WindowedKey(inner, timedelta(...))."
             raise SerdeError(message)
         start_ms: int = _TIME.unpack_from(data, len(data) - _TIME.size)[0]
-        key = self.inner.deserialize(data[: -_TIME.size])
-        return WindowedKey(key, Window(start_ms, start_ms + self._size_ms))
+        key: Any = self.inner.deserialize(data[: -_TIME.size])
+        return Windowed(key, Window(start_ms, start_ms + self._size_ms))
 
 
-class SessionWindowed(Wrapping[WindowedKey[Any]]):
+class SessionWindowedKey(Wrapping[Windowed[K]], Generic[K]):
     """A key in a session: the key's bytes, then the session's end and its start, 8 bytes each, big-endian.
 
     Args:
@@ -63,19 +65,23 @@ class SessionWindowed(Wrapping[WindowedKey[Any]]):
     Example:
         >>> import headrace as hr
         >>> from headrace import serdes
-        >>> serde = SessionWindowed(serdes.String())
+        >>> serde = SessionWindowedKey(serdes.String())
         >>> serde.serialize(hr.Windowed("k", hr.Window(10, 20))).hex(" ", 8)
         '6b 0000000000000014 000000000000000a'
     """
 
     suffix_size = _END_START.size
 
-    def _to_bytes(self, value: WindowedKey[Any]) -> bytes:
+    def __init__(self, inner: Serde[K] | None = None) -> None:
+        super().__init__(inner)
+
+    def _to_bytes(self, value: Windowed[K]) -> bytes:
         return _key_bytes(self.inner, value.key) + _END_START.pack(value.window.end_ms, value.window.start_ms)
 
-    def _from_bytes(self, data: bytes) -> WindowedKey[Any]:
+    def _from_bytes(self, data: bytes) -> Windowed[K]:
         end_ms, start_ms = _END_START.unpack_from(data, len(data) - _END_START.size)
-        return WindowedKey(self.inner.deserialize(data[: -_END_START.size]), Window(start_ms, end_ms))
+        key: Any = self.inner.deserialize(data[: -_END_START.size])
+        return Windowed(key, Window(start_ms, end_ms))
 
 
 def _key_bytes(inner: Serde[Any], key: Any) -> bytes:

@@ -11,9 +11,14 @@ import msgspec
 import pyarrow as pa
 
 from headrace.model.record import Record
+from headrace.model.type_variables import TypeVar
 from headrace.serdes import Json, Serde, String
 from headrace.topics.embedded.log import TopicLog
 from headrace.topics.records import RecordEncoder, decode
+
+# Without serdes, keys are texts and values are JSON.
+K = TypeVar("K", default=str)
+V = TypeVar("V", default=Any)
 
 _CHUNK = 1 << 16
 
@@ -94,9 +99,9 @@ class LocalTopics:
     def produce(
         self,
         name: str,
-        records: Iterable[Record[Any, Any]],
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
+        records: Iterable[Record[K | None, V | None]],
+        key_serde: Serde[K] | None = None,
+        value_serde: Serde[V] | None = None,
     ) -> int:
         """Appends records to a topic, durably and atomically: all of them or none.
 
@@ -130,8 +135,8 @@ class LocalTopics:
         return count
 
     def read(
-        self, name: str, key_serde: Serde[Any] | None = None, value_serde: Serde[Any] | None = None
-    ) -> list[Record[Any, Any]]:
+        self, name: str, key_serde: Serde[K] | None = None, value_serde: Serde[V] | None = None
+    ) -> list[Record[K, V]]:
         """All records of a topic, by partition and then by offset, each with its `partition`.
 
         Args:
@@ -143,12 +148,12 @@ class LocalTopics:
             TopicError: if there is no such topic, or its files are damaged.
             SerdeError: if a key or value cannot be deserialized; the message names its partition and offset.
         """
-        key_serde, value_serde = key_serde or String(), value_serde or Json()
+        serdes: tuple[Serde[Any], Serde[Any]] = (key_serde or String(), value_serde or Json())
         records: list[Record[Any, Any]] = []
         for partition, end in enumerate(self.describe(name).end_offsets):
             offset = 0
             for batch in self._read(name, partition, 0, end):
-                records += decode(name, partition, offset, batch, key_serde, value_serde)
+                records += decode(name, partition, offset, batch, *serdes)
                 offset += batch.num_rows
         return records
 

@@ -10,12 +10,17 @@ import pyarrow as pa
 
 from headrace.errors import TopicError
 from headrace.model.record import Record
+from headrace.model.type_variables import TypeVar
 from headrace.serdes import Json, Serde, String
 from headrace.topics.embedded.catalog import check_topic
 from headrace.topics.embedded.topics import TopicDescription
 from headrace.topics.kafka.cluster import KafkaCluster
 from headrace.topics.kafka.send import OutgoingBatch, check_outgoing, write_at_least_once
 from headrace.topics.records import RecordEncoder, decode
+
+# Without serdes, keys are texts and values are JSON.
+K = TypeVar("K", default=str)
+V = TypeVar("V", default=Any)
 
 _CHUNK = 1 << 16
 
@@ -80,9 +85,9 @@ class KafkaTopics:
     def produce(
         self,
         name: str,
-        records: Iterable[Record[Any, Any]],
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
+        records: Iterable[Record[K | None, V | None]],
+        key_serde: Serde[K] | None = None,
+        value_serde: Serde[V] | None = None,
     ) -> int:
         """Appends records to a topic, and returns when Kafka has stored them; after an error some may be written.
 
@@ -117,8 +122,8 @@ class KafkaTopics:
         return count
 
     def read(
-        self, name: str, key_serde: Serde[Any] | None = None, value_serde: Serde[Any] | None = None
-    ) -> list[Record[Any, Any]]:
+        self, name: str, key_serde: Serde[K] | None = None, value_serde: Serde[V] | None = None
+    ) -> list[Record[K, V]]:
         """All committed records of a topic, by partition and then by offset, each with its `partition`.
 
         Args:
@@ -130,13 +135,13 @@ class KafkaTopics:
             TopicError: if there is no such topic.
             SerdeError: if a key or value cannot be deserialized; the message names its partition and offset.
         """
-        key_serde, value_serde = key_serde or String(), value_serde or Json()
+        serdes: tuple[Serde[Any], Serde[Any]] = (key_serde or String(), value_serde or Json())
         topic = self.describe(name)
         return [
             record
             for partition, (start, end) in enumerate(zip(topic.begin_offsets, topic.end_offsets, strict=True))
             for batch in self._read(name, partition, start, end)
-            for record in decode(name, partition, start, batch, key_serde, value_serde)
+            for record in decode(name, partition, start, batch, *serdes)
         ]
 
     def list(self) -> list[str]:

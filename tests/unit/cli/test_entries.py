@@ -76,7 +76,7 @@ def test_entries_of_each_kind_have_columns_that_fit(kind, columns, rows):
 
 
 def test_rows_held_back_are_shown_with_the_time_by_which_they_wait():
-    windowed = serdes.Windowed(serdes.String(), 5 * SECOND), serdes.Json()
+    windowed = serdes.WindowedKey(serdes.String(), 5 * SECOND), serdes.Json()
     contents = MemoryStore()
     buffer = make_store(SuppressBufferSpec(name="s"), contents, windowed)
     for key, value in [("b", 2), ("a", None)]:

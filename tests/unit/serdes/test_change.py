@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace import Change, SerdeError, serdes
+from headrace.serdes.wrapping.change import ChangeEvent
 
-SERDE = serdes.Change(serdes.String())
+SERDE = ChangeEvent(serdes.String())
 FORMS = [
     (Change("ab", "c"), "00 00 00 02 61 62 63 02"),
     (Change("ab", None), "61 62 01"),
@@ -61,6 +62,6 @@ def test_what_is_written_is_read_again(new, old):
 
 
 def test_serdes_of_the_same_inner_serde_are_equal():
-    assert serdes.Change(serdes.Long()) == serdes.Change(serdes.Long())
-    assert serdes.Change(serdes.Long()) != serdes.Change(serdes.Int())
-    assert repr(serdes.Change(serdes.Long())) == "Change(Long())"
+    assert ChangeEvent(serdes.Long()) == ChangeEvent(serdes.Long())
+    assert ChangeEvent(serdes.Long()) != ChangeEvent(serdes.Int())
+    assert repr(ChangeEvent(serdes.Long())) == "ChangeEvent(Long())"

@@ -64,11 +64,11 @@ JSON = st.recursive(
         (serdes.Uuid(), st.uuids()),
         (serdes.Json(), JSON),
         (
-            serdes.Windowed(serdes.String(), 10),
+            serdes.WindowedKey(serdes.String(), 10),
             st.builds(lambda key, start: Windowed(key, Window(start, start + 10)), st.text(), TIMES),
         ),
         (
-            serdes.SessionWindowed(serdes.String()),
+            serdes.SessionWindowedKey(serdes.String()),
             st.builds(lambda key, *ends: Windowed(key, Window(min(ends), max(ends))), st.text(), TIMES, TIMES),
         ),
     ],

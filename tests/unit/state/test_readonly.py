@@ -2,23 +2,24 @@ import pytest
 
 from headrace import serdes
 from headrace._state.bytes.memory import MemoryStore
-from headrace._state.stores.key_value import KeyValueStore, TimestampedKeyValueStore
-from headrace._state.views.key_value import ReadOnlyKeyValueStore, ReadOnlyTimestampedStore, ValueAndTimestamp
+from headrace._state.stores.key_value import TypedKeyValueStore, TypedTimestampedKeyValueStore
+from headrace._state.views.key_value import KeyValueView, TimestampedKeyValueView
+from headrace.model.store_interfaces import ValueAndTimestamp
 
 
 @pytest.fixture
 def plain():
-    store = KeyValueStore(MemoryStore(), serdes.String(), serdes.Long())
+    store = TypedKeyValueStore(MemoryStore(), serdes.String(), serdes.Long())
     store.put_all([("a", 1), ("ab", 2), ("b", 3)])
-    return ReadOnlyKeyValueStore(store)
+    return KeyValueView(store)
 
 
 @pytest.fixture
 def timestamped():
-    store = TimestampedKeyValueStore(MemoryStore(), serdes.String(), serdes.Long())
+    store = TypedTimestampedKeyValueStore(MemoryStore(), serdes.String(), serdes.Long())
     for key, value in [("a", 1), ("ab", 2), ("b", 3)]:
         store.put(key, value, 10 * value)
-    return ReadOnlyTimestampedStore(store)
+    return TimestampedKeyValueView(store)
 
 
 @pytest.mark.parametrize("kind", ["plain", "timestamped"])

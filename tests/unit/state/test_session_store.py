@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from headrace import Window, Windowed, serdes
 from headrace._state.bytes.memory import MemoryStore
 from headrace._state.layouts.clocks import KeyClock, StoreClock
-from headrace._state.stores.session import SessionStore
+from headrace._state.stores.session import TypedSessionStore
 from headrace.errors import StateError
 from tests.support.bytestores import TRICKY_KEYS, InBatches, InMemory, timed_entries_in
 from tests.support.dose import examples
@@ -15,7 +15,7 @@ clocks = pytest.mark.parametrize("clock", [StoreClock, KeyClock])
 
 def session_store(clock=StoreClock, retention_ms=30, contents=None):
     contents = MemoryStore() if contents is None else contents
-    return SessionStore(contents, clock(contents, retention_ms), serdes.String(), serdes.Json(), name="visits")
+    return TypedSessionStore(contents, clock(contents, retention_ms), serdes.String(), serdes.Json(), name="visits")
 
 
 def session(key, start_ms, end_ms):
@@ -142,7 +142,7 @@ STEPS = st.lists(st.sampled_from(["commit", "reopen"]) | PUTS, max_size=40)
 
 
 def open_store(backing, clock):
-    return SessionStore(backing.contents, clock(backing.contents, RETENTION), serdes.Bytes(), serdes.Long())
+    return TypedSessionStore(backing.contents, clock(backing.contents, RETENTION), serdes.Bytes(), serdes.Long())
 
 
 @pytest.mark.parametrize("backing", [InMemory, InBatches])

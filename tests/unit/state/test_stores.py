@@ -4,18 +4,23 @@ import pytest
 
 from headrace import serdes
 from headrace._state.bytes.memory import MemoryStore
-from headrace._state.stores.key_value import KeyValueStore, TimestampedKeyValueStore, timestamp_of, with_timestamp
+from headrace._state.stores.key_value import (
+    TypedKeyValueStore,
+    TypedTimestampedKeyValueStore,
+    timestamp_of,
+    with_timestamp,
+)
 from headrace.errors import SerdeError, StateError
 
 
 @pytest.fixture
 def store():
-    return KeyValueStore(MemoryStore(), serdes.String(), serdes.Json(), name="cities")
+    return TypedKeyValueStore(MemoryStore(), serdes.String(), serdes.Json(), name="cities")
 
 
 @pytest.fixture
 def timestamped():
-    return TimestampedKeyValueStore(MemoryStore(), serdes.String(), serdes.Json(), name="cities")
+    return TypedTimestampedKeyValueStore(MemoryStore(), serdes.String(), serdes.Json(), name="cities")
 
 
 def test_put_get_delete(store):
@@ -56,7 +61,7 @@ def test_range_includes_both_ends(store, first, last, keys):
 
 
 def test_range_that_runs_backwards_is_empty_and_warns(caplog):
-    store = KeyValueStore(MemoryStore(), serdes.Long(), serdes.Long(), name="numbers")
+    store = TypedKeyValueStore(MemoryStore(), serdes.Long(), serdes.Long(), name="numbers")
     store.put_all([(-1, 1), (1, 2)])
     with caplog.at_level(logging.WARNING):
         assert list(store.range(-1, 1)) == []
@@ -64,7 +69,7 @@ def test_range_that_runs_backwards_is_empty_and_warns(caplog):
 
 
 def test_prefix_scan_accepts_a_serde_for_the_prefix():
-    store = KeyValueStore(MemoryStore(), serdes.Long(), serdes.Long())
+    store = TypedKeyValueStore(MemoryStore(), serdes.Long(), serdes.Long())
     store.put_all([(1, 1), (2, 2), (2**40, 3)])
     assert list(store.prefix_scan(0, serdes.Int())) == [(1, 1), (2, 2)]
 
@@ -105,6 +110,6 @@ def test_timestamped_put_of_none_stores_nothing(timestamped):
 
 def test_timestamped_values_have_the_byte_format_of_kafka_streams():
     raw = MemoryStore()
-    TimestampedKeyValueStore(raw, serdes.String(), serdes.String()).put("k", "v", 258)
+    TypedTimestampedKeyValueStore(raw, serdes.String(), serdes.String()).put("k", "v", 258)
     assert raw.get(b"k") == bytes([0, 0, 0, 0, 0, 0, 1, 2]) + b"v" == with_timestamp(b"v", 258)
     assert timestamp_of(raw.get(b"k")) == 258

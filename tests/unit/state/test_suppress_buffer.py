@@ -14,7 +14,7 @@ from headrace.errors import StateError
 from headrace.model.stores import WaitingRow
 from tests.support.bytestores import CountingStore, InBatches, InMemory
 
-WINDOWED = serdes.Windowed(serdes.String(), 10)
+WINDOWED = serdes.WindowedKey(serdes.String(), 10)
 
 
 def text_buffer(contents=None, **options):

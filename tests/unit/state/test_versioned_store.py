@@ -5,15 +5,16 @@ from hypothesis import strategies as st
 from headrace import serdes
 from headrace._state.bytes.composite import EXPIRY, HISTORY, LATEST, descending_time_bytes
 from headrace._state.bytes.memory import MemoryStore
-from headrace._state.stores.versioned import NEWEST, NOT_PUT, VersionedRecord, VersionedStore
+from headrace._state.stores.versioned import NEWEST, NOT_PUT, TypedVersionedStore
 from headrace.errors import StateError
+from headrace.model.store_interfaces import VersionedRecord
 from tests.support.bytestores import TRICKY_KEYS, CountingStore, InBatches, InMemory
 from tests.support.dose import examples
 
 
 def versioned_store(history_ms=10, contents=None):
     contents = MemoryStore() if contents is None else contents
-    return VersionedStore(contents, history_ms, serdes.String(), serdes.Json(), name="prices")
+    return TypedVersionedStore(contents, history_ms, serdes.String(), serdes.Json(), name="prices")
 
 
 def put_all(store, *versions):
@@ -203,7 +204,7 @@ STEPS = st.lists(st.sampled_from(["commit", "reopen"]) | PUTS, max_size=50)
 
 
 def open_store(backing):
-    return VersionedStore(backing.contents, HISTORY_MS, serdes.Bytes(), serdes.Long())
+    return TypedVersionedStore(backing.contents, HISTORY_MS, serdes.Bytes(), serdes.Long())
 
 
 class Model:

@@ -9,7 +9,7 @@ from headrace import Window, Windowed, serdes
 from headrace._state.bytes.composite import ENTRY, read_leading_key
 from headrace._state.bytes.memory import MemoryStore
 from headrace._state.layouts.clocks import KeyClock, StoreClock
-from headrace._state.stores.window import TimestampedWindowStore, WindowStore
+from headrace._state.stores.window import TypedTimestampedWindowStore, TypedWindowStore
 from headrace.errors import StateError
 from tests.support.bytestores import TRICKY_KEYS, CountingStore, InBatches, InMemory, timed_entries_in
 from tests.support.dose import examples
@@ -20,7 +20,7 @@ clocks = pytest.mark.parametrize("clock", [StoreClock, KeyClock])
 
 def window_store(clock=StoreClock, retention_ms=30, contents=None, **options):
     contents = MemoryStore() if contents is None else contents
-    return WindowStore(
+    return TypedWindowStore(
         contents,
         clock(contents, retention_ms),
         serdes.String(),
@@ -166,7 +166,7 @@ def test_ignored_none_among_duplicates_does_not_advance_time():
 
 def test_timestamped_windows_return_the_pair():
     contents = MemoryStore()
-    store = TimestampedWindowStore(
+    store = TypedTimestampedWindowStore(
         contents, StoreClock(contents, 30), serdes.String(), serdes.Long(), window_size_ms=SIZE
     )
     fill(store, ("a", 1, 0, 7), ("a", 2, 10, 12), ("b", 3, 0, 1), ("b", None, 0, 2))
@@ -320,7 +320,7 @@ class Model:
 
 def open_store(backing, clock, duplicates=False):
     contents = backing.contents
-    return WindowStore(
+    return TypedWindowStore(
         contents,
         clock(contents, RETENTION),
         serdes.Bytes(),

@@ -9,7 +9,7 @@ from headrace._core.columnar.batch import Batch
 from headrace._core.columnar.layout import Cursor
 from headrace._core.operators.aggregations.streams import AggregatingOperator
 from headrace._core.operators.functions import FunctionOperator, Take, to_all
-from headrace._state.stores.key_value import TIMESTAMP_SIZE, TimestampedKeyValueStore, timestamp_of, with_timestamp
+from headrace._state.stores.key_value import TIMESTAMP_SIZE, TypedTimestampedKeyValueStore, timestamp_of, with_timestamp
 from headrace.serdes import Serde
 
 
@@ -20,7 +20,7 @@ class AggregationStep(FunctionOperator):
     """
 
     def __init__(
-        self, operator: AggregatingOperator, store: TimestampedKeyValueStore[Any, Any], cursor: Cursor
+        self, operator: AggregatingOperator, store: TypedTimestampedKeyValueStore[Any, Any], cursor: Cursor
     ) -> None:
         super().__init__(operator.name)
         self._operator = operator

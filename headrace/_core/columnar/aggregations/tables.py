@@ -11,7 +11,7 @@ import pyarrow as pa
 from headrace._core import operators as ops
 from headrace._core.columnar.batch import Batch, headers_column, headers_of
 from headrace._core.columnar.layout import RowError
-from headrace._state.stores.key_value import TIMESTAMP_SIZE, TimestampedKeyValueStore, with_timestamp
+from headrace._state.stores.key_value import TIMESTAMP_SIZE, TypedTimestampedKeyValueStore, with_timestamp
 
 
 class TableGroupByForm:
@@ -22,7 +22,7 @@ class TableGroupByForm:
         table: ops.TableSource,
         group_by: ops.TableGroupBy,
         sink: ops.Sink,
-        store: TimestampedKeyValueStore[Any, Any],
+        store: TypedTimestampedKeyValueStore[Any, Any],
         forward: Callable[[Batch], None],
     ) -> None:
         self._table = table

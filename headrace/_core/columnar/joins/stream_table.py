@@ -11,7 +11,7 @@ import pyarrow as pa
 from headrace._core import operators as ops
 from headrace._core.columnar.batch import Batch
 from headrace._core.columnar.layout import RowError
-from headrace._state.stores.key_value import TIMESTAMP_SIZE, TimestampedKeyValueStore
+from headrace._state.stores.key_value import TIMESTAMP_SIZE, TypedTimestampedKeyValueStore
 from headrace.serdes import Serde
 
 _IMMUTABLE = (str, int, float, bytes, type(None))
@@ -26,7 +26,7 @@ class StreamTableJoinForm:
     def __init__(
         self,
         operator: ops.StreamTableJoin,
-        store: TimestampedKeyValueStore[Any, Any],
+        store: TypedTimestampedKeyValueStore[Any, Any],
         value_serde: Serde[Any],
         sink: ops.Sink,
         forward: Callable[[Batch], None],

@@ -12,7 +12,7 @@ from headrace._core.columnar.stateless.functions import ChainEnd
 from headrace._core.operator import Operator
 from headrace._core.operators.aggregations.streams import AggregatingOperator
 from headrace._core.operators.functions import FunctionOperator, Take, to_all
-from headrace._state.stores.key_value import TimestampedKeyValueStore
+from headrace._state.stores.key_value import TypedTimestampedKeyValueStore
 from headrace.serdes import Serde
 
 
@@ -71,7 +71,7 @@ class FunctionChain:
         streams, store = operator.children, self._stores[operator.store_name]
         if operator.send_old_values or not all(isinstance(child, ops.TableToStream) for child in streams):
             return None
-        if not isinstance(store, TimestampedKeyValueStore):
+        if not isinstance(store, TypedTimestampedKeyValueStore):
             return None
         takes = self._combine_each(child for stream in streams for child in stream.children)
         if takes is None:

@@ -6,13 +6,13 @@ from typing import Any
 
 from headrace._core import operators as ops
 from headrace._core.columnar.batch import Batch
-from headrace._state.stores.key_value import TimestampedKeyValueStore, with_timestamp
+from headrace._state.stores.key_value import TypedTimestampedKeyValueStore, with_timestamp
 
 
 class TableStoreForm:
     """Stores records as rows, in their input bytes."""
 
-    def __init__(self, table: ops.TableSource, store: TimestampedKeyValueStore[Any, Any]) -> None:
+    def __init__(self, table: ops.TableSource, store: TypedTimestampedKeyValueStore[Any, Any]) -> None:
         self._table = table
         self._store = store
 

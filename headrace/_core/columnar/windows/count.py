@@ -14,7 +14,7 @@ from headrace._core import operators as ops
 from headrace._core.columnar.batch import Batch, longs
 from headrace._core.columnar.groups import Groups, Ints
 from headrace._core.laws import last_closed_end
-from headrace._state.stores.window import TimestampedWindowStore
+from headrace._state.stores.window import TypedTimestampedWindowStore
 from headrace.model.windows import TimeWindows
 
 _ABSENT = struct.pack(">qq", -1, 0)  # timestamp and count of a new window
@@ -29,7 +29,7 @@ class WindowCountForm:
         self,
         operator: ops.TimeWindowCount,
         windows: TimeWindows,
-        store: TimestampedWindowStore[bytes, int],
+        store: TypedTimestampedWindowStore[bytes, int],
         forward: Callable[[Batch], None],
     ) -> None:
         self._operator = operator

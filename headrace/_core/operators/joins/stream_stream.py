@@ -10,7 +10,7 @@ from headrace._core.operator import AnyRecord, Operator
 from headrace._core.task.context import TaskContext
 from headrace._core.time.join_clock import ClockSettings, JoinClock
 from headrace._state.layouts.bykey import remove_key
-from headrace._state.stores.window import WindowStore
+from headrace._state.stores.window import TypedWindowStore
 from headrace.model.record import Record
 
 Matches = Sequence[tuple[int, Any]]  # timestamps and values of records of the other side
@@ -53,7 +53,7 @@ class StreamJoin(Operator):
     def init(self, context: TaskContext) -> None:
         super().init(context)
         settings = self.settings
-        self._other: WindowStore[Any, Any] = context.store(settings.other)
+        self._other: TypedWindowStore[Any, Any] = context.store(settings.other)
         self._clock: JoinClock | None = None
         if settings.unmatched is not None or settings.clock.key_times is not None:
             self._clock = JoinClock.of(context, settings.clock)
@@ -109,7 +109,7 @@ class StreamJoinWindow(Operator):
 
     def init(self, context: TaskContext) -> None:
         super().init(context)
-        store: WindowStore[Any, Any] = context.store(self.store_name)
+        store: TypedWindowStore[Any, Any] = context.store(self.store_name)
         self._put = store.put
 
     def process(self, record: AnyRecord) -> None:

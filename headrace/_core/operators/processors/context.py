@@ -10,7 +10,7 @@ from headrace._core.operator import AnyRecord
 from headrace._core.task.context import TaskContext
 from headrace._core.time.punctuation import Grid
 from headrace.errors import StateError, StreamsError, known_names, nearest
-from headrace.model.processor import Cancellable, Millis, PunctuationType, RecordMetadata, Text, To
+from headrace.model.processor import Cancellable, PunctuationType, RecordMetadata, To
 
 if TYPE_CHECKING:
     from headrace._core.operators.processors.processor import UserProcessor
@@ -26,20 +26,20 @@ class NodeContext:
         self._task = task
 
     @property
-    def task_id(self) -> Text:
-        return Text(self._task.task_id)
+    def task_id(self) -> str:
+        return self._task.task_id
 
     @property
-    def application_id(self) -> Text:
-        return Text(self._task.application_id)
+    def application_id(self) -> str:
+        return self._task.application_id
 
     @property
-    def current_stream_time_ms(self) -> Millis:
-        return Millis(self._task.stream_time_ms)
+    def current_stream_time_ms(self) -> int:
+        return self._task.stream_time_ms
 
     @property
-    def current_system_time_ms(self) -> Millis:
-        return Millis(self._task.system_time_ms)
+    def current_system_time_ms(self) -> int:
+        return self._task.system_time_ms
 
     @property
     def record_metadata(self) -> RecordMetadata:
@@ -75,8 +75,9 @@ class NodeContext:
         shift_ms = None if time_shift is None else time_shift // _MILLISECOND
         return task.agenda.add(name, Grid(type, interval // _MILLISECOND, shift_ms), callback, clock_ms)
 
-    def state_store(self, name: str) -> Any:
+    def state_store(self, store: Any) -> Any:
         operator, task = self._operator, self._task
+        name: str = getattr(store, "name", store)
         if name in operator.store_names:
             return task.stores[name]
         if name in operator.table_names:

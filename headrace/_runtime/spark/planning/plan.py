@@ -17,7 +17,7 @@ from headrace._runtime.assemble import TaskBlueprint, blueprints
 from headrace._runtime.spark.planning.clock import Clock, system_clock
 from headrace._runtime.spark.planning.routing import Routes, choose_routes
 from headrace.config import StreamsConfig
-from headrace.serdes import SessionWindowed, Windowed
+from headrace.serdes import SessionWindowedKey, WindowedKey
 from headrace.topics.kafka.cluster import KafkaCluster, Place
 
 
@@ -135,7 +135,7 @@ class Plan:
             for stage in self.stages
             for sink in stage.blueprint.sub.sinks
             for key_serde in [stage.blueprint.defaults.serdes(sink)[0]]
-            if isinstance(key_serde, Windowed | SessionWindowed)
+            if isinstance(key_serde, WindowedKey | SessionWindowedKey)
         }
 
     @cached_property

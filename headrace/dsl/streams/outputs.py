@@ -1,0 +1,167 @@
+"""Where a stream goes: to a topic, into a table, to the screen, through a repartition or a processor of your own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from headrace._graph.checks import checked_callable
+from headrace._graph.names import checked_name
+from headrace._graph.nodes import ForEach, Print, Sink, TableSource
+from headrace._graph.repartition import add_repartition
+from headrace._graph.stores import TimestampedKeyValueSpec, VersionedSpec
+from headrace._graph.tables.materialized import table_store_spec
+from headrace._graph.tables.old_values import materialize_source
+from headrace.dsl.streams.handle import K, StreamHandle, V
+from headrace.errors import TopologyError
+from headrace.serdes import Serde
+
+if TYPE_CHECKING:
+    from headrace.dsl.kstream import KStream
+    from headrace.dsl.ktable import KTable
+
+# Every serde passes nulls through, so `Serde[int]` also fits a stream of `int | None`: `self` says so below.
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+
+class StreamOutputs(StreamHandle[K, V]):
+    """The operators of `KStream` that end a stream, or write it to an internal topic or a table."""
+
+    def to(
+        self: StreamOutputs[Key, Value | None],
+        topic: str,
+        *,
+        key_serde: Serde[Key] | None = None,
+        value_serde: Serde[Value] | None = None,
+        name: str | None = None,
+    ) -> None:
+        """Writes each record to a topic, with its key, value, timestamp and headers. Ends the stream.
+
+        The partition is that of Kafka: a hash of the serialized key. Null keys and values are written as nulls.
+
+        Args:
+            topic: the topic; it is created if it does not exist.
+            key_serde: serde of the keys; default: the stream's, then the configured one, then `serdes.String()`.
+            value_serde: serde of the values; default: the stream's, then the configured one, then `serdes.Json()`.
+            name: name of the sink node.
+
+        Example:
+            >>> import headrace as hr
+            >>> from headrace import serdes
+            >>> from headrace.testing import TopologyTestDriver
+            >>> builder = hr.StreamsBuilder()
+            >>> builder.stream("in").to("out", value_serde=serdes.Long())
+            >>> with TopologyTestDriver(builder.build()) as driver:
+            ...     driver.input_topic("in").pipe("a", None, timestamp_ms=10)
+            ...     driver.output_topic("out").read_all()
+            [Record(key='a', value=None, timestamp_ms=10)]
+        """
+        self._add(
+            Sink,
+            "KSTREAM-SINK-",
+            name,
+            topic=checked_name(topic, "topic"),
+            key_serde=key_serde or self._key_serde,
+            value_serde=value_serde or self._value_serde,
+        )
+
+    def to_table(
+        self: StreamOutputs[Key, Value | None],
+        *,
+        key_serde: Serde[Key] | None = None,
+        value_serde: Serde[Value] | None = None,
+        store: str | TimestampedKeyValueSpec | VersionedSpec | None = None,
+        name: str | None = None,
+    ) -> KTable[Key, Value]:
+        """Makes a table of the newest record of every key; a record with the value `None` deletes the row.
+
+        Repartitions only if the key may have changed. Records without a key are dropped and counted.
+
+        Args:
+            key_serde: serde of the keys in repartition and store.
+            value_serde: serde of the values in repartition and store.
+            store: name of the store of the rows, to query it; or its spec: `Stores.versioned_key_value(...)`.
+            name: name of the table node.
+
+        Example:
+            >>> from headrace.testing import run_stream
+            >>> run_stream(lambda stream: stream.to_table().to_stream(), ("a", 1, 10), ("a", None, 12))
+            [Record(key='a', value=1, timestamp_ms=10), Record(key='a', value=None, timestamp_ms=12)]
+        """
+        from headrace.dsl.ktable import KTable  # tables make streams, and streams tables
+
+        keys, values = key_serde or self._key_serde, value_serde or self._value_serde
+        prefix = "KSTREAM-TOTABLE-"
+        node_name = self._graph.names.node(name, prefix)
+        rows = table_store_spec(
+            self._graph.names.store(None, prefix) if store is None else store, "to_table", keys, values, VersionedSpec
+        )
+        parent = self._node
+        if self._repartition_required:
+            parent = add_repartition(self._graph, parent, node_name, key_serde=keys, value_serde=values)
+        node = TableSource(name=node_name, parents=(parent,), store_when_needed=rows)
+        self._graph.add(node)
+        if store is not None:
+            materialize_source(self._graph, node)
+        return KTable(self._graph, node_name, keys, values, versioned=isinstance(rows, VersionedSpec))
+
+    def repartition(
+        self: StreamOutputs[Key, Value | None],
+        name: str | None = None,
+        *,
+        partitions: int | None = None,
+        key_serde: Serde[Key] | None = None,
+        value_serde: Serde[Value] | None = None,
+    ) -> KStream[K, V]:
+        """Repartitions the records by their key. Records without a key are dropped and counted.
+
+        Args:
+            name: names the internal topic, `<name>-repartition`.
+            partitions: number of partitions; default: as many as the largest topic upstream has.
+            key_serde: serde of the keys from here on.
+            value_serde: serde of the values from here on.
+
+        Example:
+            >>> from headrace.testing import run_stream
+            >>> def by_length(stream):
+            ...     return stream.select_key(lambda key, value: str(len(value))).repartition("lengths", partitions=4)
+            >>> run_stream(by_length, ("a", "word", 10))
+            [Record(key='4', value='word', timestamp_ms=10)]
+        """
+        if partitions is not None and (not isinstance(partitions, int) or partitions < 1):
+            message = f"repartition() was given partitions={partitions!r}; it must be a whole number of 1 or more."
+            raise TopologyError(message)
+        base = self._graph.names.generate("KSTREAM-REPARTITION-") if name is None else checked_name(name, "repartition")
+        keys, values = key_serde or self._key_serde, value_serde or self._value_serde
+        source = add_repartition(
+            self._graph, self._node, base, key_serde=keys, value_serde=values, partitions=partitions
+        )
+        return self._derive(source, keys, values, repartition_required=False)
+
+    def for_each(self, action: Callable[[K, V], object], *, name: str | None = None) -> None:
+        """Calls `action(key, value)` for each record. Ends the stream.
+
+        On Spark the action runs on the workers, and again when a batch is repeated after a failure.
+
+        Example:
+            >>> from headrace.testing import run_stream
+            >>> run_stream(lambda stream: stream.for_each(print), ("a", 1, 10))
+            a 1
+            []
+        """
+        checked_callable(action, "for_each", "action(key, value)")
+        self._add(ForEach, "KSTREAM-FOREACH-", name, action=action)
+
+    def print(self, *, label: str | None = None, name: str | None = None) -> None:
+        """Prints `[label]: key, value` for each record, as Kafka Streams does. Ends the stream.
+
+        The default label is the name of the node before. On Spark the workers print.
+
+        Example:
+            >>> from headrace.testing import run_stream
+            >>> run_stream(lambda stream: stream.print(label="in"), ("a", None, 10))
+            [in]: a, null
+            []
+        """
+        self._add(Print, "KSTREAM-PRINTER-", name, label=self._node if label is None else label)

@@ -1,0 +1,191 @@
+"""Stateless operators of a stream: each record is filtered, mapped, observed, merged or routed on its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, TypeVar
+
+from headrace._graph.checks import checked_callable
+from headrace._graph.nodes import (
+    Filter,
+    FlatMap,
+    FlatMapValues,
+    Map,
+    MapValues,
+    MapValuesWithKey,
+    PassThrough,
+    Peek,
+    SelectKey,
+)
+from headrace.dsl.streams.handle import K, StreamHandle, V
+from headrace.errors import TopologyError
+from headrace.serdes import Serde
+
+if TYPE_CHECKING:
+    from headrace.dsl.branches import BranchedKStream
+    from headrace.dsl.kstream import KStream
+
+K2 = TypeVar("K2")
+V2 = TypeVar("V2")
+
+
+class StatelessOperators(StreamHandle[K, V]):
+    """The stateless operators of `KStream`."""
+
+    def filter(self, predicate: Callable[[K, V], object], *, name: str | None = None) -> KStream[K, V]:
+        """Keeps the records for which `predicate(key, value)` is true.
+
+        Example:
+            >>> from headrace.testing import run_stream
+            >>> run_stream(lambda stream: stream.filter(lambda key, value: value > 1), ("a", 1, 10), ("a", 2, 11))
+            [Record(key='a', value=2, timestamp_ms=11)]
+        """
+        checked_callable(predicate, "filter", "predicate(key, value)")
+        node = self._add(Filter, "KSTREAM-FILTER-", name, predicate=predicate)
+        return self._derive_same_key(node, self._value_serde)
+
+    def filter_not(self, predicate: Callable[[K, V], object], *, name: str | None = None) -> KStream[K, V]:
+        """Drops the records for which `predicate(key, value)` is true.
+
+        Example:
+            >>> from headrace.testing import run_stream
+            >>> run_stream(lambda stream: stream.filter_not(lambda key, value: value > 1), ("a", 1, 10), ("a", 2, 11))
+            [Record(key='a', value=1, timestamp_ms=10)]
+        """
+        checked_callable(predicate, "filter_not", "predicate(key, value)")
+        node = self._add(Filter, "KSTREAM-FILTER-", name, predicate=predicate, keep=False)
+        return self._derive_same_key(node, self._value_serde)
+
+    def map(self, mapper: Callable[[K, V], tuple[K2, V2]], *, name: str | None = None) -> KStream[K2, V2]:
+        """Replaces key and value by the pair that `mapper(key, value)` returns. Marks the stream for repartitioning.
+
+        Example:
+            >>> from headrace.testing import run_stream
+            >>> run_stream(lambda stream: stream.map(lambda key, value: (value, key)), ("a", "b", 10))
+            [Record(key='b', value='a', timestamp_ms=10)]
+        """
+        checked_callable(mapper, "map", "mapper(key, value) -> (key, value)")
+        return self._derive_new_key(self._add(Map, "KSTREAM-MAP-", name, mapper=mapper))
+
+    def map_values(self, mapper: Callable[[V], V2], *, name: str | None = None) -> KStream[K, V2]:
+        """Replaces the value by `mapper(value)`; key and partitioning stay.
+
+        Example:
+            >>> from headrace.testing import run_stream
+            >>> run_stream(lambda stream: stream.map_values(lambda value: value * 2), ("a", 4, 10))
+            [Record(key='a', value=8, timestamp_ms=10)]
+        """
+        checked_callable(mapper, "map_values", "mapper(value)")
+        return self._derive_same_key(self._add(MapValues, "KSTREAM-MAPVALUES-", name, mapper=mapper), None)
+
+    def map_values_with_key(self, mapper: Callable[[K, V], V2], *, name: str | None = None) -> KStream[K, V2]:
+        """Replaces the value by `mapper(key, value)`; key and partitioning stay.
+
+        Example:
+            >>> from headrace.testing import run_stream
+            >>> run_stream(lambda stream: stream.map_values_with_key(lambda key, value: f"{key}:{value}"), ("a", 4, 10))
+            [Record(key='a', value='a:4', timestamp_ms=10)]
+        """
+        checked_callable(mapper, "map_values_with_key", "mapper(key, value)")
+        return self._derive_same_key(self._add(MapValuesWithKey, "KSTREAM-MAPVALUES-", name, mapper=mapper), None)
+
+    def flat_map(
+        self, mapper: Callable[[K, V], Iterable[tuple[K2, V2]]], *, name: str | None = None
+    ) -> KStream[K2, V2]:
+        """Replaces each record by the `(key, value)` pairs that `mapper(key, value)` returns, in their order.
+
+        All of them have the timestamp of the record. Marks the stream for repartitioning.
+
+        Example:
+            >>> from headrace.testing import run_stream
+            >>> run_stream(lambda stream: stream.flat_map(lambda key, value: [(c, key) for c in value]), ("a", "xy", 1))
+            [Record(key='x', value='a', timestamp_ms=1), Record(key='y', value='a', timestamp_ms=1)]
+        """
+        checked_callable(mapper, "flat_map", "mapper(key, value) -> iterable of (key, value)")
+        return self._derive_new_key(self._add(FlatMap, "KSTREAM-FLATMAP-", name, mapper=mapper))
+
+    def flat_map_values(self, mapper: Callable[[V], Iterable[V2]], *, name: str | None = None) -> KStream[K, V2]:
+        """Replaces each record by one record for every value that `mapper(value)` returns, in their order.
+
+        All of them have the key and the timestamp of the record; the partitioning stays.
+
+        Example:
+            >>> from headrace.testing import run_stream
+            >>> run_stream(lambda stream: stream.flat_map_values(str.split), ("a", "to be", 10))
+            [Record(key='a', value='to', timestamp_ms=10), Record(key='a', value='be', timestamp_ms=10)]
+        """
+        checked_callable(mapper, "flat_map_values", "mapper(value) -> iterable of values")
+        return self._derive_same_key(self._add(FlatMapValues, "KSTREAM-FLATMAPVALUES-", name, mapper=mapper), None)
+
+    def select_key(
+        self, selector: Callable[[K, V], K2], *, key_serde: Serde[K2] | None = None, name: str | None = None
+    ) -> KStream[K2, V]:
+        """Replaces the key by `selector(key, value)`. Marks the stream for repartitioning.
+
+        Example:
+            >>> from headrace.testing import run_stream
+            >>> run_stream(lambda stream: stream.select_key(lambda key, value: value[0]), ("a", "xy", 10))
+            [Record(key='x', value='xy', timestamp_ms=10)]
+        """
+        checked_callable(selector, "select_key", "selector(key, value)")
+        node = self._add(SelectKey, "KSTREAM-KEY-SELECT-", name, selector=selector)
+        return self._derive(node, key_serde, self._value_serde, repartition_required=True)
+
+    def peek(self, action: Callable[[K, V], object], *, name: str | None = None) -> KStream[K, V]:
+        """Calls `action(key, value)` for each record and passes the record on.
+
+        On Spark the action runs on the workers, and again when a batch is repeated after a failure.
+
+        Example:
+            >>> from headrace.testing import run_stream
+            >>> run_stream(lambda stream: stream.peek(print), ("a", 1, 10))
+            a 1
+            [Record(key='a', value=1, timestamp_ms=10)]
+        """
+        checked_callable(action, "peek", "action(key, value)")
+        return self._derive_same_key(self._add(Peek, "KSTREAM-PEEK-", name, action=action), self._value_serde)
+
+    def merge(self, other: KStream[K, V], *, name: str | None = None) -> KStream[K, V]:
+        """Combines the records of both streams.
+
+        The records of each stream keep their order; between the streams, the smaller timestamp goes first.
+
+        Example:
+            >>> from headrace.testing import run_stream
+            >>> def both(stream):
+            ...     upper, lower = stream.map_values(str.upper), stream.map_values(str.lower)
+            ...     return upper.merge(lower)
+            >>> run_stream(both, ("a", "x", 10))
+            [Record(key='a', value='X', timestamp_ms=10), Record(key='a', value='x', timestamp_ms=10)]
+        """
+        if not isinstance(other, StreamHandle):
+            message = f"merge() needs another KStream; got {other!r} of type {type(other).__name__}."
+            raise TopologyError(message)
+        if other._graph is not self._graph:
+            message = "merge() needs two streams of the same StreamsBuilder."
+            raise TopologyError(message)
+        node = PassThrough(name=self._graph.names.node(name, "KSTREAM-MERGE-"), parents=(self._node, other._node))
+        self._graph.add(node)
+        return self._derive(
+            node.name,
+            self._key_serde if self._key_serde == other._key_serde else None,
+            self._value_serde if self._value_serde == other._value_serde else None,
+            repartition_required=self._repartition_required or other._repartition_required,
+        )
+
+    def split(self, *, name: str | None = None) -> BranchedKStream[K, V]:
+        """Starts a split into branches: each record goes to the first branch whose predicate is true.
+
+        Example:
+            >>> from headrace.testing import run_stream
+            >>> def sizes(stream):
+            ...     branches = (
+            ...         stream.split().branch(lambda key, value: value > 9, name="big").default(name="small")
+            ...     )
+            ...     return branches["small"].map_values(lambda value: -value).merge(branches["big"])
+            >>> run_stream(sizes, ("a", 10, 1), ("a", 2, 2))
+            [Record(key='a', value=10, timestamp_ms=1), Record(key='a', value=-2, timestamp_ms=2)]
+        """
+        from headrace.dsl.branches import BranchedKStream  # a stream is split into streams
+
+        return BranchedKStream(self, self._graph.names.node(name, "KSTREAM-BRANCH-"))

@@ -1,0 +1,141 @@
+"""`TimeWindowedCogroupedKStream` and `SessionWindowedCogroupedKStream`: cogrouped records in windows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+from headrace._graph.checks import checked_callable
+from headrace._graph.nodes import AggregateFold, WindowedAggregate
+from headrace._graph.stores import SessionSpec, StoreSpec, WindowSpec
+from headrace._graph.windows.late_records import add_windowed_aggregate
+from headrace._graph.windows.stores import window_store, windowed_key_serde
+from headrace.dsl.cogrouped_stream import PREFIX, CogroupedKStream, Input
+from headrace.dsl.ktable import KTable
+from headrace.model.windows import Windowed, Windows
+from headrace.serdes import Serde
+
+K = TypeVar("K")
+A = TypeVar("A")
+
+
+class _WindowedCogroup(Generic[K, A]):
+    """Adds a windowed aggregation of all inputs, for both kinds of windowed cogroups."""
+
+    def __init__(self, cogrouped: CogroupedKStream[K, A], windows: Windows, late_to: str | None) -> None:
+        self._cogrouped = cogrouped
+        self._windows = windows
+        self._late_to = late_to
+
+    def _aggregate(
+        self,
+        initializer: Callable[[], A],
+        merger: Callable[[K, A, A], A] | None,
+        store: str | StoreSpec | None,
+        value_serde: Serde[Any] | None,
+        name: str | None,
+    ) -> KTable[Windowed[K], A]:
+        checked_callable(initializer, "aggregate", "initializer()")
+        graph, key_serde, windows = self._cogrouped._graph, self._cogrouped._key_serde, self._windows
+        name_or_spec = graph.names.store(None, PREFIX) if store is None else store
+        spec = window_store(name_or_spec, windows, key_serde, value_serde)
+
+        def add(source: Input, node: dict[str, Any], others: tuple[str, ...]) -> None:
+            aggregate = WindowedAggregate(
+                **node,
+                windows=windows,
+                fold=AggregateFold(initializer, source.aggregator, merger),
+                sharing=others,
+            )
+            grouped = source.grouped
+            add_windowed_aggregate(graph, aggregate, self._late_to, grouped._key_serde, grouped._value_serde)
+
+        return self._cogrouped._table(spec, name, windowed_key_serde(windows, key_serde), add)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._windows}>"
+
+
+class TimeWindowedCogroupedKStream(_WindowedCogroup[K, A]):
+    """Cogrouped records in time, sliding or unlimited windows: one result per key and window, of all inputs.
+
+    As `TimeWindowedKStream`, with a stream time for each input. `suppress` can hold results back.
+    """
+
+    def aggregate(
+        self,
+        initializer: Callable[[], A],
+        *,
+        store: str | WindowSpec | None = None,
+        value_serde: Serde[A] | None = None,
+        name: str | None = None,
+    ) -> KTable[Windowed[K], A]:
+        """Aggregates the records of all inputs by key and window, starting from `initializer()`.
+
+        Args:
+            initializer: returns the aggregate of a new window.
+            store: name of the state store that all inputs share; or `Stores.window(...)`, to store windows for longer.
+            value_serde: serde of the aggregate.
+            name: `<name>-cogroup-merge` names the table, `<name>-cogroup-agg-0` and so on its inputs.
+
+        Example:
+            >>> from datetime import timedelta
+            >>> import headrace as hr
+            >>> from headrace.testing import TopologyTestDriver
+            >>> builder = hr.StreamsBuilder()
+            >>> left, right = builder.stream("left").group_by_key(), builder.stream("right").group_by_key()
+            >>> both = left.cogroup(lambda key, value, seen: seen + 1).cogroup(right, lambda key, value, seen: seen - 1)
+            >>> windows = hr.TimeWindows.of(timedelta(milliseconds=10), grace=timedelta(milliseconds=5))
+            >>> both.windowed_by(windows).aggregate(int).to_stream().to("out")
+            >>> with TopologyTestDriver(builder.build()) as driver:
+            ...     for topic, timestamp_ms in [("left", 3), ("left", 7), ("left", 12), ("right", 5)]:
+            ...         driver.input_topic(topic).pipe("k", "v", timestamp_ms)
+            ...     for record in driver.output_topic("out").read_all():
+            ...         print(record.key, record.value, record.timestamp_ms)
+            [k@0/10] 1 3
+            [k@0/10] 2 7
+            [k@10/20] 1 12
+            [k@0/10] 1 7
+        """
+        return self._aggregate(initializer, None, store, value_serde, name)
+
+
+class SessionWindowedCogroupedKStream(_WindowedCogroup[K, A]):
+    """Cogrouped records in sessions: a record of any input may extend or merge them. See `SessionWindowedKStream`."""
+
+    def aggregate(
+        self,
+        initializer: Callable[[], A],
+        merger: Callable[[K, A, A], A],
+        *,
+        store: str | SessionSpec | None = None,
+        value_serde: Serde[A] | None = None,
+        name: str | None = None,
+    ) -> KTable[Windowed[K], A]:
+        """Aggregates the records of each session; `merger(key, left, right)` combines the aggregates of two sessions.
+
+        Args:
+            initializer: returns the aggregate of a new session.
+            merger: combines the aggregates of two sessions that a record connects.
+            store: name of the state store that all inputs share; or `Stores.session(...)`, to store sessions for
+                longer.
+            value_serde: serde of the aggregate.
+            name: `<name>-cogroup-merge` names the table, `<name>-cogroup-agg-0` and so on its inputs.
+
+        Example:
+            >>> from datetime import timedelta
+            >>> import headrace as hr
+            >>> from headrace.testing import TopologyTestDriver
+            >>> builder = hr.StreamsBuilder()
+            >>> left, right = builder.stream("left").group_by_key(), builder.stream("right").group_by_key()
+            >>> both = left.cogroup(lambda key, value, seen: seen + 1).cogroup(right, lambda key, value, seen: seen - 1)
+            >>> sessions = both.windowed_by(hr.SessionWindows.of(timedelta(milliseconds=5)))
+            >>> sessions.aggregate(int, lambda key, left, right: left + right).to_stream().to("out")
+            >>> with TopologyTestDriver(builder.build()) as driver:
+            ...     driver.input_topic("left").pipe("k", "v", timestamp_ms=0)
+            ...     driver.input_topic("right").pipe("k", "v", timestamp_ms=4)
+            ...     [(str(record.key), record.value) for record in driver.output_topic("out").read_all()]
+            [('[k@0/0]', 1), ('[k@0/0]', None), ('[k@0/4]', 0)]
+        """
+        checked_callable(merger, "aggregate", "merger(key, left, right)")
+        return self._aggregate(initializer, merger, store, value_serde, name)

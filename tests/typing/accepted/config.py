@@ -1,0 +1,35 @@
+"""Settings and error handlers."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, assert_type
+
+from headrace import ErrorHandlerContext, ErrorHandlerResponse, Pending, Streams, StreamsBuilder, StreamsConfig, serdes
+
+
+def tolerant(failed: ErrorHandlerContext) -> ErrorHandlerResponse:
+    return "continue" if failed.kind == "processing" else "fail"
+
+
+config = StreamsConfig(
+    application_id="sales",
+    topics_dir="topics",
+    commit_interval=timedelta(seconds=1),
+    auto_offset_reset="earliest",
+    processing_guarantee="at_least_once",
+    default_value_serde=serdes.Json(),
+    deserialization_exception_handler="dead_letter",
+    processing_exception_handler=tolerant,
+    production_exception_handler=lambda failed: "fail" if failed.topic else "continue",
+    dead_letter_topic="dead",
+    sync_state=False,
+)
+with Streams(StreamsBuilder().build(), config.replace(state_dir="state")) as app:
+    app.process_available()
+    app.start()
+    assert_type(app.await_termination(timedelta(seconds=1)), bool)
+    assert_type(app.explain_pending(), list[Pending])
+    assert_type(app.metrics(), dict[str, dict[str, Any]])
+    app.stop()
+assert_type(StreamsConfig.from_mapping({"application.id": "sales"}), StreamsConfig)
