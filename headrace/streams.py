@@ -117,7 +117,10 @@ class Streams:
         return self._application.explain_pending(name)
 
     def metrics(self) -> dict[str, dict[str, Any]]:
-        """Returns counters by operator since the application's first start; `dropped` has dropped records by reason."""
+        """Returns counters since the application's first start, by operator, and by output topic as `topic <name>`.
+
+        An operator's `dropped` has its dropped records by reason.
+        """
         return self._application.metrics()
 
     def _on_spark(self) -> Application:

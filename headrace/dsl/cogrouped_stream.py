@@ -183,7 +183,8 @@ class CogroupedKStream(Generic[K, A]):
     def _sources(self, store_name: str) -> list[str]:
         """Returns the nodes to aggregate from; all aggregations of a cogroup share its repartitions.
 
-        The first repartition without a name is named after the store, others after the store and their input.
+        The first repartition without a name is named after the store, further ones after the store and the position of
+        their input.
         """
         sources: list[str] = []
         store_name_used = False

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 from headrace._graph.checks import checked_callable
 from headrace._graph.nodes import AggregateFold, WindowedAggregate
 from headrace._graph.stores import SessionSpec, StoreSpec, WindowSpec
-from headrace._graph.windows.late_records import add_windowed_aggregate
+from headrace._graph.windows.late_sink import add_windowed_aggregate
 from headrace._graph.windows.stores import window_store, windowed_key_serde
 from headrace.dsl.cogrouped_stream import PREFIX, CogroupedKStream, Input
 from headrace.dsl.ktable import KTable

@@ -10,7 +10,7 @@ from headrace._graph.checks import checked_callable
 from headrace._graph.graph import GraphBuilder
 from headrace._graph.nodes import AggregateFold, CountFold, ReduceFold, WindowedAggregate
 from headrace._graph.stores import SessionSpec, StoreSpec, WindowSpec
-from headrace._graph.windows.late_records import add_windowed_aggregate
+from headrace._graph.windows.late_sink import add_windowed_aggregate
 from headrace._graph.windows.stores import window_store, windowed_key_serde
 from headrace.dsl.ktable import KTable
 from headrace.errors import TopologyError
@@ -88,8 +88,9 @@ class _WindowedKStream(Generic[K, V]):
 class TimeWindowedKStream(_WindowedKStream[K, V]):
     """Grouped records in time, sliding or unlimited windows: one result per key and window.
 
-    A window closes when stream time, the highest timestamp so far, reaches its end plus the grace. A record that comes
-    later is dropped for that window and counted. A result has the highest timestamp in its window. Records without a
+    A window closes when stream time, the highest timestamp so far, reaches its end plus the grace; a sliding
+    window, whose end belongs to it, a millisecond later. A record that arrives after that is dropped for that window
+    and counted. A result has the highest timestamp in its window. Records without a
     key are dropped and counted. Null values are passed to your functions; sliding windows drop and count them.
     """
 

@@ -286,7 +286,10 @@ class VersionedKeyValueStore(Protocol[K, V]):
         """Returns the version that was valid at a time, or `None`, also if the time is older than the history."""
 
     def delete(self, key: K, timestamp_ms: int) -> VersionedRecord[V] | None:
-        """Stores a deletion; returns the version that was valid at that time, or `None`, also if it was not stored."""
+        """Stores a deletion. Returns the version that was valid at that time.
+
+        Returns `None` if there was none, or if the deletion is older than the history and was not stored.
+        """
 
     def all(self) -> Iterator[tuple[K, VersionedRecord[V]]]:
         """Iterates over the latest versions of all keys, by serialized key, except deletions."""

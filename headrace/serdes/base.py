@@ -39,7 +39,10 @@ class Serde(Generic[T]):
     """`str` or `bytes` if values have that type: they are immutable, so they may be serialized later, in bulk."""
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Resets the shortcuts that a subclass inherits but that do not fit its own format."""
+        """Resets what a subclass inherits for another format.
+
+        If it overrides `_to_bytes` or `_from_bytes`, the bulk methods and flags of its base are no longer right.
+        """
         super().__init_subclass__(**options)
 
         def distance_to(name: str) -> int:

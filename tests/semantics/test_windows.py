@@ -95,6 +95,22 @@ def test_late_records_go_to_their_topic_with_the_window_they_missed_in_their_hea
     assert shown(outputs["out"]) == [("[k@10/20]", 1, 13)]
 
 
+@pytest.mark.parametrize(
+    ("windows", "close_ms"),
+    [
+        (TimeWindows.of(ms(10), grace=ms(2)), 12),
+        (hr.SlidingWindows.of(ms(10), grace=ms(2)), 13),
+        (hr.SessionWindows.of(ms(10), grace=ms(2)), 22),
+    ],
+)
+def test_late_record_says_at_which_stream_time_its_window_closed(windows, close_ms):
+    with hr.testing.TopologyTestDriver(counted(windows, late_to="late")) as driver:
+        driver.input_topic("in").pipe("k", 1, 100)
+        driver.input_topic("in").pipe("k", 1, 9)
+        [late] = driver.output_topic("late").read_all()
+    assert dict(late.headers)["headrace.window.close"] == str(close_ms).encode()
+
+
 def test_records_late_before_a_restart_are_late_after_it():
     with hr.testing.TopologyTestDriver(counted(TimeWindows.of(ms(10)))) as driver:
         driver.input_topic("in").pipe("k", "v", 25)

@@ -63,7 +63,10 @@ class FormCompiler:
         return SourceForm(form, decodes=False)
 
     def _reads_own_writes(self, operators: Sequence[Operator]) -> bool:
-        """Whether a join looks up rows that the same batch changes: each record may see only the changes before it."""
+        """Whether a join looks up a table that the same batch changes.
+
+        It then has no batch form, because each record must see the changes before it and none after.
+        """
         read = [self._stores.tables[join.table_name] for join in operators if isinstance(join, ops.StreamTableJoin)]
         written = [
             self._stores.stores[writer.store_name]

@@ -1,4 +1,7 @@
-"""Idle keys: when each key last had a record by the wall clock, queued by time, so that only due keys are read."""
+"""Idle keys: when each key last had a record by the wall clock, queued by time, so that only due keys are read.
+
+Each operator decides what becomes of an idle key (`close_idle`): its windows close, or its unmatched records leave.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +72,7 @@ class IdleKeys:
         return idle
 
     def next_due_ms(self) -> int | None:
-        """When the next key becomes idle, if it has no record before."""
+        """When, by the wall clock, the next key becomes idle if it gets no record before; `None` for never."""
         first = self._queue.first()
         return None if first is None else first[0] + self._idle_ms
 

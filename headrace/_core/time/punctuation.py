@@ -1,8 +1,8 @@
 """Punctuation: when schedules are due. Callers pass the time in; nothing here reads a clock.
 
-A schedule with a time shift is due at `shift + n * interval`, also after a restart: its next due time is stored in the
-task's state, so that no due time fires twice and, in stream time, none is skipped. A schedule without a shift counts
-from the start of its task.
+A schedule with a time shift (KAFKA-13678) is due at `shift + n * interval`, also after a restart: its next due time is
+stored in the task's state, so that no due time fires twice and, in stream time, none is skipped. A schedule without a
+shift counts from the start of its task.
 """
 
 from __future__ import annotations

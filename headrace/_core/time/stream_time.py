@@ -60,7 +60,7 @@ class StreamTime(Protocol):
 
 
 class KeyTime:
-    """A stream time for every key, in a store that can be queried.
+    """A stream time for every key (KIP-540), in a store that can be queried.
 
     Example:
         >>> from headrace import serdes

@@ -31,7 +31,10 @@ _time = itemgetter(0)
 
 
 def entry_lists(contents: ByteStore, clock: RetentionClock, window_size_ms: int) -> EntryLists:
-    """Chooses the layout that fits the clock; a typical read asks for about the size of a window."""
+    """Lists ordered by span if all keys expire by one clock, by key if each key has its own.
+
+    `window_size_ms` is about what one read asks for: no list spans less, so that a read needs one or two lists.
+    """
     kind = _ListsByKey if isinstance(clock, KeyClock) else ListsBySpan
     return kind(contents, clock, window_size_ms)
 

@@ -16,7 +16,7 @@ _COPIED_BYTES = 1 << 20
 
 
 class TaskIndex(msgspec.Struct, array_like=True):
-    """The head of a task, and the locations of its blobs."""
+    """The index of a task's durable state: its head, and where each delta (by version) and slice (by id) lies."""
 
     head: bytes
     deltas: dict[int, Location] = {}

@@ -16,7 +16,8 @@ from headrace.model.record import Change, Record
 class AggregatingOperator(Operator):
     """Folds each record into the aggregate of its key, stores the aggregate and forwards the change.
 
-    An aggregate of `None` deletes the row.
+    A result has the highest timestamp of the records since its row was created (KIP-259). An aggregate of `None`
+    deletes the row.
     """
 
     def __init__(self, name: str, store: str, *, send_old_values: bool) -> None:

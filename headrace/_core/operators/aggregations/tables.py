@@ -70,7 +70,7 @@ class TableGroupBy(Operator):
 
 
 class TableAggregate(AggregatingOperator):
-    """Subtracts the old value of a row from its group's aggregate, then adds the new one.
+    """Subtracts the old value of a row from its group's aggregate, then adds the new one (KIP-904).
 
     Nothing is subtracted from a group without an aggregate.
     """

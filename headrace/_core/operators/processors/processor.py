@@ -65,7 +65,10 @@ class UserProcessor(Operator):
             self._now_ms = None
 
     def send(self, record: AnyRecord, to: To | None) -> None:
-        """Forwards a record of the processor, to all children or to the one that `to` names."""
+        """Forwards a record of the processor, to all children or to the one that `to` names (KIP-251).
+
+        Its timestamp is that of `to`, else its own, else that of the current record or punctuation.
+        """
         if self._now_ms is None:
             message = f"{self.name}: forward() was called outside process() and punctuations; there is no record now."
             raise StreamsError(message)

@@ -1,4 +1,4 @@
-"""suppress on a table."""
+"""suppress on a table: buffers rows until their window closes, or for a time limit."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class SuppressSettings(NamedTuple):
 
 
 class TableSuppress(Operator):
-    """Buffers each row until stream time is `wait_ms` beyond its buffer time; only records advance stream time.
+    """Buffers each row until stream time reaches its buffer time plus `wait_ms`; only records advance stream time.
 
     The buffer time is the end of the row's window, or the timestamp of its first buffered update. A row leaves with the
     timestamp and the headers of its last update; its old value is the one that left before.

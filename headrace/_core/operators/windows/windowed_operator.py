@@ -146,7 +146,7 @@ class WindowedOperator(Operator):
 
     def _drop_late(self, record: AnyRecord, window: Window, time_ms: int) -> None:
         """Counts a record that is late for a closed window, and forwards it to the child for late records."""
-        close_ms = window.end_ms + self._wait_ms
+        close_ms = closes_at(window.end_ms, self._wait_ms, end_included=self._end_included)
         self.context.drop(self.name, "late")
         _log.info(
             "%s: the record of key %r at %d is late for window [%s]: it closed at %d, stream time is %d.",

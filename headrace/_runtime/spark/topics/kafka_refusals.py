@@ -93,7 +93,10 @@ class ProductionErrors:
                 yield self._dead_letter(failed, read, refused.provenance)
 
     def _decide(self, refused: _RefusedRecord, read: _InputRecord) -> ErrorHandlerContext | None:
-        """Calls the handler and counts the record as dropped; returns the error if a dead letter is to be written."""
+        """Calls the handler for a refused result, whose input record is `read`, and counts it as dropped.
+
+        Returns the error if a dead letter is to be written, else `None`. If the handler says "fail", raises `Stop`.
+        """
         record, refusal, provenance = refused
         stage = self._plan.stages[provenance.hop]
         sinks = [sink.name for sink in stage.blueprint.sub.sinks if sink.topic == record.topic]

@@ -1,4 +1,4 @@
-"""Finds out when the windows of a table close, from the windowed aggregations before it."""
+"""How long suppress() waits after the end of a window, from the windowed aggregations before it."""
 
 from __future__ import annotations
 
