@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: setup java demo test test-slow lint conformance mutations bench bench-quick kafka clean
+.PHONY: setup java demo test test-slow lint conformance fuzz mutations bench bench-quick kafka clean
 
 setup: $(STAMP)
 
@@ -38,6 +38,11 @@ lint: setup
 
 conformance: java setup
 	$(BIN)/python -m conformance.record
+
+# Random topologies against the real Kafka Streams, for five minutes or MINUTES=...
+MINUTES ?= 5
+fuzz: java setup
+	$(BIN)/python -m conformance.fuzz --minutes $(MINUTES)
 
 mutations: setup
 	$(BIN)/python -m conformance.mutations

@@ -34,6 +34,10 @@ def words(value: str | None) -> list[str]:
     return [] if value is None else value.split(" ")
 
 
+def twice(value: str | None) -> list[str]:
+    return [show(value), show(value) + "2"]
+
+
 def group(value: str | None) -> str | None:
     """The part of "group:item" before the colon; `None` for "null..." or an empty group."""
     if value is None:
@@ -85,6 +89,14 @@ def minus_one(aggregate: str, value: str) -> str | None:
     return None if aggregate == value else f"{aggregate}-{value}"
 
 
+def newer(aggregate: str, value: str) -> str:  # noqa: ARG001
+    return value
+
+
+def kept(aggregate: str, value: str) -> str:  # noqa: ARG001
+    return aggregate
+
+
 def with_member(key: Any, value: str, members: str) -> str:  # noqa: ARG001
     return ",".join(sorted(_members(members) | {value}))
 
@@ -103,6 +115,11 @@ def by_group(key: str, value: str) -> tuple[str | None, str]:  # noqa: ARG001
 
 def by_key(key: str, value: str) -> tuple[str, str]:
     return key, value
+
+
+def under_a(key: str, value: str) -> tuple[str, str]:  # noqa: ARG001
+    """Everything under one key, which may be that of a row."""
+    return "a", value
 
 
 def by_value(key: str, value: str) -> tuple[str, str]:  # noqa: ARG001

@@ -33,6 +33,11 @@ def grouped(rng: Random, index: int) -> str:
     return f"{rng.choice(('A', 'A', 'B', 'B', 'C', 'null'))}:{ascii_lowercase[index % 26]}"
 
 
+def few_groups(rng: Random, index: int) -> str:  # noqa: ARG001
+    """As `grouped`, with few items, so that values repeat."""
+    return f"{rng.choice('AABBC')}:{rng.choice('xy')}"
+
+
 def grouped_or_nothing(rng: Random, index: int) -> str:
     """As `grouped`, sometimes without an item, or "skip:..." for rows that are not grouped."""
     return rng.choice((grouped(rng, index), grouped(rng, index), f"{rng.choice('AB')}:", f"skip:{index}"))

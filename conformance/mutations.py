@@ -62,8 +62,8 @@ MUTATIONS = (
     Mutation(
         "a window accepts no more records once stream time reaches its end plus grace",
         "_core/operators/windows/time_windows.py",
-        "if end_ms <= closed_ms:",
-        "if end_ms < closed_ms:",
+        "if start_ms <= last_closed_ms:",
+        "if start_ms < last_closed_ms:",
     ),
     Mutation(
         "a merged session is deleted",
@@ -184,8 +184,8 @@ MUTATIONS = (
     Mutation(
         "both ends of join windows are included",
         "_core/operators/joins/stream_stream.py",
-        "max(0, timestamp_ms + self._after_ms)\n        self.join",
-        "max(0, timestamp_ms + self._after_ms - 1)\n        self.join",
+        "max(0, later(timestamp_ms, self._after_ms))\n        self.join",
+        "max(0, later(timestamp_ms, self._after_ms - 1))\n        self.join",
     ),
     Mutation(
         "a joiner has the left value first, whichever side triggers",
@@ -226,14 +226,44 @@ MUTATIONS = (
     Mutation(
         "a record whose window has ended does not wait for a match, whatever the grace",
         "_core/operators/joins/stream_stream_outer.py",
-        "if max(0, timestamp_ms + self._after_ms) < time_ms:",
-        "if max(0, timestamp_ms + self._own_wait_ms) < time_ms:",
+        "if max(0, later(timestamp_ms, self._after_ms)) < time_ms:",
+        "if max(0, later(timestamp_ms, self._own_wait_ms)) < time_ms:",
     ),
     Mutation(
         "on an outer side a record without a key is emitted alone",
         "_core/operators/joins/stream_stream_outer.py",
         "if value is not None and self._is_outer:",
         "if False:",
+    ),
+    Mutation(
+        "a search for due records ends at the second of several records of one key and time",
+        "_state/stores/unmatched.py",
+        "if len(_decode(stop)) > 1:",
+        "if False:",
+    ),
+    Mutation(
+        "a join asks only a side whose rows have results on their own for old values",
+        "dsl/joins/table_table.py",
+        "        if alone:",
+        "        if True:",
+    ),
+    Mutation(
+        "answers to a left row that has changed since are ignored",
+        "_core/operators/foreign_keys/tables.py",
+        "if changed and changed.get(self._key_to_bytes(record.key), answer.left) != answer.left:",
+        "if False:",
+    ),
+    Mutation(
+        "stores are copied to a later stage, not what is computed from them",
+        "_graph/stages.py",
+        "before = () if is_elsewhere and isinstance(node, Suppress | CogroupMerge) else computed_from(node)",
+        "before = () if is_elsewhere else computed_from(node)",
+    ),
+    Mutation(
+        "a record is handed to a later stage when the turn of its child there comes",
+        "_graph/stages.py",
+        "return self._taken(parent, place, turn)",
+        "return self._taken(parent, place, 0)",
     ),
 )
 

@@ -1,7 +1,8 @@
-"""File system calls that both the state log and embedded topics need."""
+"""File system calls that state and embedded topics need, and a description of a full disk."""
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -13,3 +14,30 @@ def sync_directory(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def full_disk(error: OSError, path: Path, needed: int | None = None) -> str | None:
+    """Names the disk of a path and its free bytes, and says what to do; `None` if the error has another cause.
+
+    `needed` is the number of bytes that could not be written.
+    """
+    if error.errno == errno.ENOSPC:
+        return f"the disk mounted at {_free_space(path, needed)}"
+    if error.errno == errno.EDQUOT:
+        return f"your quota on the disk mounted at {_free_space(path, needed)}"
+    return None
+
+
+def _free_space(path: Path, needed: int | None) -> str:
+    path = path.absolute()
+    while not path.exists():
+        path = path.parent
+    disk = os.statvfs(path)
+    while not path.is_mount():
+        path = path.parent
+    inodes = " It has no inodes left: delete files." if disk.f_files and not disk.f_favail else ""
+    more = "" if needed is None else f", {needed:,} are needed"
+    return (
+        f"{str(path)!r} is full: {disk.f_bavail * disk.f_frsize:,} of {disk.f_blocks * disk.f_frsize:,} bytes are "
+        f"free{more}.{inodes} Free space on it, or enlarge it"
+    )

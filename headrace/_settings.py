@@ -64,8 +64,12 @@ def check(settings: Mapping[str, Any]) -> None:
         ConfigError: if a value is not allowed; the message names the setting, its value, and what is allowed.
     """
     application_id = settings["application_id"]
-    if not isinstance(application_id, str) or not _APPLICATION_ID.fullmatch(application_id):
-        message = f"application_id is {application_id!r}; it must be 1-200 letters, digits, '.', '_' or '-'."
+    is_name = isinstance(application_id, str) and _APPLICATION_ID.fullmatch(application_id)
+    if not is_name or application_id in (".", ".."):
+        message = (
+            f"application_id is {application_id!r}; it must be 1-200 letters, digits, '.', '_' or '-', and neither '.' "
+            "nor '..', because it names a directory."
+        )
         raise ConfigError(message)
     for name, (neutral, capability) in _NOT_YET.items():
         if settings[name] != neutral:
@@ -114,7 +118,8 @@ def _check_flags_and_mappings(settings: Mapping[str, Any]) -> None:
             raise ConfigError(message)
     for name in _MAPPINGS:
         if not isinstance(settings[name], Mapping):
-            message = f"{name} is {settings[name]!r}; it must be a dictionary of settings, such as {_MAPPINGS[name]}."
+            kind = type(settings[name]).__name__  # the value itself may hold a password
+            message = f"{name} is of type {kind}; it must be a dictionary of settings, such as {_MAPPINGS[name]}."
             raise ConfigError(message)
 
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Literal, Self, overload
 
+from headrace._secrets import hide
 from headrace._settings import check, is_address, writes_two_events
 from headrace.errors import ConfigError, known_names, nearest
 from headrace.model.error_handlers import ErrorHandler
 from headrace.model.timestamps import Extractor, fail_on_invalid_timestamp
 from headrace.serdes import Serde
 
-_SECRETS = re.compile("password|secret|jaas|pem|oauthbearer.config")
 _TEXT_FLAGS = {"true": True, "false": False}
 
 
@@ -189,6 +188,6 @@ class StreamsConfig:
         return {setting.name: vars(self)[setting.name] for setting in fields(self)}
 
     def __repr__(self) -> str:
-        hidden = {name: "..." if _SECRETS.search(name) else value for name, value in self.kafka.items()}
-        shown = {setting.name: getattr(self, setting.name) for setting in fields(self)} | {"kafka": hidden}
+        shown = {setting.name: getattr(self, setting.name) for setting in fields(self)}
+        shown |= {"kafka": hide(self.kafka), "spark": hide(self.spark)}
         return f"StreamsConfig({', '.join(f'{name}={value!r}' for name, value in shown.items())})"

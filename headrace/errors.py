@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+from headrace._secrets import hide_in_text
+
 
 class StreamsError(Exception):
     """Base of all errors raised by Headrace."""
@@ -15,7 +17,10 @@ class TopologyError(StreamsError, ValueError):
 
 
 class ConfigError(StreamsError, ValueError):
-    """A setting is unknown, missing, or has a value that is not allowed."""
+    """A setting is unknown, missing, or has a value that is not allowed. The message hides passwords in values."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(hide_in_text(message))
 
 
 class SerdeError(StreamsError, ValueError):
@@ -52,3 +57,12 @@ def nearest(name: str, names: Iterable[str]) -> str:
     """The sentence ` Did you mean 'x'?` if a known name is close, else an empty text."""
     close = difflib.get_close_matches(name, list(names), n=1)
     return f" Did you mean {close[0]!r}?" if close else ""
+
+
+def text_of(error: BaseException, limit: int = 10_000) -> str:
+    """The message of an error, at most `limit` characters of it; says so if `str` fails."""
+    try:
+        text = str(error)
+    except Exception as failure:
+        return f"(its text cannot be shown: {type(failure).__name__})"
+    return text if len(text) <= limit else f"{text[:limit]}… ({len(text):,} characters)"

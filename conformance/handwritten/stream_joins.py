@@ -81,6 +81,11 @@ SCENARIOS: dict[str, list[Scenario]] = {
             _NO_GRACE,
         ),
         Scenario("null keys on both sides", steps("left|_=a@5 right|_=x@6 left|_@7 right|_=_@8"), _NO_GRACE),
+        Scenario(
+            "quirk 2 a look ends at the second record of one key and time",
+            steps("left|a=1@1 left|p=2@9 right|a=3@9 left|p=4@9 right|a=5@10 left|a=6@10 left|p=7@18"),
+            {"difference": 10, "after": 3, "grace": 5},
+        ),
     ],
     "stream-self-join": [Scenario("reference", steps("1@0 2@5 3@2"), _NO_GRACE)],
     "stream-stream-left-join-by-head": [

@@ -22,6 +22,7 @@ SCENARIOS: dict[str, list[Scenario]] = {
         Scenario("one timestamp for all", [*steps("xyz@5 _=ab@3"), ["in", "k", "", 6]]),
         Scenario("headers", with_headers("ab@0 c@10")),
     ],
+    "merge-with-itself": [Scenario("once or twice", steps("a=x@1 a=y@3 b=z@2"))],
     "merge": [
         Scenario(
             "waiting for each other",

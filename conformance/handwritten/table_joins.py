@@ -39,6 +39,21 @@ def _foreign() -> list[Scenario]:
     ]
 
 
+_KINDS = ({"kind": "inner"}, {"kind": "left"}, {"kind": "outer"})
+_FILTERED = (
+    "right|ab@1 left|a@2 right|x@3 left|cd@4 right|y@5 right|z@6 right|ef@7 left|b@8 left|c@9 right|_@10 left|_@11"
+)
+_FILTERED_FOREIGN = (
+    "left|p=A:1@1 right|A=x@2 right|A=xy@3 right|A=y@4 right|A=z@5 right|A=_@6 right|A=zz@7 left|p=A@8 left|p=B@9"
+)
+_OWN = "in|a=x@1 in|a=y@2 in|a=_@3 in|b=xy@4 in|a=xyz@5 in|b=_@6 in|b=_@7"
+_OF_ITSELF = "in|A=A:x@1 in|A=A:x@2 in|B=A:y@3 in|A=B:z@4 in|A=A:u@5 in|A=_@6 in|C=C:v@7 in|C=C:w@8"
+
+
+def _each_kind(name: str, text: str, *, kinds: int = 3) -> list[Scenario]:
+    return [Scenario(f"{name} kind={params['kind']}", steps(text), params) for params in _KINDS[:kinds]]
+
+
 SCENARIOS: dict[str, list[Scenario]] = {
     "table-table-join": _matrix(),
     "table-table-left-join": _matrix(),
@@ -51,6 +66,17 @@ SCENARIOS: dict[str, list[Scenario]] = {
             "not the latest", steps("left|l10@10 right|r5@5 left|l7@7 right|r20@20 right|r15@15"), {"history": 100}
         )
     ],
+    "two-filtered-tables-join": _each_kind("deletions of rows that never were", _FILTERED),
+    "two-filtered-tables-join-and-aggregate": _each_kind("deletions of rows that never were", _FILTERED),
+    "two-filtered-tables-foreign-key-join": _each_kind("deletions of rows that never were", _FILTERED_FOREIGN, kinds=2),
+    "table-join-own-last": [Scenario("one moment for all copies", steps(_OWN))],
+    "table-join-own-mappings": [Scenario("one moment for all copies", steps(_OWN))],
+    "table-join-own-aggregate": [Scenario("one moment for all copies", steps(_OWN))],
+    "foreign-key-join-of-rows-that-change-twice": _each_kind(
+        "only the last", "right|A=a@73 left|p=A:x@80 left|q=A:y@81 right|A=b@90 left|p=_@91", kinds=2
+    ),
+    "foreign-key-self-join": _each_kind("rows that refer to themselves", _OF_ITSELF, kinds=2),
+    "foreign-key-join-own-mapping": _each_kind("rows that refer to themselves", _OF_ITSELF, kinds=2),
     "foreign-key-join": _foreign(),
     "foreign-key-left-join": _foreign(),
 }

@@ -57,6 +57,12 @@ def merge(builder: hr.StreamsBuilder) -> None:
     builder.stream("in").merge(builder.stream("other")).to("out")
 
 
+@topology("merge-with-itself")
+def merge_with_itself(builder: hr.StreamsBuilder) -> None:
+    stream = builder.stream("in")
+    stream.merge(stream).to("out")
+
+
 @topology("several-topics")
 def several_topics(builder: hr.StreamsBuilder) -> None:
     builder.stream(["in", "other"]).to("out")

@@ -40,6 +40,27 @@ def filtered_tables(builder: hr.StreamsBuilder) -> None:
     left.filter(f.is_long).outer_join(right.map_values(f.shout), f.joined).to_stream().to("out")
 
 
+@topology("two-filtered-tables-join")
+def two_filtered_tables(builder: hr.StreamsBuilder, *, kind: str) -> None:
+    """Which sides of a join know what a change replaces decides which deletions a filter forwards."""
+    left, right = _tables(builder)
+    by_kind(left.filter(f.is_long), kind)(right.filter(f.is_long), f.joined).to_stream().to("out")
+
+
+@topology("two-filtered-tables-join-and-aggregate")
+def two_filtered_tables_and_aggregate(builder: hr.StreamsBuilder, *, kind: str) -> None:
+    left, right = _tables(builder)
+    joined = by_kind(left.filter(f.is_long), kind)(right.filter(f.is_long), f.joined)
+    joined.group_by(f.by_key).aggregate(f.empty, f.plus, f.minus).to_stream().to("out")
+
+
+@topology("two-filtered-tables-foreign-key-join")
+def two_filtered_tables_by_foreign_key(builder: hr.StreamsBuilder, *, kind: str) -> None:
+    left, right = _tables(builder)
+    foreign = right.filter(f.is_long)
+    by_kind(left.filter(f.is_longer), kind)(foreign, f.joined, foreign_key=foreign_key_of).to_stream().to("out")
+
+
 @topology("table-table-join-and-aggregate")
 def join_and_aggregate(builder: hr.StreamsBuilder) -> None:
     """An aggregation makes the old values that a join forwards visible."""
@@ -63,19 +84,19 @@ def versioned_tables(builder: hr.StreamsBuilder, *, history: int) -> None:
 @topology("foreign-key-join")
 def foreign_key(builder: hr.StreamsBuilder) -> None:
     left, right = _tables(builder)
-    left.join(right, f.joined, foreign_key=_foreign_key).to_stream().to("out")
+    left.join(right, f.joined, foreign_key=foreign_key_of).to_stream().to("out")
 
 
 @topology("foreign-key-left-join")
 def foreign_key_left(builder: hr.StreamsBuilder) -> None:
     left, right = _tables(builder)
-    left.left_join(right, f.joined, foreign_key=_foreign_key).to_stream().to("out")
+    left.left_join(right, f.joined, foreign_key=foreign_key_of).to_stream().to("out")
 
 
 @topology("foreign-key-join-and-aggregate")
 def foreign_key_and_aggregate(builder: hr.StreamsBuilder) -> None:
     left, right = _tables(builder)
-    grouped = left.join(right, f.joined, foreign_key=_foreign_key).group_by(f.by_group)
+    grouped = left.join(right, f.joined, foreign_key=foreign_key_of).group_by(f.by_group)
     grouped.aggregate(f.empty, f.plus, f.minus).to_stream().to("out")
 
 
@@ -87,5 +108,10 @@ def _store(stored: bool) -> dict[str, str]:
     return {"store": "joined"} if stored else {}
 
 
-def _foreign_key(key: str, value: str | None) -> str | None:  # noqa: ARG001
+def by_kind(left: Any, kind: str) -> Any:
+    """The method of a join that is "inner", "left" or "outer"."""
+    return left.join if kind == "inner" else getattr(left, f"{kind}_join")
+
+
+def foreign_key_of(key: str, value: str | None) -> str | None:  # noqa: ARG001
     return f.group(value)

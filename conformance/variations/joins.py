@@ -25,7 +25,13 @@ _FOREIGN = Shape(
     null_value=0.2,
     length=36,
 )
+_FILTERED_FOREIGN = Shape(
+    (Lane("left", ("p1", "p2"), inputs.grouped), Lane("right", ("A", "B"), inputs.capitals)), null_value=0.2
+)
+_OWN = Shape(null_value=0.2)
+_OWN_FOREIGN = Shape((Lane("in", ("A", "B", "C"), inputs.few_groups),), null_value=0.15)
 
+_KINDS = ({"kind": "inner"}, {"kind": "left"}, {"kind": "outer"})
 _WITHIN = (
     {"difference": 10, "grace": 0},
     {"difference": 10, "grace": 15},
@@ -69,6 +75,16 @@ VARIATIONS: dict[str, list[Variation]] = {
     ),
     "three-tables-join": several_inputs(_THREE_TABLES, cached=True),
     "filtered-tables-join": several_inputs(_TABLES, cached=True),
+    **dict.fromkeys(
+        ("two-filtered-tables-join", "two-filtered-tables-join-and-aggregate"), several_inputs(_TABLES, *_KINDS)
+    ),
+    "two-filtered-tables-foreign-key-join": several_inputs(_FILTERED_FOREIGN, *_KINDS[:2]),
+    "table-join-own-last": one_input(_OWN, count=6),
+    "table-join-own-mappings": one_input(_OWN),
+    "table-join-own-aggregate": one_input(_OWN, count=6),
+    "foreign-key-join-of-rows-that-change-twice": several_inputs(_FOREIGN, *_KINDS[:2]),
+    "foreign-key-self-join": one_input(_OWN_FOREIGN, *_KINDS[:2]),
+    "foreign-key-join-own-mapping": one_input(_OWN_FOREIGN, *_KINDS[:2]),
     "table-table-join-and-aggregate": several_inputs(_GROUPED_TABLES, cached=True),
     "counts-join": several_inputs(_TABLES, cached=True),
     "versioned-tables-join": several_inputs(_TABLES, *_HISTORY),

@@ -1,10 +1,17 @@
-"""Rules that several operators share, each written once."""
+"""Rules that several operators share, each written once.
+
+Times are 0 to `END_OF_TIME_MS`, and -1 before the first record. Durations come from `timedelta`, so that sums of a few
+are far below 2^63: subtracting them from a time cannot overflow, only adding can.
+"""
 
 from __future__ import annotations
 
 from typing import TypeVar
 
+import numpy as np
+
 from headrace._core.task.order import Ints
+from headrace.model.end_of_time import END_OF_TIME_MS
 
 Time = TypeVar("Time", int, Ints)
 
@@ -14,15 +21,37 @@ def latest(first_ms: int, second_ms: int) -> int:
     return max(first_ms, second_ms)
 
 
+def later_many(times_ms: Ints, duration_ms: int) -> Ints:
+    """`later` of `headrace.model.end_of_time`, for many times."""
+    sums: Ints = np.minimum(times_ms, END_OF_TIME_MS - max(duration_ms, 0)) + duration_ms
+    return sums
+
+
+def last_closed_start(time_ms: Time, size_ms: int, wait_ms: int, *, end_included: bool = False) -> Time:
+    """The latest start of windows of one size that are closed at a stream time: see `last_closed_end`.
+
+    Starts tell exactly which windows are closed, because the ends of some are cut off at the end of time.
+    """
+    return time_ms - (size_ms + wait_ms + end_included)
+
+
 def last_closed_end(time_ms: Time, wait_ms: int, *, end_included: bool = False) -> Time:
     """The latest end of windows that are closed at a stream time; windows that end later are open.
 
     A window waits for late records, `wait_ms` after its end. If its end belongs to it, it still takes records when the
-    stream time is exactly at the end of that wait.
+    stream time is exactly at the end of that wait. By its end alone, a window that ends at the end of time never
+    closes: that end may have been cut off.
     """
-    return time_ms - (wait_ms + end_included)
+    last_ms = time_ms - (wait_ms + end_included)
+    return min(last_ms, END_OF_TIME_MS - 1) if isinstance(last_ms, int) else np.minimum(last_ms, END_OF_TIME_MS - 1)
 
 
-def closes_at(end_ms: Time, wait_ms: int, *, end_included: bool = False) -> Time:
-    """The stream time at which a window with this end closes: the inverse of `last_closed_end`."""
-    return end_ms + (wait_ms + end_included)
+def closes_at(end_ms: int, wait_ms: int, *, end_included: bool = False) -> int | None:
+    """The stream time at which a window with this end closes, `None` for never: the inverse of `last_closed_end`."""
+    return None if end_ms == END_OF_TIME_MS else due_at(end_ms, wait_ms + end_included)
+
+
+def due_at(time_ms: int, wait_ms: int) -> int | None:
+    """The stream time at which a wait that began at a time is over; `None` if that is beyond the end of time."""
+    due_ms = time_ms + wait_ms
+    return due_ms if due_ms <= END_OF_TIME_MS else None

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from headrace._core.errors.user_errors import USER_ERRORS
 from headrace._core.task.context import TaskContext
 from headrace._core.time.idle_keys import IdleKeys
 from headrace.errors import StateError
@@ -34,7 +35,7 @@ class Operator(ABC):
         elif self.children:
             self.forward = self._forward_to_all
 
-    def handle_errors(self, handle: Callable[[Operator, AnyRecord, Exception], None]) -> None:
+    def handle_errors(self, handle: Callable[[Operator, AnyRecord, BaseException], None]) -> None:
         """Installs a handler for errors of `process`, which are then not raised; call it before `connect`.
 
         State errors are still raised: they would hit other records too.
@@ -46,7 +47,7 @@ class Operator(ABC):
                 process(record)
             except StateError:
                 raise
-            except Exception as error:
+            except USER_ERRORS as error:
                 handle(self, record, error)
 
         self.process = process_or_handle  # type: ignore[method-assign]

@@ -20,8 +20,7 @@ N = TypeVar("N", bound=Node)
 class SubTopology:
     """A connected part of the graph, which one task runs. `number` is the same as in Kafka Streams.
 
-    `copies` are stores that exist only at run time: they hold the rows of tables of other stages. Each copy has two
-    keys: the name of the table, and the name of the node from which its changes come.
+    `copies` are stores that exist only at run time: they hold the rows of tables of other stages, by the table's name.
     """
 
     number: int

@@ -15,8 +15,21 @@ from typing import Any
 
 from headrace._graph.describing.levels import levels
 from headrace._graph.graph import Graph, SubTopology
-from headrace._graph.nodes import HandOver, Node, Sink, Source, TableCopy, TableJoinMerge, TakeOver
+from headrace._graph.nodes import (
+    CogroupMerge,
+    ForeignKeyLeftRows,
+    ForeignKeyResolve,
+    HandOver,
+    Node,
+    Sink,
+    Source,
+    Suppress,
+    TableCopy,
+    TableJoinMerge,
+    TakeOver,
+)
 from headrace._graph.stores import SessionSpec, StoreSpec, TimestampedKeyValueSpec, TimestampedWindowSpec
+from headrace._graph.tables.foreign_keys import answers_may_be_stale
 from headrace._graph.tables.global_tables import add_global_tables
 from headrace._graph.tables.rows import computed_from
 from headrace.serdes import Serde
@@ -57,16 +70,18 @@ class _Cut:
         self._relays: dict[tuple[_StageKey, _StageKey], list[str]] = {}
 
     def stages(self) -> dict[_StageKey, SubTopology]:
-        # Copies first: a node must see a change in a copy before it receives the records that follow from the change.
+        # Copies first: as a store changes before its table forwards the change, so does each copy.
         nodes = [self._with_copies(node) for node in self._graph.nodes]
         for node in nodes:
+            if isinstance(node, ForeignKeyResolve) and answers_may_be_stale(self._graph, node):
+                self._add_left_rows(node)
+        for node in nodes:
             place = self._stage_keys[node.name]
-            parents = tuple(self._parent(parent, place) for parent in node.parents)
+            parents = tuple(self._parent(parent, node.name) for parent in node.parents)
             self._members.setdefault(place, []).append(replace(node, parents=parents))
-        for (earlier, later), relayed in self._relays.items():
-            handed = tuple(_handed(parent, later) for parent in relayed)
+        for (earlier, later), handed in self._relays.items():
             topic, serdes = _relay(earlier, later), _PICKLED
-            sink = Sink(name=f"{topic}-sink", parents=handed, topic=topic, internal=True, relay=True, **serdes)
+            sink = Sink(name=f"{topic}-sink", parents=tuple(handed), topic=topic, internal=True, relay=True, **serdes)
             source = Source(name=f"{topic}-source", topics=(topic,), internal=True, handed_over=True, **serdes)
             self._members[earlier].append(sink)
             self._members[later].append(source)
@@ -81,10 +96,17 @@ class _Cut:
         elsewhere = {store for store in node.reads if place not in self._owners(store)}
         if not elsewhere:
             return node
-        tables = dict.fromkeys(other for table in node.tables for other in self._elsewhere(table, place))
+        tables = dict.fromkeys(other for table in node.tables for other in self._stored_elsewhere(table, place))
         copies = [self._copy(table, place) for table in tables]
         stores, reads = ([*(s for s in used if s not in elsewhere), *copies] for used in (node.stores, node.reads))
         return replace(node, stores=tuple(stores), reads=tuple(reads))
+
+    def _add_left_rows(self, resolve: ForeignKeyResolve) -> None:
+        place = self._stage_keys[resolve.name]
+        changes = self._taken(resolve.left_table, place, 0)
+        serdes: dict[str, Any] = {"key_serde": resolve.key_serde, "value_serde": resolve.value_serde}
+        rows = ForeignKeyLeftRows(name=f"{resolve.name}-left", parents=(changes,), resolve=resolve.name, **serdes)
+        self._members.setdefault(place, []).append(rows)
 
     def _owners(self, store: str) -> set[_StageKey]:
         return {
@@ -93,21 +115,26 @@ class _Cut:
             if store in node.stores and store not in node.reads
         }
 
-    def _elsewhere(self, table: str, place: _StageKey) -> list[str]:
-        """The tables of earlier stages from which a table is computed, or the table itself if it is in one."""
-        if self._stage_keys[table] != place:
-            return [table]
-        before = computed_from(self._graph.by_name[table])
-        return [other for name in before for other in self._elsewhere(name, place)]
+    def _stored_elsewhere(self, table: str, place: _StageKey) -> list[str]:
+        """The tables of earlier stages that store the rows from which a table is computed.
+
+        Rows are copied as they are stored, and what is computed from them is computed from the copies: so all lookups
+        see a change at one moment.
+        """
+        node = self._graph.by_name[table]
+        is_elsewhere = self._stage_keys[table] != place
+        before = () if is_elsewhere and isinstance(node, Suppress | CogroupMerge) else computed_from(node)
+        if not before:
+            return [table] if is_elsewhere else []
+        return [other for name in before for other in self._stored_elsewhere(name, place)]
 
     def _copy(self, table: str, place: _StageKey) -> str:
         """Adds a copy of a table of an earlier stage, if there is none; returns the name of its node and store."""
         name = f"{table}-copy-{place[1]}"
         copies = self._copies.setdefault(place, {})
         if table not in copies:
-            changes = self._parent(table, place)
-            copies[table] = copies[changes] = replace(self._like(table), name=name, value_serde=Pickled())
-            copy = TableCopy(name=name, parents=(changes,), stores=(name,), tables=(name,))
+            copies[table] = replace(self._like(table), name=name, value_serde=Pickled())
+            copy = TableCopy(name=name, parents=(self._taken(table, place, 0),), stores=(name,), tables=(table,))
             self._members.setdefault(place, []).append(copy)
         return name
 
@@ -120,32 +147,36 @@ class _Cut:
             return replace(store, caller_expires=False) if isinstance(store, TimestampedWindowSpec) else store
         return _joined(*before) if isinstance(node, TableJoinMerge) else before[0]
 
-    def _parent(self, parent: str, place: _StageKey) -> str:
-        """The node from which a stage gets the records of `parent`: itself, or the end of a relay from its stage.
-
-        All records that one stage hands to another go through one relay, so they keep their order.
-        """
-        earlier = self._stage_keys[parent]
+    def _parent(self, parent: str, child: str) -> str:
+        """The node from which a child gets the records of `parent`: itself, or the end of a relay from its stage."""
+        earlier, place = self._stage_keys[parent], self._stage_keys[child]
         if earlier == place:
             return parent
-        taken = f"{_handed(parent, place)}-taken"
+        siblings = self._graph.children[parent]
+        turn = sum(self._stage_keys[sibling] == earlier for sibling in siblings[: siblings.index(child)])
+        return self._taken(parent, place, turn)
+
+    def _taken(self, parent: str, place: _StageKey, turn: int) -> str:
+        """The end of a relay that hands over the records of `parent` after so many of its children in its own stage.
+
+        All records that one stage hands to another go through one relay, so they keep their order. A node whose
+        children are partly in its own stage hands a record over before or after these, as the later child's turn comes.
+        """
+        handed = f"{parent}-relay-{place[1]}" + (f"-{turn}" if turn else "")
+        taken = f"{handed}-taken"
+        earlier = self._stage_keys[parent]
         relayed = self._relays.setdefault((earlier, place), [])
-        if parent not in relayed:
+        if handed not in relayed:
             number = len(relayed)
-            relayed.append(parent)
-            hand_over = HandOver(name=_handed(parent, place), parents=(parent,), number=number)
+            relayed.append(handed)
             take_over = TakeOver(name=taken, parents=(f"{_relay(earlier, place)}-source",), number=number)
-            self._members.setdefault(earlier, []).append(hand_over)
+            self._members.setdefault(earlier, []).append(HandOver(name=handed, parents=(parent,), number=number))
             self._members.setdefault(place, []).append(take_over)
         return taken
 
 
 def _relay(earlier: _StageKey, later: _StageKey) -> str:
     return f"relay-{earlier[0]}-{earlier[1]}-{later[1]}"
-
-
-def _handed(parent: str, later: _StageKey) -> str:
-    return f"{parent}-relay-{later[1]}"
 
 
 def _joined(left: StoreSpec, right: StoreSpec) -> StoreSpec:

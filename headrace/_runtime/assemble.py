@@ -175,7 +175,7 @@ class TaskBlueprint:
             self.graph.stores.keys(),
             metrics,
             places,
-            {name: rows_of(self.sub, name, stores) for node in running for name in node.tables},
+            {name: rows_of(self.graph, self.sub.copies, name, stores) for node in running for name in node.tables},
             system_time_ms,
         )
         context.errors = ErrorPolicy(context, self.defaults.error_handlers)

@@ -211,7 +211,6 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
         node.tables[0],
         defaults.resolve_key(node.key_serde),
         defaults.resolve_value(node.foreign_value_serde),
-        left=node.left,
     ),
     nodes.ForeignKeyChange: lambda node, defaults: ops.ForeignKeyChange(
         node.name,
@@ -219,9 +218,9 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
         defaults.resolve_key(node.key_serde),
         defaults.resolve_key(node.foreign_serde),
         defaults.resolve_value(node.foreign_value_serde),
-        left=node.left,
-        with_itself=node.with_itself,
-        with_part=node.with_part,
+    ),
+    nodes.ForeignKeyLeftRows: lambda node, defaults: ops.ForeignKeyLeftRows(
+        node.name, node.resolve, defaults.resolve_key(node.key_serde), defaults.resolve_value(node.value_serde)
     ),
     nodes.ForeignKeyResolve: lambda node, defaults: ops.ForeignKeyResolve(
         node.name,
@@ -229,6 +228,7 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
         defaults.resolve_key(node.key_serde),
         defaults.resolve_value(node.value_serde),
         defaults.resolve_value(node.foreign_value_serde),
+        left=node.left,
     ),
     nodes.StreamForeignKeySelect: lambda node, defaults: ops.StreamForeignKeySelect(
         node.name,
@@ -246,7 +246,7 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
         left=node.left,
         versioned=node.versioned,
     ),
-    nodes.TableCopy: lambda node, _: ops.TableCopy(node.name),
+    nodes.TableCopy: lambda node, _: ops.TableCopy(node.name, node.tables[0]),
     nodes.HandOver: lambda node, _: ops.HandOver(node.name, node.number),
     nodes.TakeOver: lambda node, _: ops.TakeOver(node.name, node.number),
     nodes.StreamGlobalJoin: lambda node, _: ops.StreamGlobalJoin(

@@ -8,22 +8,23 @@ from typing import Any
 from headrace._core import rows
 from headrace._core.operators.tables.functions import row_filter
 from headrace._graph import nodes
-from headrace._graph.graph import SubTopology
+from headrace._graph.graph import Graph
+from headrace._graph.stores import StoreSpec
 from headrace._state.stores.session import TypedSessionStore
 from headrace._state.stores.window import TypedTimestampedWindowStore
 
 
-def rows_of(sub: SubTopology, table: str, stores: Mapping[str, Any]) -> Any:
+def rows_of(graph: Graph, copies: Mapping[str, StoreSpec], table: str, stores: Mapping[str, Any]) -> Any:
     """The rows of a table: stored ones, or rows derived from the tables before it.
 
-    `sub` contains the table, or has a copy of it.
+    `stores` are those of the task, with the copies of tables whose stores other stages have.
     """
-    if table in sub.copies:
-        return _rows_in(stores[sub.copies[table].name])
-    node = sub.by_name[table]
+    if table in copies:
+        return _rows_in(stores[copies[table].name])
+    node = graph.by_name[table]
 
     def parent_rows(name: str) -> Any:
-        return rows_of(sub, name, stores)
+        return rows_of(graph, copies, name, stores)
 
     match node:
         case nodes.Suppress():

@@ -17,7 +17,7 @@ class PendingTask:
         waiting: how many results wait.
         oldest: key of the result that leaves first, a `Windowed` if it has a window; `None` if nothing waits.
         since_ms: end of its window, or the timestamp of its first update that is held back, or its own timestamp.
-        release_ms: the lowest timestamp of a record that releases it.
+        release_ms: the lowest timestamp of a record that releases it; `None` if that is beyond 2^63-1.
         release_key: key of that record, if every key has its own stream time; `None` for any key.
         stream_time_ms: the stream time, of that key if every key has its own; -1 before the first record.
     """
@@ -75,8 +75,8 @@ class Pending:
         named = f"{oldest.oldest}" if windowed else f"{oldest.oldest!r}, held back since {oldest.since_ms}"
         where = f" in task {oldest.task_id}" if several else ""
         return (
-            f"{self.operator}: {what}; the oldest is {named}{where}; it {'closes' if windowed else 'leaves'} when "
-            f"{_release(oldest, several=several)}; {_time(oldest, several=several)}."
+            f"{self.operator}: {what}; the oldest is {named}{where}; it "
+            f"{_release(oldest, 'close' if windowed else 'leave', several=several)}; {_time(oldest, several=several)}."
         )
 
     def _stream_time(self) -> str:
@@ -84,7 +84,13 @@ class Pending:
         return f"; stream time is {max(times)}" if len(self.tasks) == 1 and times else ""
 
 
-def _release(oldest: PendingTask, *, several: bool) -> str:
+def _release(oldest: PendingTask, verb: str, *, several: bool) -> str:
+    if oldest.release_ms is None:
+        return f"does not {verb} before the end of time"
+    return f"{verb}s when {_needed(oldest, several=several)}"
+
+
+def _needed(oldest: PendingTask, *, several: bool) -> str:
     if oldest.release_key is not None:
         return f"a record of key {oldest.release_key!r} with timestamp {oldest.release_ms} or later arrives"
     there = " there" if several else ""

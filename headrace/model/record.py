@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Generic, TypeAlias, TypeVar
 
 import msgspec
@@ -17,6 +18,13 @@ V2 = TypeVar("V2")
 Headers: TypeAlias = tuple[tuple[str, bytes | None], ...]
 
 
+def check_timestamp(timestamp_ms: object, subject: str) -> None:
+    """Raises a `StreamsError` that begins with `subject` unless a timestamp is a whole number."""
+    if not isinstance(timestamp_ms, Integral):
+        message = f"{subject} {timestamp_ms!r}; a timestamp is a whole number of milliseconds."
+        raise StreamsError(message)
+
+
 class Record(msgspec.Struct, Generic[K, V], frozen=True, eq=False, gc=False):
     """One record of a stream.
 
@@ -24,7 +32,7 @@ class Record(msgspec.Struct, Generic[K, V], frozen=True, eq=False, gc=False):
     `partition` is where a record was read from or will be written to; records are equal whatever their partitions.
 
     Raises:
-        StreamsError: for a negative timestamp.
+        StreamsError: for a timestamp that is negative or no whole number.
 
     Example:
         >>> Record("alice", 1, 12).with_value(2)
@@ -38,7 +46,11 @@ class Record(msgspec.Struct, Generic[K, V], frozen=True, eq=False, gc=False):
     partition: int | None = None
 
     def __post_init__(self) -> None:
-        if self.timestamp_ms is not None and self.timestamp_ms < 0:
+        if self.timestamp_ms is None:
+            return
+        if self.timestamp_ms.__class__ is not int:
+            check_timestamp(self.timestamp_ms, "Malformed record: timestamp_ms is")
+        if self.timestamp_ms < 0:
             message = f"Malformed record: timestamp_ms is {self.timestamp_ms}; a timestamp is 0 or greater."
             raise StreamsError(message)
 

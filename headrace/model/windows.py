@@ -10,6 +10,7 @@ import msgspec
 
 from headrace._graph.checks import checked_duration
 from headrace.errors import StreamsError, TopologyError
+from headrace.model.end_of_time import END_OF_TIME_MS, later
 
 K = TypeVar("K")
 
@@ -17,7 +18,8 @@ K = TypeVar("K")
 class Window(msgspec.Struct, frozen=True, order=True, gc=False):
     """A span of time in epoch milliseconds; windows order by start, then end.
 
-    Time windows exclude their end; sliding and session windows include it.
+    Time windows exclude their end; sliding and session windows include it. A window that would end beyond the highest
+    timestamp, 2^63-1, ends there and never closes.
 
     Raises:
         StreamsError: for a negative start, or an end before the start.
@@ -60,7 +62,11 @@ class Windowed(msgspec.Struct, Generic[K], frozen=True, order=True, gc=False):
         return f"[{self.key}@{self.window}]"
 
 
-END_OF_TIME_MS = (1 << 63) - 1
+def sized_window(start_ms: int, size_ms: int) -> Window:
+    """The window of a size from a start, cut off at the end of time."""
+    return Window(start_ms, later(start_ms, size_ms))
+
+
 _NO_GRACE = timedelta(0)
 
 
@@ -193,8 +199,8 @@ class UnlimitedWindows:
 
     @property
     def size_ms(self) -> int:
-        """The size of the window, which ends at the greatest timestamp there is."""
-        return END_OF_TIME_MS - self.start_ms
+        """The size of the window, which time, which belongs to the window."""
+        return END_OF_TIME_MS + 1 - self.start_ms
 
     def starts_for(self, timestamp_ms: int) -> range:
         """The start of the window, if it contains the timestamp."""
@@ -203,9 +209,9 @@ class UnlimitedWindows:
     @classmethod
     def starting_at(cls, start_ms: int = 0) -> UnlimitedWindows:
         """Defines the window by its start, in epoch milliseconds."""
-        if not isinstance(start_ms, int) or start_ms < 0:
+        if not isinstance(start_ms, int) or not 0 <= start_ms <= END_OF_TIME_MS:
             message = (
-                f"UnlimitedWindows.starting_at() was given {start_ms!r}; it must be epoch milliseconds, 0 or more."
+                f"UnlimitedWindows.starting_at() was given {start_ms!r}; it must be epoch milliseconds, 0 to 2^63-1."
             )
             raise TopologyError(message)
         return cls(start_ms)

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headrace.errors import SerdeError
+from headrace.errors import SerdeError, text_of
 
 T = TypeVar("T")
 
@@ -65,7 +65,7 @@ class Serde(Generic[T]):
         try:
             return self._to_bytes(value)
         except Exception as error:
-            message = f"{self!r} cannot serialize {shortened(value)} of type {type(value).__name__}: {error}"
+            message = f"{self!r} cannot serialize {shortened(value)} of type {type(value).__name__}: {text_of(error)}"
             raise _error_type(error)(message) from error
 
     def deserialize(self, data: bytes | None) -> T | None:
@@ -75,7 +75,8 @@ class Serde(Generic[T]):
         try:
             return self._from_bytes(data)
         except Exception as error:
-            message = f"{self!r} cannot deserialize {len(data)} bytes starting {shortened(bytes(data[:24]))}: {error}"
+            start = shortened(bytes(data[:24]))
+            message = f"{self!r} cannot deserialize {len(data)} bytes starting {start}: {text_of(error)}"
             raise _error_type(error)(message) from error
 
     def serialize_many(self, values: Sequence[T | None]) -> pa.Array:
@@ -125,7 +126,11 @@ def _error_type(error: Exception) -> type[SerdeError]:
 
 def shortened(value: Any, limit: int = 80) -> str:
     """A value's repr, truncated to a length that fits an error message."""
-    return truncate(repr(value), limit)
+    try:
+        text = repr(value)
+    except Exception as error:
+        return f"(a {type(value).__name__} that cannot be shown: {type(error).__name__})"
+    return truncate(text, limit)
 
 
 def truncate(text: str, limit: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar, overload
 
@@ -15,11 +16,38 @@ from headrace.serdes.models import contains_models, is_model, model_from_json, t
 T = TypeVar("T")
 
 
-encode = msgspec.json.Encoder(enc_hook=to_json_types).encode
+_encode = msgspec.json.Encoder(enc_hook=to_json_types).encode
+
+
+def encode(value: Any) -> bytes:
+    """Converts a value to JSON.
+
+    Raises:
+        ValueError: for NaN or an infinity anywhere in the value: JSON has neither, and msgspec would write null.
+    """
+    data = _encode(value)
+    if b"null" in data:  # rare enough that only these values are looked through
+        _check_finite(value)
+    return data
+
+
+def _check_finite(value: Any) -> None:
+    plain = msgspec.to_builtins(value, str_keys=True, enc_hook=_to_plain_types)
+    try:
+        json.dumps(plain, allow_nan=False, check_circular=False)
+    except ValueError as error:
+        message = "JSON has no NaN and no infinities. Use None, text, or a serde such as Double() instead."
+        raise ValueError(message) from error
+
+
+def _to_plain_types(value: Any) -> Any:
+    return None if isinstance(value, msgspec.Raw) else to_json_types(value)
 
 
 class Json(Serde[T], Generic[T]):
     """Compact JSON: dicts, lists, text, numbers, booleans; typed values are written as dicts, sets as lists.
+
+    NaN and infinities cannot be serialized: JSON has no such numbers.
 
     Args:
         type: the type of the values that are read: a dataclass, a `msgspec.Struct`, a pydantic model, `set[str]`,

@@ -19,7 +19,7 @@ from headrace.dsl.ktable import KTable
 from headrace.dsl.topology import Topology
 from headrace.errors import StreamsError, TopicError, known_names, nearest
 from headrace.model.pending import Pending
-from headrace.model.record import Headers, Record
+from headrace.model.record import Headers, Record, check_timestamp
 from headrace.model.type_variables import TypeVar
 from headrace.serdes import Bytes, Serde
 
@@ -181,6 +181,7 @@ class TestInputTopic(Generic[K, V]):
         A negative timestamp goes to the timestamp extractor, or to the deserialization exception handler.
         """
         at = self._driver._runtime.wall_clock_ms if timestamp_ms is None else timestamp_ms
+        check_timestamp(at, f"Record for topic {self._name!r}: timestamp_ms is")
         message = Message(self._key_serde.serialize(key), self._value_serde.serialize(value), at, tuple(headers))
         self._driver._runtime.pipe(self._name, partition or 0, message)
 

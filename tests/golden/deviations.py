@@ -174,6 +174,28 @@ def _null_key_joins_nothing(golden):
     return {"out": [*golden.outputs.get("out", []), [None, f.joined(value, None), timestamp_ms]]}
 
 
+def _rows_without_a_partner_lose_their_results(golden):
+    """Kafka Streams does not delete the result of a row that one record changes twice, from one partner to none."""
+    if golden.params["kind"] == "left":
+        return golden.outputs
+    right, foreign, written = {}, {}, []
+    for number, (topic, key, value, timestamp_ms, *_) in enumerate(golden.steps):
+        caused = [r for r, cause in zip(golden.outputs["out"], golden.causes["out"], strict=True) if cause == number]
+        if key is not None and topic == "right":
+            right[key] = value
+        elif key is not None:
+            before, foreign[key] = foreign.get(key), f.group(f.show(value))
+            if not caused and before not in (None, foreign[key]) and right.get(foreign[key]) is None:
+                caused = [[key, None, timestamp_ms]]
+        written += caused
+    return {"out": written}
+
+
+def _each_record_twice(golden):
+    """In Kafka Streams, a stream merged with itself has each record once."""
+    return {"out": [record for record in golden.outputs["out"] for _ in range(2)]}
+
+
 def _moves(old, new):
     """The events of a row that moves: it leaves one group, then joins another; rows without a group cause none."""
     moves = [] if old is None else [(old[0], old[1], None)]
@@ -184,6 +206,8 @@ def _moves(old, new):
 _RULES = {
     "count-of-counts": _without_group_zero,
     "filtered-count": _without_first_counts,
+    "foreign-key-join-of-rows-that-change-twice": _rows_without_a_partner_lose_their_results,
+    "merge-with-itself": _each_record_twice,
     "session-window-aggregate": _headers_of_the_cause,
     "sliding-window-final-aggregate": _last_updates_of_closed_windows("sliding-window-aggregate"),
     "sliding-window-final-count": _last_updates_of_closed_windows("sliding-window-count"),

@@ -12,7 +12,7 @@ from functools import partial
 
 import headrace as hr
 from headrace._graph.graph import Graph
-from headrace._graph.nodes import Process, Sink, Source, StreamJoin, TableJoinMerge
+from headrace._graph.nodes import ForeignKeyResolve, Process, Sink, Source, StreamJoin, TableJoinMerge
 from headrace.dsl.topology import Topology
 from headrace.model.processor import RecordMetadata
 from tests.golden.goldens import as_recorded
@@ -80,6 +80,8 @@ def _with_prefix(node, prefix):
     }
     if isinstance(node, TableJoinMerge):
         changes |= {"left": prefix + node.left, "right": prefix + node.right}
+    if isinstance(node, ForeignKeyResolve):
+        changes |= {"left_table": prefix + node.left_table, "right_table": prefix + node.right_table}
     if isinstance(node, Source):
         changes["topics"] = tuple(prefix + topic for topic in node.topics)
     if isinstance(node, Sink):

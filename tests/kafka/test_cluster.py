@@ -70,7 +70,7 @@ def test_submitted_application_runs_in_executors_of_both_workers(cluster, topics
     assert topics.read("counts", **LONG) == expected(lines(12))
     worker_of = {work.name: number for number in (0, 1) for work in (cluster.worker(number) / "work").glob("app-*/*")}
     assert {worker_of[executor] for executor in tasks_by_executor(tmp_path / "events")} == {0, 1}
-    copies = [list((cluster.worker(number) / "tmp" / "headrace-replicas").glob("*/*/live-*")) for number in (0, 1)]
+    copies = [list((cluster.worker(number) / "tmp").glob("headrace-*/replicas/*/*/live-*")) for number in (0, 1)]
     assert all(copies)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 
 import pytest
@@ -32,7 +33,9 @@ def test_reset_application_on_kafka_processes_everything_again(topics, app, brok
     where = broker.bootstrap_servers
     state, copies, *on_kafka = [line for line in stdout.splitlines() if line.startswith("  - ")]
     assert state == f"  - state directory '{tmp_path}/state_dir': offsets, stores, counters"
-    assert copies.startswith(f"  - copies of the stores on this machine: '{tmp_path}/local_dir/headrace-replicas/")
+    assert copies.startswith(
+        f"  - copies of the stores on this machine: '{tmp_path}/local_dir/headrace-{os.getuid()}/replicas/"
+    )
     assert on_kafka == [
         f"  - notes of written batches in topic 'app-headrace-commits' at {where}",
         f"  - offsets of consumer group 'app' at {where}",

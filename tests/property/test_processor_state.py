@@ -5,6 +5,7 @@ Tests fields, schedules and stores of processors, on real state; the clock advan
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -12,6 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import headrace as hr
+from headrace._state.changes.delta import Columns
+from headrace._state.replica.replica import Replica
 from headrace.testing import TopologyTestDriver
 from tests.support.dose import examples
 from tests.support.plan_runner import PlanRunner
@@ -98,3 +101,44 @@ def test_processor_restored_in_the_same_run_uses_the_current_code(tmp_path):
     runner.run_batch(2)
     found = [record.value for record in topics.read("out")]
     assert found == [["old", 1], ["old", 2], ["new", 3], ["new", 4]]
+
+
+class CountsKey(hr.Processor):
+    """Forwards how many records with the key "counted" it has seen."""
+
+    seen = 0
+
+    def process(self, record):
+        self.seen += record.key == "counted"
+        self.context.forward(record.with_value(self.seen))
+
+
+class Evil:
+    """Creates a file where it is unpickled."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return Path.touch, (self.path,)
+
+
+def test_processors_are_never_unpickled_from_a_replica(tmp_path):
+    topics = hr.LocalTopics(tmp_path / "topics")
+    topics.create("in", partitions=1)
+    keys = ["counted", "counted", "other", "other", "other", "counted"]
+    topics.produce("in", [hr.Record(key, "v", timestamp_ms) for timestamp_ms, key in enumerate(keys)])
+    builder = hr.StreamsBuilder()
+    builder.stream("in").process(CountsKey).to("out")
+    runner = PlanRunner(builder.build(), tmp_path)
+    evil = runner.run.encode() + b"\x00" + pickle.dumps(Evil(tmp_path / "evil"))
+    for _ in range(3):
+        runner.run_batch(2)
+        replica = Replica(next((tmp_path / "local-1").rglob("live-*")).parent)
+        with replica.snapshot() as snapshot:
+            position, stores = snapshot.position, snapshot.stores
+        changed = {store: Columns([b"processors"], [evil]) for store in [*stores, "$task"]}
+        assert replica.apply(changed, position, position)
+        replica.close()
+    assert not (tmp_path / "evil").exists()
+    assert [record.value for record in topics.read("out")] == [1, 2, 2, 2, 2, 3]

@@ -161,6 +161,22 @@ def test_a_negative_timestamp_goes_to_the_extractor_not_to_the_handler():
         assert driver.output_topic("dead").read_all() == []
 
 
+@pytest.mark.parametrize("answer", [1.5, 1.0, float("nan"), "12", None])
+def test_extractor_that_returns_no_whole_number_stops_the_application(answer):
+    topology = reading(timestamp_extractor=lambda record, time: answer)
+    with TopologyTestDriver(topology) as driver, pytest.raises(hr.ProcessingError) as stopped:
+        driver.input_topic("in").pipe("a", 1, timestamp_ms=5)
+    assert "reads failed on record in-0@0" in str(stopped.value)
+    assert f"the timestamp extractor returned {answer!r}; a timestamp is a whole number of mill" in str(stopped.value)
+
+
+@pytest.mark.parametrize("timestamp_ms", [1.5, "12"])
+def test_driver_refuses_a_timestamp_that_is_no_whole_number(timestamp_ms):
+    said = f"timestamp_ms is {timestamp_ms!r}; a timestamp is a whole number of milliseconds"
+    with TopologyTestDriver(reading()) as driver, pytest.raises(hr.StreamsError, match=said):
+        driver.input_topic("in").pipe("a", 1, timestamp_ms=timestamp_ms)
+
+
 def test_extractor_that_fails_stops_the_application_whatever_the_handlers():
     settings = dict.fromkeys(HANDLERS.values(), "continue")
     topology = reading(timestamp_extractor=lambda record, time: 1 // 0)

@@ -197,3 +197,15 @@ def test_pending_results_are_those_of_the_last_committed_batch(spark, tmp_path):
     app.process_available()
     assert [str(record.key) for record in runtime.outputs(topology)["out"]] == ["[a@0/10]"]
     assert app.explain_pending()[0].waiting == 2
+
+
+@pytest.mark.parametrize(
+    ("topology", "verb"),
+    [(on_close(TUMBLING), "close"), (suppressed(TUMBLING), "close"), (limited(), "leave")],
+    ids=["on close", "suppressed", "time limit"],
+)
+def test_a_result_that_waits_beyond_the_highest_timestamp_is_never_released(topology, verb):
+    pending, _ = pending_after(topology, f"k@{2**63 - 1}")
+    [task] = pending.tasks
+    assert (task.waiting, task.since_ms, task.release_ms) == (1, 2**63 - 1, None)
+    assert f"; it does not {verb} before the end of time; " in str(pending)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 import headrace as hr
@@ -56,6 +58,19 @@ def test_a_table_gets_a_store_if_a_later_operator_needs_old_values():
     table.filter(lambda key, value: value > 1).to_stream().to("out")
     table.map_values(str).group_by(lambda key, value: (value, key)).count(store="counts").to_stream().to("counts")
     assert sorted(builder.build()._graph.stores) == ["counts", "in-STATE-STORE-0000000000"]
+
+
+def test_a_row_deleted_at_its_own_time_stays_deleted_when_an_older_row_comes():
+    """In Kafka Streams the older row is the latest then (see deviations.md)."""
+    builder = StreamsBuilder()
+    table = builder.table("table", store=hr.Stores.versioned_key_value("rows", history=timedelta(milliseconds=100)))
+    builder.stream("stream").left_join(table, lambda value, row: f"{value}/{row}").to("out")
+    with hr.testing.TopologyTestDriver(builder.build()) as driver:
+        for value, timestamp_ms in (("y", 5), (None, 5), ("x", 1)):
+            driver.input_topic("table").pipe("a", value, timestamp_ms)
+        for timestamp_ms in (9, 3):
+            driver.input_topic("stream").pipe("a", "s", timestamp_ms)
+        assert driver.output_topic("out").read_all() == [Record("a", "s/None", 9), Record("a", "s/x", 3)]
 
 
 def test_a_topic_may_be_read_as_a_stream_and_as_a_table(runtime):

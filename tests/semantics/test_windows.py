@@ -111,6 +111,21 @@ def test_late_record_says_at_which_stream_time_its_window_closed(windows, close_
     assert dict(late.headers)["headrace.window.close"] == str(close_ms).encode()
 
 
+def test_sliding_window_that_starts_right_after_the_record_before_is_counted_once_by_a_group():
+    """Kafka Streams ends at 1, too: it emits the window twice, the second time with an old value."""
+    builder = StreamsBuilder()
+    windows = builder.stream("in").group_by_key().windowed_by(hr.SlidingWindows.of(ms(10))).count()
+    grouped = windows.group_by(lambda windowed, _: (str(windowed), 1), key_serde=hr.serdes.String())
+    grouped.aggregate(
+        int, lambda _key, _value, total: total + 1, lambda _key, _value, total: total - 1, store="sizes"
+    ).to_stream().to("out")
+    with hr.testing.TopologyTestDriver(builder.build()) as driver:
+        for timestamp_ms in (108, 110, 121):
+            driver.input_topic("in").pipe("b", 1, timestamp_ms)
+        sizes = dict(driver.store("sizes").all())
+    assert sizes == dict.fromkeys(("[b@98/108]", "[b@100/110]", "[b@109/119]", "[b@111/121]"), 1)
+
+
 def test_records_late_before_a_restart_are_late_after_it():
     with hr.testing.TopologyTestDriver(counted(TimeWindows.of(ms(10)))) as driver:
         driver.input_topic("in").pipe("k", "v", 25)
@@ -149,6 +164,21 @@ def test_sessions_merge_and_unlimited_windows_begin_at_their_start(runtime):
     ]
     assert [record.value for record in outputs["unlimited"]] == [1, 2]
     assert metrics["from-5"] == {"dropped": {"before the first window": 1}}
+
+
+def test_the_first_change_of_a_sliding_window_replaces_nothing():
+    """In Kafka Streams it replaces the aggregate that the window was begun with (see deviations.md)."""
+    builder = StreamsBuilder()
+    windows = builder.stream("in").group_by_key().windowed_by(hr.SlidingWindows.of(timedelta(milliseconds=10)))
+    texts = windows.aggregate(lambda: "", lambda key, value, text: text + value)
+    one_letter = texts.filter(lambda key, text: len(text) == 1)
+    one_letter.to_stream().map(lambda window, text: (str(window.window.start_ms), text)).to("out")
+    one_letter.group_by(lambda window, text: ("all", text)).count().to_stream().to("counts")
+    with hr.testing.TopologyTestDriver(builder.build()) as driver:
+        driver.input_topic("in").pipe("a", "x", 10)
+        driver.input_topic("in").pipe("a", "y", 15)
+        assert driver.output_topic("out").read_all() == [Record("0", "x", 10), Record("11", "y", 15)]
+        assert driver.output_topic("counts").read_all() == [Record("all", 1, 10), Record("all", 2, 15)]
 
 
 def test_a_final_result_is_emitted_once_when_its_window_closes_even_if_time_jumps(runtime):

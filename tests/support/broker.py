@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 POM = Path(__file__).resolve().parents[1] / "broker" / "pom.xml"
@@ -22,6 +22,7 @@ COMPLETE = POM.parent / "target" / "complete"
 # Options for a JVM that starts often and runs briefly.
 _JAVA = ["java", "-Xms128m", "-Xmx384m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto"]
 _UP_WITHIN_S = 60
+_NONE: Mapping[str, object] = {}
 
 
 class BrokerUnavailableError(Exception):
@@ -31,7 +32,9 @@ class BrokerUnavailableError(Exception):
 class Broker:
     """A single Kafka node on the loopback interface, with small internal topics and no automatic topic creation."""
 
-    def __init__(self, directory: Path, port: int = 0, *, command: Sequence[str] = _JAVA) -> None:
+    def __init__(
+        self, directory: Path, port: int = 0, *, command: Sequence[str] = _JAVA, settings: Mapping[str, object] = _NONE
+    ) -> None:
         resolve()
         self._command = command
         self._directory = directory
@@ -39,7 +42,7 @@ class Broker:
         self._secure_port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
         self._configuration = directory / "server.properties"
-        self._configuration.write_text(_configuration(directory, self._port, self._secure_port, free_port()))
+        self._configuration.write_text(_configuration(directory, self._port, self._secure_port, free_port(), settings))
         _run("kafka.tools.StorageTool", "format", "-t", _cluster_id(), "-c", str(self._configuration))
 
     @property
@@ -130,7 +133,7 @@ def _cluster_id() -> str:
     return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=").replace("-", "x")
 
 
-def _configuration(directory: Path, port: int, secure_port: int, controller: int) -> str:
+def _configuration(directory: Path, port: int, secure_port: int, controller: int, changes: Mapping[str, object]) -> str:
     login = "org.apache.kafka.common.security.plain.PlainLoginModule"
     addresses = {"PLAINTEXT": port, "SASL_PLAINTEXT": secure_port}
     listeners = ",".join(f"{name}://127.0.0.1:{number}" for name, number in addresses.items())
@@ -149,8 +152,6 @@ def _configuration(directory: Path, port: int, secure_port: int, controller: int
         "log.retention.ms": -1,  # tests write old timestamps
         "broker.session.timeout.ms": 3000,  # a killed broker can rejoin only after this time
         "broker.heartbeat.interval.ms": 500,
-        # Kafka 4.3 that looks for them while it starts takes them for aborted without having marked their records so.
-        "transaction.abort.timed.out.transaction.cleanup.interval.ms": 5000,
         "group.initial.rebalance.delay.ms": 0,
         "offsets.topic.num.partitions": 1,
         "offsets.topic.replication.factor": 1,
@@ -158,7 +159,7 @@ def _configuration(directory: Path, port: int, secure_port: int, controller: int
         "transaction.state.log.replication.factor": 1,
         "transaction.state.log.min.isr": 1,
     }
-    return "".join(f"{name}={value}\n" for name, value in settings.items())
+    return "".join(f"{name}={value}\n" for name, value in {**settings, **changes}.items())
 
 
 def main(port: int) -> None:

@@ -23,7 +23,7 @@ def descendants(ancestor):
 
 def workers(ancestor):
     """The Python processes that run tasks or plan and commit batches, without those that only start others."""
-    return [pid for pid in descendants(ancestor) if _is_python_of_spark(_command(pid)) and not descendants(pid)]
+    return [pid for pid in descendants(ancestor) if _is_python_of_spark(command(pid)) and not descendants(pid)]
 
 
 def _is_python_of_spark(command):
@@ -36,6 +36,22 @@ def busiest(pids):
     before = {pid: _cpu_ticks(pid) for pid in pids}
     time.sleep(0.1)
     return sorted(pids, key=lambda pid: _cpu_ticks(pid) - before[pid])[-1:]
+
+
+def command(pid):
+    """The command line of a process as bytes; empty if it has ended."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def is_running(pid):
+    """Whether a process exists and is no zombie: one that has ended, but whose parent has not noticed."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def kill(*victims):
@@ -51,10 +67,3 @@ def _cpu_ticks(pid):
         return sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]))
     except OSError:
         return 0
-
-
-def _command(pid):
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return b""

@@ -29,6 +29,9 @@ def test_from_mapping_accepts_kafkas_dotted_names():
         ({"application_id": "a", "state_dri": "x"}, "Unknown setting 'state_dri'. Did you mean 'state_dir'?"),
         ({}, "application_id is ''; it must be 1-200 letters"),
         ({"application_id": "a b"}, "application_id is 'a b'"),
+        ({"application_id": "."}, "application_id is '.'; it must be 1-200 letters"),
+        ({"application_id": ".."}, "and neither '.' nor '..', because it names a directory."),
+        ({"application_id": "a/b"}, "application_id is 'a/b'"),
         ({"application_id": "a", "commit_interval": 3}, "commit_interval is 3; it must be a timedelta of 0 or more"),
         ({"application_id": "a", "max_records_per_batch": 0}, "max_records_per_batch is 0"),
         ({"application_id": "a", "default_key_serde": str}, "it must be a serde such as serdes.String()"),
@@ -62,7 +65,10 @@ def test_from_mapping_accepts_kafkas_dotted_names():
         ({"application_id": "a", "allow_stream_time_key_tracking": "false"}, "is 'false'; it must be True or False."),
         ({"application_id": "a", "sync_state": 0}, "sync_state is 0; it must be True or False."),
         ({"application_id": "a", "max_records_per_batch": True}, "max_records_per_batch is True"),
-        ({"application_id": "a", "bootstrap_servers": "h:1", "kafka": "text"}, "kafka is 'text'; it must be a dict"),
+        (
+            {"application_id": "a", "bootstrap_servers": "h:1", "kafka": "text"},
+            "kafka is of type str; it must be a dict",
+        ),
         (
             {"application_id": "a", "timestamp_ahead_handler": "continue"},
             "max_timestamp_ahead is None, so it would never be called: set max_timestamp",

@@ -128,3 +128,40 @@ def test_shift_with_unknown_stream_time_waits_for_the_grid_after_the_first_recor
     agenda.add("node", Grid(STREAM, 10, 0), "tick", UNKNOWN)
     assert [firings(agenda, STREAM, clock) for clock in (26, 29, 30, 57, 60)] == [[], [], ["tick"], ["tick"], ["tick"]]
     assert agenda.next_due_ms(STREAM) == 70 < NEVER
+
+
+HOUR = 3_600_000
+
+
+@pytest.mark.parametrize("shift", [None, 0, 3], ids=["no shift", "shift 0", "shift 3"])
+@pytest.mark.parametrize("restart", [False, True], ids=["at once", "after a restart"])
+def test_a_wall_clock_that_was_an_hour_ahead_once_does_not_silence_a_schedule(shift, restart, caplog):
+    state = MemoryStore()
+    agenda, fired = Agenda(state), []
+    agenda.add("node", Grid(WALL, 10, shift), "tick", 1000)
+    assert firings(agenda, WALL, 1000 + HOUR) == ["tick"]
+    if restart:
+        agenda = Agenda(state)
+        agenda.add("node", Grid(WALL, 10, shift), "tick", 1004)
+    for clock in range(1004, 1040):
+        fired += [clock] * len(firings(agenda, WALL, clock))
+    assert fired == {None: [1014, 1024, 1034], 0: [1010, 1020, 1030], 3: [1013, 1023, 1033]}[shift]
+    expected = not (restart and shift is None)  # such a schedule begins anew in any case
+    assert ("node: the wall clock went back" in caplog.text) is expected
+
+
+@pytest.mark.parametrize("shift", [None, 0])
+def test_a_wall_clock_that_goes_back_less_than_the_interval_repeats_nothing(shift, caplog):
+    agenda = Agenda(MemoryStore())
+    agenda.add("node", Grid(WALL, 10, shift), "tick", 1000)
+    assert firings(agenda, WALL, 1010) == ["tick"]
+    assert [clock for clock in (1001, 1005, 1011, 1019, 1020) if firings(agenda, WALL, clock)] == [1020]
+    assert caplog.text == ""
+
+
+def test_after_the_wall_clock_went_back_the_next_due_time_is_within_the_interval():
+    agenda = Agenda(MemoryStore())
+    agenda.add("node", Grid(WALL, 10, 0), "tick", 1000)
+    firings(agenda, WALL, HOUR)
+    firings(agenda, WALL, 1001)
+    assert agenda.next_due_ms(WALL) == 1010

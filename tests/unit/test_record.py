@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pickle
+import re
+from datetime import datetime
 
+import numpy as np
 import pytest
 
 from headrace import Record, StreamsError
@@ -29,6 +32,19 @@ def test_negative_timestamp_is_refused(timestamp_ms):
         Record("k", 1, timestamp_ms)
     with pytest.raises(StreamsError, match="Malformed record"):
         Record("k", 1, 0).with_timestamp(timestamp_ms)
+
+
+@pytest.mark.parametrize("timestamp_ms", [1.5, 1.0, float("nan"), "12", datetime(2026, 1, 1), b"1", [1]])
+def test_timestamp_that_is_no_whole_number_is_refused(timestamp_ms):
+    said = rf"timestamp_ms is {re.escape(repr(timestamp_ms))}; a timestamp is a whole number of milliseconds"
+    with pytest.raises(StreamsError, match=said):
+        Record("k", 1, timestamp_ms)
+    with pytest.raises(StreamsError, match=said):
+        Record("k", 1, 0).with_timestamp(timestamp_ms)
+
+
+def test_timestamp_may_be_a_whole_number_of_numpy():
+    assert Record("k", 1, np.int64(12)) == Record("k", 1, 12)
 
 
 def test_records_are_immutable_and_picklable():

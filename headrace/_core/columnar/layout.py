@@ -69,7 +69,7 @@ class UndecodableError(Exception):
 class RowError(Exception):
     """A user function raised `cause` for the record at a position of the task's input."""
 
-    def __init__(self, cause: Exception, position: int) -> None:
+    def __init__(self, cause: BaseException, position: int) -> None:
         super().__init__(position)
         self.cause = cause
         self.position = position

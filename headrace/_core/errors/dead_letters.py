@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import traceback
-
+from headrace._core.errors.failure import trace_of
+from headrace.errors import text_of
 from headrace.model.error_handlers import ErrorHandlerContext
 from headrace.model.record import Headers
 
@@ -18,8 +18,8 @@ def letter_headers(failed: ErrorHandlerContext) -> Headers:
         **(position if failed.topic is not None else {}),
         "timestamp": failed.timestamp_ms,
         "exception": kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}",
-        "message": failed.exception,
-        "stacktrace": "".join(traceback.format_exception(failed.exception)),
+        "message": text_of(failed.exception),
+        "stacktrace": trace_of(failed.exception),
     }
     added = ((f"headrace.error.{name}", str(detail).encode(errors="replace")) for name, detail in details.items())
     return (*failed.headers, *added)

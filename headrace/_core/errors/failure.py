@@ -11,10 +11,11 @@ from types import TracebackType
 from typing import Any
 
 from headrace._core.operator import Operator
-from headrace.errors import ProcessingError, StreamsError
+from headrace.errors import ProcessingError, StreamsError, text_of
 from headrace.model.processor import RecordMetadata
 from headrace.serdes.base import shortened
 
+_TRACE = 20_000  # characters of each end of a long traceback
 _PACKAGE = str(Path(__file__).resolve().parents[1])
 _LIBRARIES = (_PACKAGE, sysconfig.get_paths()["stdlib"], *site.getsitepackages())
 
@@ -61,8 +62,14 @@ def handler_error(error: BaseException, setting: str, handled: ProcessingError) 
     return ProcessingError(f"{_error(f'{setting} failed', error)}\nIt was handling: {handled}")
 
 
+def trace_of(error: BaseException) -> str:
+    """The traceback of an error and its causes; of a very long one the beginning and the end, where the error is."""
+    trace = "".join(traceback.format_exception(error))
+    return trace if len(trace) <= 2 * _TRACE else f"{trace[:_TRACE]}\n…\n{trace[-_TRACE:]}"
+
+
 def _error(what: str, error: BaseException) -> ProcessingError:
-    problem = str(error) if isinstance(error, StreamsError) else f"{type(error).__name__}: {error}"
+    problem = text_of(error) if isinstance(error, StreamsError) else f"{type(error).__name__}: {text_of(error)}"
     line = _users_line(error.__traceback__)
     message = f"{what}: {problem}"
     return ProcessingError(f"{message}\n  at {line}" if line else message)

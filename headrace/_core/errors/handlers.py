@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from headrace._core.errors.failure import handler_error
+from headrace._core.errors.user_errors import USER_ERRORS
 from headrace.errors import ProcessingError, RegistryError
 from headrace.model.error_handlers import RESPONSES, ErrorHandler, ErrorHandlerContext
 
@@ -73,7 +74,7 @@ class ErrorHandlers(NamedTuple):
         setting = f"{failed.kind}_exception_handler"
         try:
             answer = handler(failed)
-        except Exception as error:
+        except USER_ERRORS as error:
             raise Stop(handler_error(error, setting, report)) from error
         if answer not in RESPONSES:
             message = (

@@ -40,7 +40,7 @@ class ErrorPolicy:
             elif self._handlers.processing != "fail" and not isinstance(operator, Source):
                 operator.handle_errors(self._processing_failed)
 
-    def undecodable(self, operator: str, reason: str, error: Exception) -> None:
+    def undecodable(self, operator: str, reason: str, error: BaseException) -> None:
         """Handles the current record, which cannot be decoded or has a negative timestamp."""
         source = self._context.source_record
         report = self._report(operator, source, source.key, error)
@@ -49,7 +49,7 @@ class ErrorPolicy:
             report = ProcessingError(f"{report}\n{hint}")
         self._decide(self._describe("deserialization", operator, reason, error), report)
 
-    def punctuation_failed(self, node: str, clock: str, error: Exception) -> None:
+    def punctuation_failed(self, node: str, clock: str, error: BaseException) -> None:
         """Handles a punctuation whose callback raised."""
         report = punctuation_error(error, self._context.task_id, node, clock)
         self._decide(self._describe("processing", node, "punctuation error", error), report)
@@ -59,17 +59,17 @@ class ErrorPolicy:
         failed = self._describe("deserialization", operator, reason, error)
         self._drop(failed, f"{operator} refuses record {_position(failed)}: {error}", dead_letter=dead_letter)
 
-    def _processing_failed(self, operator: Operator, record: AnyRecord, error: Exception) -> None:
+    def _processing_failed(self, operator: Operator, record: AnyRecord, error: BaseException) -> None:
         report = self._report(operator.name, self._context.source_record, record.key, error)
         self._decide(self._describe("processing", operator.name, "processing error", error), report)
 
-    def _production_failed(self, operator: Operator, record: AnyRecord, error: Exception) -> None:
+    def _production_failed(self, operator: Operator, record: AnyRecord, error: BaseException) -> None:
         assert isinstance(operator, Sink)
         report = self._report(operator.name, self._context.source_record, record.key, error)
         reason = f"unserializable {operator.unserializable_part(record)}"
         self._decide(self._describe("production", operator.name, reason, error), report)
 
-    def _report(self, operator: str, source: SourceRecord, key: object, error: Exception) -> ProcessingError:
+    def _report(self, operator: str, source: SourceRecord, key: object, error: BaseException) -> ProcessingError:
         return processing_error(
             error,
             self._context.task_id,
@@ -79,7 +79,7 @@ class ErrorPolicy:
             operator=operator,
         )
 
-    def _describe(self, kind: ErrorKind, operator: str, reason: str, error: Exception) -> ErrorHandlerContext:
+    def _describe(self, kind: ErrorKind, operator: str, reason: str, error: BaseException) -> ErrorHandlerContext:
         source = self._context.source_record
         return ErrorHandlerContext(
             kind,

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, islice
 from typing import Any
 
 from headrace._core.operator import AnyRecord, Operator
 from headrace.errors import ProcessingError
 from headrace.model.record import Record
+from headrace.serdes.base import shortened
+
+MANY_OUTPUTS = 1_000_000  # outputs of one record, after which a warning is logged
 
 Take = Callable[[Any, Any], None]
+
+_log = logging.getLogger(__name__)
 
 
 class FunctionOperator(Operator):
@@ -65,8 +72,29 @@ def checked_pair(result: Any, operator: str, operation: str) -> tuple[Any, Any]:
     return result
 
 
-def checked_iterable(result: Any, operator: str, operation: str) -> Iterable[Any]:
+def outputs_of(result: Any, key: Any, operator: str, operation: str) -> Iterator[Any]:
+    """The outputs of one record, which are checked to be an iterable; logs a warning if they are very many.
+
+    A record may have any number of outputs, so none are refused. But nothing else shows that a generator never ends.
+    """
     if not isinstance(result, Iterable):
         message = f"{operator}: the function given to {operation}() must return an iterable; it returned {result!r}."
         raise ProcessingError(message)
-    return result
+    outputs = iter(result)
+    return chain(islice(outputs, MANY_OUTPUTS), _further(outputs, key, operator, operation))
+
+
+def _further(outputs: Iterator[Any], key: Any, operator: str, operation: str) -> Iterator[Any]:
+    warn_at = MANY_OUTPUTS
+    for count, output in enumerate(outputs, MANY_OUTPUTS):
+        if count == warn_at:
+            _log.warning(
+                "%s: the function given to %s() has returned more than %d outputs for the record with key %s, which "
+                "are kept in memory. Check that it ends.",
+                operator,
+                operation,
+                count,
+                shortened(key),
+            )
+            warn_at *= 10
+        yield output

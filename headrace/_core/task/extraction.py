@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headrace._core.errors.failure import processing_error
+from headrace._core.errors.user_errors import USER_ERRORS
 from headrace._core.operators.topics.source import Source
 from headrace._core.task.chunk import Chunk, RecordColumns
 from headrace._core.task.context import TaskContext
 from headrace._core.task.order import Order
 from headrace._state.bytes.api import ByteStore
 from headrace.model.processor import RecordMetadata
+from headrace.model.record import check_timestamp
 from headrace.model.timestamps import ConsumerRecord, Extractor
 
 if TYPE_CHECKING:
@@ -53,8 +55,10 @@ def extract_times(
         headers = columns.headers[row] if columns.headers else ()
         record = ConsumerRecord(topic, partition, offset, keys[row], values[row], columns.timestamps[row], headers)
         try:
-            timestamp_ms = int(extractor(record, partition_time_ms))
-        except Exception as error:
+            extracted = extractor(record, partition_time_ms)
+            check_timestamp(extracted, "the timestamp extractor returned")
+            timestamp_ms = int(extracted)
+        except USER_ERRORS as error:
             metadata = RecordMetadata(topic, partition, offset)
             raise processing_error(error, context.task_id, metadata, key=keys[row], operator=operator) from error
         if timestamp_ms < 0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from headrace._core.errors.failure import processing_error
+from headrace._core.errors.user_errors import USER_ERRORS
 from headrace._core.metrics import Metrics
 from headrace._core.task.chunk import Chunk
 from headrace._core.task.context import TaskContext
@@ -55,7 +56,7 @@ class GlobalTables:
             context.position = stretch.first + row - stretch.start
             try:
                 forward(Record(keys[row], values[row], columns.timestamps[row]))
-            except Exception as error:
+            except USER_ERRORS as error:
                 metadata = context.metadata_at(context.order, context.position)
                 raise processing_error(
                     error, context.task_id, metadata, key=keys[row], timestamp_ms=columns.timestamps[row]

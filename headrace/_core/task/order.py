@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from headrace.model.end_of_time import END_OF_TIME_MS
+
 Ints = npt.NDArray[np.int64]
 
 CLOCK = np.iinfo(np.int32).max  # the source of records that no input record caused
-_AFTER_ALL_MS = 1 << 62
 
 
 class Order(NamedTuple):
@@ -52,7 +53,7 @@ class Order(NamedTuple):
     @classmethod
     def of_clock(cls, clock_ms: int) -> Order:
         """One row for records that the wall clock causes: they come after all others."""
-        return cls(np.array([_AFTER_ALL_MS]), np.array([CLOCK], np.int32), np.array([clock_ms]))
+        return cls(np.array([END_OF_TIME_MS]), np.array([CLOCK], np.int32), np.array([clock_ms]))
 
     def take(self, rows: npt.NDArray[np.intp] | Sequence[int]) -> Order:
         return Order(self.time_ms[rows], self.source[rows], self.offset[rows])

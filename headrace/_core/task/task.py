@@ -16,6 +16,7 @@ from headrace._core.columnar.joins.stream_stream import StreamJoinForm
 from headrace._core.columnar.layout import RowError, UndecodableError
 from headrace._core.errors.failure import idle_error, processing_error
 from headrace._core.errors.handlers import stopping
+from headrace._core.errors.user_errors import USER_ERRORS
 from headrace._core.operator import Operator
 from headrace._core.operators.processors.lifecycle import Processors
 from headrace._core.operators.topics.source import Source
@@ -107,7 +108,7 @@ class Task:
         context.fired_ms = context.system_time_ms
         try:
             operator.close_idle()
-        except Exception as error:
+        except USER_ERRORS as error:
             raise idle_error(error, context.task_id, operator.name, context.system_time_ms) from error
         finally:
             context.fired_ms = None
@@ -226,7 +227,7 @@ class Task:
                 if processors is not None:
                     processors.advance(timestamps[row])
                 forward(record)
-            except Exception as error:
+            except USER_ERRORS as error:
                 metadata = context.metadata_at(context.order, context.position)
                 raise processing_error(
                     error, context.task_id, metadata, key=keys[row], timestamp_ms=timestamps[row]

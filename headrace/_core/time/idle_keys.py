@@ -58,6 +58,7 @@ class IdleKeys:
 
     def remove_idle(self) -> list[IdleKey]:
         """Removes the keys that are idle by the current system time, with their stream times, and returns them."""
+        self._follow_clock_back()
         idle = []
         last_ms = self._context.system_time_ms - self._idle_ms
         for seen_ms, key_bytes in self._queue.until(last_ms):
@@ -75,6 +76,14 @@ class IdleKeys:
         """When, by the wall clock, the next key becomes idle if it gets no record before; `None` for never."""
         first = self._queue.first()
         return None if first is None else first[0] + self._idle_ms
+
+    def _follow_clock_back(self) -> None:
+        """Counts keys seen while the wall clock was ahead as seen now: else they would be idle much too late."""
+        now_ms = self._context.system_time_ms
+        while (ahead := self._queue.first_from(now_ms + 1)) is not None:
+            seen_ms, key_bytes = ahead
+            self._queue.remove(seen_ms, key_bytes)
+            self._set_seen(key_bytes, now_ms)
 
     def _set_seen(self, key_bytes: bytes, seen_ms: int) -> None:
         self._seen.put(KEY_TIME + key_bytes, time_bytes(seen_ms))

@@ -2,23 +2,28 @@
 
 A schedule with a time shift (KAFKA-13678) is due at `shift + n * interval`, also after a restart: its next due time is
 stored in the task's state, so that no due time fires twice and, in stream time, none is skipped. A schedule without a
-shift counts from the start of its task.
+shift counts from the start of its task. If the wall clock was ahead once and went back, schedules
+follow it instead of waiting until it is there again.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
 
 from headrace._state.bytes.api import ByteStore
+from headrace.model.end_of_time import END_OF_TIME_MS
 from headrace.model.processor import PunctuationType
 
 UNKNOWN = -1  # a clock before the first record; a due time to be computed when the clock is next checked
-NEVER = 1 << 62
+NEVER = END_OF_TIME_MS + 1
 
 Callback = Callable[[int], object]
+
+_log = logging.getLogger(__name__)
 
 
 def at_or_after(time_ms: int, interval_ms: int, shift_ms: int) -> int:
@@ -62,6 +67,26 @@ class Schedule:
         """When it is first due, if the clock shows `clock_ms` now."""
         _, interval_ms, shift_ms = self.grid
         return clock_ms if shift_ms is None else at_or_after(clock_ms, interval_ms, shift_ms)
+
+    def is_too_far_ahead(self, clock_ms: int, due_ms: int | None = None) -> bool:
+        """Whether its due time shows that the wall clock went back, by more than the interval; if so, logs it.
+
+        A due time is at most an interval after the clock that it was computed from. Smaller steps back are left alone:
+        a point of the grid would fire twice.
+        """
+        kind, interval_ms, _ = self.grid
+        ahead_ms = (self.due_ms if due_ms is None else due_ms) - clock_ms
+        if kind is not PunctuationType.WALL_CLOCK_TIME or ahead_ms <= 2 * interval_ms:
+            return False
+        _log.warning(
+            "%s: the wall clock went back: it shows %d, and the next punctuation was due %d ms later. The schedule, "
+            "every %d ms, follows the clock.",
+            self.node,
+            clock_ms,
+            ahead_ms,
+            interval_ms,
+        )
+        return True
 
     @property
     def state_key(self) -> bytes | None:
@@ -132,6 +157,8 @@ class Agenda:
 
     def fire(self, kind: PunctuationType, clock_ms: int, punctuate: Callable[[Schedule], None]) -> None:
         """Runs all schedules that are due, by due time, then by number, also those that callbacks add meanwhile."""
+        if kind is PunctuationType.WALL_CLOCK_TIME:
+            self._follow_clock_back(clock_ms)
         while self._wake[kind] <= clock_ms:
             waiting = [schedule for schedule in self._memory.schedules if schedule.grid.kind is kind]
             for schedule in waiting:
@@ -142,6 +169,12 @@ class Agenda:
                 self._set_due(schedule, after(clock_ms, schedule.grid.interval_ms, schedule.due_ms))
                 punctuate(schedule)
 
+    def _follow_clock_back(self, clock_ms: int) -> None:
+        for schedule in self._memory.schedules:
+            if schedule.is_too_far_ahead(clock_ms):
+                _, interval_ms, shift_ms = schedule.grid
+                self._set_due(schedule, clock_ms + interval_ms if shift_ms is None else schedule.first_due(clock_ms))
+
     def _restored_due(self, schedule: Schedule, clock_ms: int) -> int:
         """When a schedule with a shift is first due: at its due time before a restart, else by the clock."""
         first_ms = schedule.first_due(clock_ms) if clock_ms != UNKNOWN else UNKNOWN
@@ -151,6 +184,8 @@ class Agenda:
         if stored is None:
             return first_ms
         due_ms, live = msgspec.json.decode(stored, type=tuple[int, bool])
+        if schedule.is_too_far_ahead(clock_ms, due_ms):
+            return first_ms
         # The wall clock went on while the task was down, and due times in between have passed. Stream time did not.
         return due_ms if live and schedule.grid.kind is PunctuationType.STREAM_TIME else max(due_ms, first_ms)
 

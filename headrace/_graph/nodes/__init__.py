@@ -14,6 +14,7 @@ from headrace._graph.nodes.base import STREAM_TIMES, Node, idle_keys, open_windo
 from headrace._graph.nodes.foreign_keys import (
     ForeignKeyAnswer,
     ForeignKeyChange,
+    ForeignKeyLeftRows,
     ForeignKeyReceive,
     ForeignKeyResolve,
     ForeignKeySubscribe,
@@ -71,6 +72,7 @@ __all__ = [
     "ForEach",
     "ForeignKeyAnswer",
     "ForeignKeyChange",
+    "ForeignKeyLeftRows",
     "ForeignKeyReceive",
     "ForeignKeyResolve",
     "ForeignKeySubscribe",

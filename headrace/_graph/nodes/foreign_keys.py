@@ -34,32 +34,37 @@ class ForeignKeyAnswer(Node):
 
     key_serde: Serde[Any] | None
     foreign_value_serde: Serde[Any] | None
-    left: bool
 
 
 @dataclass(frozen=True, kw_only=True)
 class ForeignKeyChange(Node):
-    """Answers all rows that refer to a foreign row, when that changes.
-
-    `with_itself`: the table is joined with itself. `with_part`: it is joined with a part of its own rows.
-    """
+    """Answers all rows that refer to a foreign row, when that changes."""
 
     key_serde: Serde[Any] | None
     foreign_serde: Serde[Any] | None
     foreign_value_serde: Serde[Any] | None
-    left: bool
-    with_itself: bool
-    with_part: bool
 
 
 @dataclass(frozen=True, kw_only=True)
 class ForeignKeyResolve(Node):
-    """Computes the results of a join from the answers."""
+    """Computes the results of a join of the tables `left_table` and `right_table` from the answers."""
 
+    left_table: str
+    right_table: str
     joiner: Callable[[Any, Any], Any]
     key_serde: Serde[Any] | None
     value_serde: Serde[Any] | None
     foreign_value_serde: Serde[Any] | None
+    left: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForeignKeyLeftRows(Node):
+    """Tells the node `resolve`, in the same stage, which rows of the left table an input record changes."""
+
+    resolve: str
+    key_serde: Serde[Any] | None
+    value_serde: Serde[Any] | None
 
 
 @dataclass(frozen=True, kw_only=True)

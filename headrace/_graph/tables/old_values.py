@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from headrace._graph.graph import GraphBuilder
-from headrace._graph.nodes import CogroupMerge, TableFilter, TableJoinMerge, TableMapValues, TableNode, TableSource
+from headrace._graph.nodes import (
+    CogroupMerge,
+    TableFilter,
+    TableJoin,
+    TableJoinMerge,
+    TableMapValues,
+    TableNode,
+    TableSource,
+)
 
 
 def send_old_values(graph: GraphBuilder, name: str, *, materialize: bool) -> bool:
@@ -26,6 +34,8 @@ def send_old_values(graph: GraphBuilder, name: str, *, materialize: bool) -> boo
         (parent,) = node.parents
         if not send_old_values(graph, parent, materialize=materialize):
             return False
+    elif isinstance(node, TableJoin):
+        send_old_values(graph, node.parents[0], materialize=True)
     elif isinstance(node, TableJoinMerge | CogroupMerge):
         for parent in node.parents:
             send_old_values(graph, parent, materialize=materialize)

@@ -73,7 +73,7 @@ class Application:
             backend = backend_of(plan)
             before = _ends_of_loops(plan)
             try:
-                queries.await_end(query)
+                queries.await_end(query, plan.state_dir)
             except NewPartitionsError as change:
                 _logger.warning("%s", change)
                 continue
@@ -101,7 +101,7 @@ class Application:
     def _await_termination(self, timeout: timedelta | None) -> bool:
         while True:
             try:
-                return queries.await_end(self._query, timeout)
+                return queries.await_end(self._query, self._config.state_dir, timeout)
             except NewPartitionsError as change:
                 _logger.warning("%s", change)
                 _, self._query = self._start_query(self.clock, available_now=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from datetime import timedelta
 from pathlib import Path
@@ -26,7 +27,7 @@ def start(spark: Any, plan: Plan, config: StreamsConfig, *, available_now: bool)
     try:
         return _start(spark, plan, config, available_now=available_now)
     except (PySparkException, Py4JJavaError) as failure:
-        raise recovered(failure) from failure
+        raise recovered(failure, plan.state_dir) from failure
 
 
 def _start(spark: Any, plan: Plan, config: StreamsConfig, *, available_now: bool) -> Any:
@@ -57,12 +58,15 @@ def _activate(spark: Any) -> None:
         type(spark)._get_j_spark_session_class(spark._jvm).setActiveSession(session)
 
 
-def await_end(query: Any, timeout: timedelta | None = None) -> bool:
-    """Waits for the query to end, and returns whether it did; raises the library's error if it failed."""
+def await_end(query: Any, state_dir: str | os.PathLike[str], timeout: timedelta | None = None) -> bool:
+    """Waits for the query to end, and returns whether it did; raises the library's error if it failed.
+
+    `state_dir` is where the query has its checkpoint.
+    """
     try:
         ended = query.awaitTermination(None if timeout is None else timeout.total_seconds())
     except PySparkException as failure:
-        raise recovered(failure) from failure
+        raise recovered(failure, state_dir) from failure
     return True if timeout is None else bool(ended)
 
 

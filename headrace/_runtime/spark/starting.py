@@ -18,7 +18,7 @@ from headrace._runtime.spark.state_directory.presence import LOCK_FILE
 from headrace._runtime.spark.topics.backend import TopicBackend, backend_of
 from headrace._state.log import objects
 from headrace._state.log.entries import Start
-from headrace._state.log.files import TEMPORARY
+from headrace._state.log.files import TEMPORARY, explain_errors
 from headrace._state.log.state_log import DISCARDED_LOG, LOG, LogView, StateLog, TakenOverError
 from headrace.config import StreamsConfig
 from headrace.errors import StateError
@@ -36,7 +36,8 @@ def committed_view(config: StreamsConfig, log: StateLog | None = None) -> LogVie
     log = log or log_of(config)
     try:
         # Before the log is read: another start may be writing its first entry at the same time.
-        is_foreign = state_dir.is_dir() and any(map(_is_foreign, state_dir.iterdir()))
+        with explain_errors("read", state_dir):
+            is_foreign = state_dir.is_dir() and any(map(_is_foreign, state_dir.iterdir()))
         view = log.view()
     except NotADirectoryError as error:
         message = f"state_dir {str(state_dir)!r} is a file. Set state_dir to a directory, which need not exist yet."

@@ -10,6 +10,7 @@ import struct
 from typing import Final
 
 from headrace.errors import StateError
+from headrace.model.end_of_time import END_OF_TIME_MS
 
 STORE_TIME: Final = b"\x00"
 ENTRY: Final = b"\x01"
@@ -24,7 +25,7 @@ BY_KEY_AND_TIME: Final = b"\x09"
 USAGE: Final = b"\x0a"
 NEXT: Final = b"\x0b"
 
-MAX_TIME: Final = (1 << 63) - 1
+MAX_TIME: Final = END_OF_TIME_MS
 TIME_SIZE: Final = 8
 
 _TIME = struct.Struct(">Q")

@@ -47,7 +47,8 @@ class Head(msgspec.Struct, frozen=True, array_like=True):
     """The table of contents of a task's durable state.
 
     `tail` is the position before the first retained delta, `garbage` the slices to remove, `cursor` the full key at
-    which a running compaction pass continues.
+    which a running compaction pass continues. `processors` are the pickled processors of the task. They are here, not
+    in a store, because stores are read from the replica: what is unpickled must not come from a cache.
     """
 
     position: Position = ORIGIN
@@ -57,6 +58,7 @@ class Head(msgspec.Struct, frozen=True, array_like=True):
     garbage: tuple[int, ...] = ()
     cursor: bytes | None = None
     next_slice: int = 1
+    processors: bytes | None = None
 
     @property
     def floor(self) -> int:

@@ -39,6 +39,8 @@ class TaskState:
         replica: the local copy; it is brought up to date with `durable`, and closed with this object.
         describe: names application, stage and task in errors.
         policy: when and how much to compact.
+
+    `processors` are the saved processors of the task, which are part of its durable state, but not of the replica.
     """
 
     def __init__(
@@ -51,6 +53,7 @@ class TaskState:
         self._stores: dict[str, OverlayStore] = {}
         self._head = Head()
         self._snapshot: Snapshot | None = None
+        self.processors: bytes | None = None
 
     def open(self) -> None:
         """Reads the head and brings the replica up to date with it.
@@ -60,6 +63,7 @@ class TaskState:
         """
         blob = self._durable.get_head()
         self._head = Head() if blob is None else Head.decode(blob, f"{self._describe}, head")
+        self.processors = self._head.processors
         self._snapshot = self._synchronize()
 
     def store(self, name: str) -> OverlayStore:
@@ -79,7 +83,7 @@ class TaskState:
     def commit(self) -> None:
         """Writes the changes of the batch and a step of compaction; writes nothing if nothing changed."""
         changes = {name: store.changes for name, store in self._stores.items() if store.changes}
-        if not changes:
+        if not changes and self.processors == self._head.processors:
             return
         position = self._head.position.next()
         delta = sort_changes(changes)
@@ -87,7 +91,8 @@ class TaskState:
         self._durable.put_delta(position.version, blob)
         head = advance(self._head, self._durable, self._open_snapshot(), size, self._policy)
         deltas = (*head.deltas, RetainedDelta(*position, size))
-        self._durable.put_head(msgspec.structs.replace(head, position=position, deltas=deltas).encode())
+        head = msgspec.structs.replace(head, position=position, deltas=deltas, processors=self.processors)
+        self._durable.put_head(head.encode())
         if size <= _RECENT_BYTES:
             _recent_deltas[self._replica.directory] = (position, delta)
 

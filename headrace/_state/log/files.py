@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
-from headrace._files import sync_directory
+from headrace._files import full_disk, sync_directory
 from headrace.errors import StateError
 
 TEMPORARY = ".new-"
@@ -81,12 +81,12 @@ class DiskFiles:
 
     def create(self, path: str) -> NewFile:
         target = self.root / path
-        with _explain_errors("write", target):
+        with explain_errors("write", target):
             return _DiskFile(target, self._sync)
 
     def publish(self, path: str, data: bytes) -> bool:
         parent, _, name = path.rpartition("/")
-        with _explain_errors("write", self.root / path):
+        with explain_errors("write", self.root / path, len(data)):
             directory = self._open_directories.get(parent) or _Directory(self.root / parent)
             for _ in range(_ATTEMPTS):
                 try:
@@ -112,7 +112,7 @@ class DiskFiles:
 
     def read(self, path: str, offset: int = 0, length: int | None = None) -> bytes:
         target = self.root / path
-        with _explain_errors("read", target), target.open("rb") as file:
+        with explain_errors("read", target), target.open("rb") as file:
             if offset:
                 file.seek(offset)
             return file.read() if length is None else file.read(length)
@@ -123,18 +123,21 @@ class DiskFiles:
             self._open_directories[directory] = opened = _Directory(self.root / directory)
         except FileNotFoundError:
             return []
+        except PermissionError as error:
+            raise _explained("read", self.root / directory, error) from error
         return opened.names()
 
     def delete(self, path: str) -> None:
-        with suppress(FileNotFoundError), _explain_errors("delete", self.root / path):
+        with suppress(FileNotFoundError), explain_errors("delete", self.root / path):
             (self.root / path).unlink()
 
     def make_directory(self, directory: str) -> None:
         target = self.root / directory
-        with _explain_errors("create", target):
+        with explain_errors("create", target):
             created = [target]
             while not created[-1].parent.is_dir():
                 created.append(created[-1].parent)
+            self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
             target.mkdir(parents=True, exist_ok=True)
             for path in reversed(created):
                 self._sync_directory(path.parent)
@@ -155,11 +158,11 @@ class _DiskFile:
         self._file: BinaryIO = path.open("xb")
 
     def write(self, data: bytes) -> None:
-        with _explain_errors("write", self._path):
+        with explain_errors("write", self._path, len(data)):
             self._file.write(data)
 
     def close(self) -> None:
-        with _explain_errors("write", self._path):
+        with explain_errors("write", self._path):
             self._file.flush()
             if self._sync:
                 os.fsync(self._file.fileno())
@@ -220,15 +223,21 @@ class _Directory:
 
 
 @contextmanager
-def _explain_errors(doing: str, path: Path) -> Iterator[None]:
+def explain_errors(doing: str, path: Path, needed: int | None = None) -> Iterator[None]:
     """Turns an error of the file system into a `StateError` that names the file; callers handle missing files."""
     try:
         yield
     except (FileNotFoundError, FileExistsError):
         raise
     except OSError as error:
-        message = (
-            f"Cannot {doing} {str(path)!r}: {error.strerror or error}. Check the disk's free space and the permissions "
-            "of the state directory; the application continues after its last committed batch when started again."
-        )
-        raise StateError(message) from error
+        raise _explained(doing, path, error, needed) from error
+
+
+def _explained(doing: str, path: Path, error: OSError, needed: int | None = None) -> StateError:
+    full = full_disk(error, path, needed)
+    cause = full or f"{error.strerror or error}. Check the permissions of the state directory"
+    message = (
+        f"Cannot {doing} {str(path)!r}: {cause}; the application continues after its last committed batch when "
+        "started again."
+    )
+    return StateError(message)

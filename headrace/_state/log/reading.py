@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 
+from headrace._private import temporary_directory
 from headrace._state.changes.delta import decode_columns
 from headrace._state.changes.head import Head
 from headrace._state.changes.restore import restore
@@ -80,7 +81,9 @@ class CommittedTasks:
         head = Head.decode(durable.get_head() or b"", f"{described}, head")
         replica = Replica(replicas / name)
         if alone or not replica.exists():
-            directory = self._resources.enter_context(tempfile.TemporaryDirectory(prefix="headrace-read-"))
+            directory = self._resources.enter_context(
+                tempfile.TemporaryDirectory(prefix="read-", dir=temporary_directory())
+            )
             replica = Replica(Path(directory))
             self._resources.callback(replica.close)
             replica.reset(head.position, lambda target: restore(durable, head, target, described))

@@ -8,6 +8,7 @@ files disappear when it is closed.
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import sys
@@ -27,6 +28,7 @@ MAP_SIZE = 64 << 30 if sys.maxsize > 1 << 32 else 512 << 20
 _MAX_STORES = 512
 _MAX_READERS = 4096
 _ATTEMPTS = 3
+_LOCK_BYTES = 8192  # LMDB's own data in the lock file, and its first readers
 
 _open_environments: dict[str, Environment] = {}
 
@@ -117,6 +119,7 @@ class Environment:
 
 
 def _open_lmdb(path: Path, map_size: int) -> Any:
+    _reserve_lock_file(path)
     while True:
         try:
             return lmdb.open(
@@ -134,6 +137,19 @@ def _open_lmdb(path: Path, map_size: int) -> Any:
             if map_size <= 1 << 30:
                 raise
             map_size //= 4
+
+
+def _reserve_lock_file(path: Path) -> None:
+    """Raises an `OSError` if the disk is full: LMDB maps this file, and would kill the process instead (SIGBUS)."""
+    try:
+        path.mkdir(mode=0o755, exist_ok=True)
+        with (path / "lock.mdb").open("ab") as file:
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(file.fileno(), 0, _LOCK_BYTES)
+    except OSError as error:
+        # LMDB reports everything else.
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise
 
 
 def acquire(path: Path, map_size: int = MAP_SIZE) -> Environment:

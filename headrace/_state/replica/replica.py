@@ -7,8 +7,8 @@ process has moved the replica to another position, and a rebuild happens in a ne
 
 from __future__ import annotations
 
+import errno
 import os
-import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -16,6 +16,8 @@ from typing import Any
 
 import lmdb
 
+from headrace._files import full_disk
+from headrace._private import directory_in, temporary_directory
 from headrace._state.changes.delta import Columns
 from headrace._state.replica import environment as environments
 from headrace._state.replica import longkeys
@@ -26,8 +28,13 @@ from headrace.errors import StateError
 
 
 def replicas_of(instance: str, local_dir: str | Path | None) -> Path:
-    """The directory of an application's replicas on this machine."""
-    return Path(local_dir or tempfile.gettempdir()) / "headrace-replicas" / instance
+    """The directory of an application's replicas on this machine, in one that only this user may enter.
+
+    Raises:
+        ConfigError: if another user could read or change the replicas.
+    """
+    private = temporary_directory() if local_dir is None else directory_in(Path(local_dir))
+    return private / "replicas" / instance
 
 
 class ReplicaBuilder:
@@ -72,7 +79,11 @@ class Replica:
             return Snapshot(self._open_environment())
 
     def apply(self, delta: Mapping[str, Columns], before: Position, after: Position) -> bool:
-        """Moves the replica from `before` to `after`; returns false and does nothing if it is not at `before`."""
+        """Moves the replica from `before` to `after`; returns false and does nothing if it is not at `before`.
+
+        Raises:
+            StateError: if the disk is full; the replica is then as it was.
+        """
         environment = self._open_environment()
 
         def move(txn: Any) -> bool:
@@ -83,6 +94,8 @@ class Replica:
 
         try:
             return environment.write(delta, move)
+        except lmdb.DiskError as error:
+            raise self._write_error(error) from error
         except lmdb.Error:
             self.wipe()
             return False
@@ -133,9 +146,14 @@ class Replica:
         return self._environment
 
     def _write_error(self, error: Exception) -> StateError:
+        if isinstance(error, lmdb.DiskError):
+            error = OSError(errno.ENOSPC, str(error))
+        full = full_disk(error, self.directory) if isinstance(error, OSError) else None
+        cause = full or f"{error}. Make it writable"
         message = (
-            f"The local copy of the state in {self.directory} cannot be written: {error}. "
-            "Free or enlarge the disk, or set local_dir to a directory that can be written."
+            f"Cannot write the local copy of the state in {str(self.directory)!r}: {cause}"
+            ", or set local_dir to a directory on another disk; the application continues after its last committed "
+            "batch when started again."
         )
         return StateError(message)
 

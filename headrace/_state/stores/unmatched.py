@@ -124,9 +124,9 @@ class UnmatchedStore(TypedStore[K], Generic[K]):
     def evict_due(self, key: bytes, time_ms: int, waits: Waits) -> Iterator[UnmatchedRecord[K]]:
         """Removes and yields the records whose wait is over, in order; with `each_key`, only those of this key.
 
-        The caller must exhaust the iterator: at its end, `next` becomes the timestamp of the last entry that Kafka
-        Streams would visit. Kafka Streams visits all entries in order until it has met one of each side that must still
-        wait, and stops at the entry after those.
+        The caller must exhaust the iterator: at its end, `next` becomes the timestamp of the last record that Kafka
+        Streams would visit. Kafka Streams visits all records in order until it has met one of each side that must still
+        wait, and stops at the record after those, which may be the next of the same entry.
         """
         last_ms = None
         due = [
@@ -134,7 +134,7 @@ class UnmatchedStore(TypedStore[K], Generic[K]):
             for is_left, (queue, wait_ms) in enumerate(zip(self._queues_for(key), waits, strict=True))
         ]
         for last_ms, is_left, found in merge(*due):
-            yield from self._evict(found if self._queues_by_key is None else key, last_ms, is_left)
+            yield from self._evict(self._full_key(key, found), last_ms, is_left)
         self._put_next(key, self._next_after_eviction(key, last_ms, time_ms))
 
     def evict_key(self, key: bytes) -> list[UnmatchedRecord[K]]:
@@ -193,13 +193,21 @@ class UnmatchedStore(TypedStore[K], Generic[K]):
             # With records of only one side, or none, Kafka Streams visits all entries.
             ends = [right.latest_ms(time_ms), left.latest_ms(time_ms), evicted_ms]
             return max((end_ms for end_ms in ends if end_ms is not None), default=None)
-        if first_left[0] >= first_right[0]:
-            stop_ms, stop_key = first_left
+        is_left = first_left[0] >= first_right[0]
+        stop_ms, stop_key = first_left if is_left else first_right
+        stop = self.contents.get(self._queues[is_left].entry_key(stop_ms, self._full_key(key, stop_key)))
+        assert stop is not None
+        if len(_decode(stop)) > 1:
+            return stop_ms
+        if is_left:
             behind = [left.first_from(stop_ms, next_key(stop_key)), right.first_from(stop_ms + 1)]
         else:
-            stop_ms, stop_key = first_right
             behind = [right.first_from(stop_ms, next_key(stop_key)), left.first_from(stop_ms)]
         return min((found[0] for found in behind if found is not None), default=stop_ms)
+
+    def _full_key(self, key: bytes, found: bytes) -> bytes:
+        """The key of an entry found in a queue; the queues of one key do not repeat it."""
+        return found if self._queues_by_key is None else key
 
     def _queues_for(self, key: bytes) -> tuple[TimeQueue, ...]:
         return self._queues if self._queues_by_key is None else self._key_queues(key)

@@ -13,7 +13,7 @@ from headrace._state.layouts.entry_lists import entry_lists
 from headrace._state.layouts.timed import ExpiringEntries, TimedEntries, timed_entries
 from headrace._state.layouts.typed import TypedStore
 from headrace._state.stores.key_value import TIMESTAMP_SIZE, Timestamped, timestamp_of, with_timestamp
-from headrace.model.windows import Window, Windowed
+from headrace.model.windows import Windowed, sized_window
 from headrace.serdes import Serde
 
 K = TypeVar("K")
@@ -107,7 +107,7 @@ class _Windows(TypedStore[K], Generic[K, S]):
     def _windowed(self, entry_key: bytes) -> Windowed[K]:
         start_ms = time_at(entry_key, -TIME_SIZE)
         key = self._read_key(unescape_key(entry_key[:-TIME_SIZE]))
-        return Windowed(key, Window(start_ms, start_ms + self.window_size_ms))
+        return Windowed(key, sized_window(start_ms, self.window_size_ms))
 
 
 class TypedWindowStore(_Windows[K, V]):

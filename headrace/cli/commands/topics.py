@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, TextIO
@@ -19,6 +20,7 @@ from headrace.cli.output.lines import AnyRecord, json_records, text_records
 from headrace.cli.output.values import pairs, serde_named
 from headrace.topics.embedded.topics import LocalTopics
 from headrace.topics.kafka.topics import KafkaTopics
+from headrace.topics.policy import UNLIMITED, CleanupPolicy
 
 _DEFAULT = Path("topics")
 
@@ -37,30 +39,54 @@ ValueSerde = Annotated[str | None, typer.Option(help="Serde of the values, e.g. 
 
 @topics.command("list", epilog="Example: headrace topics list --topics-dir topics")
 def list_topics(topics_dir: TopicsDir = None, bootstrap_servers: Servers = None, kafka: KafkaSettings = None) -> None:
-    """Shows all topics: the number of partitions and of records, and the end offset of each partition."""
+    """Shows all topics: the number of partitions and of records, the offsets of each partition, and the retention.
+
+    Begin offsets are shown if they are not all 0: the records before them are deleted.
+    """
     where = _topics(topics_dir, bootstrap_servers, kafka)
     described = [where.describe(name) for name in where.list()]
     if not described:
         location = bootstrap_servers or str(topics_dir or _DEFAULT)
         console().print(f"No topics in {location!r}. Create one with: headrace topics create clicks")
         return
-    rows = [
-        (topic.name, str(topic.partitions), f"{topic.records:,}", " ".join(f"{end:,}" for end in topic.end_offsets))
-        for topic in described
-    ]
-    console().print(table(("topic", "partitions", "records", "end offsets"), rows, right=("partitions", "records")))
+    columns = {
+        "topic": [topic.name for topic in described],
+        "partitions": [str(topic.partitions) for topic in described],
+        "records": [f"{topic.records:,}" for topic in described],
+        "begin offsets": [_offsets(topic.begin_offsets) for topic in described],
+        "end offsets": [_offsets(topic.end_offsets) for topic in described],
+        "retention": ["" if topic.policy == UNLIMITED else topic.policy.describe() for topic in described],
+    }
+    if not any(any(topic.begin_offsets) for topic in described):
+        del columns["begin offsets"]
+    if not any(columns["retention"]):
+        del columns["retention"]
+    rows = list(zip(*columns.values(), strict=True))
+    console().print(table(tuple(columns), rows, right=("partitions", "records")))
 
 
 @topics.command(epilog="Example: headrace topics create clicks --partitions 4")
 def create(
     name: Name,
     partitions: Annotated[int, typer.Option(help="Number of partitions; it cannot be changed later.")] = 4,
+    retention_ms: Annotated[
+        int | None, typer.Option(min=1, help="Delete records that are older.", show_default="keep all")
+    ] = None,
+    retention_bytes: Annotated[
+        int | None,
+        typer.Option(min=1, help="Delete the oldest records of a larger partition.", show_default="keep all"),
+    ] = None,
+    cleanup_policy: Annotated[
+        CleanupPolicy | None, typer.Option(help="With compact, only the last record of each key stays.")
+    ] = None,
     topics_dir: TopicsDir = None,
     bootstrap_servers: Servers = None,
     kafka: KafkaSettings = None,
 ) -> None:
     """Creates a topic."""
-    _topics(topics_dir, bootstrap_servers, kafka).create(name, partitions)
+    retention = None if retention_ms is None else timedelta(milliseconds=retention_ms)
+    where = _topics(topics_dir, bootstrap_servers, kafka)
+    where.create(name, partitions, retention=retention, retention_bytes=retention_bytes, cleanup_policy=cleanup_policy)
     location = f"at {bootstrap_servers}" if bootstrap_servers else f"in {topics_dir or _DEFAULT}"
     console().print(f"Created topic {name} with {pluralize(partitions, 'partition')} {location}.")
 
@@ -137,6 +163,10 @@ def consume(
         show(records, keys, values, limit)
     except KeyboardInterrupt:
         raise typer.Exit from None
+
+
+def _offsets(offsets: Iterable[int]) -> str:
+    return " ".join(f"{offset:,}" for offset in offsets)
 
 
 def _topics(

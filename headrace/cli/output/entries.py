@@ -78,10 +78,11 @@ def _unmatched(key: Any, value: Any, timestamp_ms: int, is_left: bool) -> tuple[
 def pending_row(task: PendingTask) -> tuple[str, ...]:
     """The results that one task holds back, in the columns of `PENDING`."""
     time = format_time(task.stream_time_ms) if task.stream_time_ms >= 0 else ""
-    if task.release_ms is None:
+    if task.since_ms is None:
         return task.task_id, "0", "", "", "", time
+    release = "never" if task.release_ms is None else format_time(task.release_ms)
     key = "any" if task.release_key is None else format_value(task.release_key)
-    return task.task_id, f"{task.waiting:,}", _named(task.oldest), format_time(task.release_ms), key, time
+    return task.task_id, f"{task.waiting:,}", _named(task.oldest), release, key, time
 
 
 def _named(key: Any) -> str:

@@ -15,8 +15,6 @@ from headrace._graph.nodes import (
     ForeignKeySubscribe,
     Sink,
     Source,
-    TableFilter,
-    TableMapValues,
     TableSource,
 )
 from headrace._graph.stores import KeyValueSpec
@@ -38,7 +36,8 @@ def join_by_foreign_key(left: KTable[Any, Any], right: KTable[Any, Any], join: J
     join.allow("two tables by foreign key", "foreign_key", "store", "value_serde", "name")
     checked_callable(join.get("foreign_key"), join.operation, "foreign_key(key, value)")
     graph = left._graph
-    send_old_values(graph, left._node, materialize=True)
+    for table in (left, right):
+        send_old_values(graph, table._node, materialize=True)
     names = _Names(graph, join.get("name"))
     serdes: dict[str, Any] = {"key_serde": left._key_serde, "value_serde": left._value_serde}
     foreign_serdes: dict[str, Any] = {"foreign_serde": right._key_serde, "foreign_value_serde": right._value_serde}
@@ -74,7 +73,6 @@ def join_by_foreign_key(left: KTable[Any, Any], right: KTable[Any, Any], join: J
         tables=(right._node,),
         key_serde=left._key_serde,
         foreign_value_serde=right._value_serde,
-        left=join.left,
     )
     graph.add(answer)
     change = ForeignKeyChange(
@@ -82,9 +80,6 @@ def join_by_foreign_key(left: KTable[Any, Any], right: KTable[Any, Any], join: J
         parents=(right._node,),
         stores=(store,),
         key_serde=left._key_serde,
-        left=join.left,
-        with_itself=left._node == right._node,
-        with_part=_origin(graph, left._node) == _origin(graph, right._node),
         **foreign_serdes,
     )
     graph.add(change)
@@ -98,8 +93,11 @@ def join_by_foreign_key(left: KTable[Any, Any], right: KTable[Any, Any], join: J
         parents=(answered,),
         stores=left_rows,
         reads=left_rows,
+        left_table=left._node,
+        right_table=right._node,
         joiner=join.joiner,
         foreign_value_serde=right._value_serde,
+        left=join.left,
         **serdes,
     )
     graph.add(resolve)
@@ -117,13 +115,6 @@ def _result(left: KTable[Any, Any], join: Join, names: _Names, resolve: str) -> 
     if store is not None:
         materialize_source(graph, node)
     return left._table(name, value_serde)
-
-
-def _origin(graph: GraphBuilder, table: str) -> str:
-    """Returns the table that this one is filtered or mapped from: every change of the one is a change of the other."""
-    node = graph.node(table)
-    derived = isinstance(node, TableFilter | TableMapValues) and not node.stores
-    return _origin(graph, node.parents[0]) if derived else table
 
 
 def _through_topic(

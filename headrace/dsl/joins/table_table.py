@@ -18,8 +18,10 @@ def join_tables(left: KTable[Any, Any], right: KTable[Any, Any], join: Join) -> 
     """Adds a node for the changes of each side, and the table that merges their results."""
     join.allow("two tables", "foreign_key", "store", "value_serde", "name")
     graph, name = left._graph, join.get("name")
-    for table in (left, right):
-        send_old_values(graph, table._node, materialize=True)
+    # As in Kafka Streams: only a side whose rows have a result on their own must know what a change replaces.
+    for table, alone in ((left, join.left), (right, join.right)):
+        if alone:
+            send_old_values(graph, table._node, materialize=True)
     merge = graph.names.node(name, "KTABLE-MERGE-")
     this = graph.names.node(name and f"{name}-join-this", "KTABLE-JOINTHIS-")
     other = graph.names.node(name and f"{name}-join-other", "KTABLE-JOINOTHER-")

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
+from headrace._secrets import hide_in_text
 from headrace.errors import RegistryError, SerdeError
 from headrace.serdes.schemas.optional import import_optional
 
@@ -102,8 +103,8 @@ class Registry:
             try:
                 client = library.SchemaRegistryClient.new_client(dict(self._settings))
             except (ValueError, TypeError) as error:
-                message = f"{self!r} has invalid settings: {error}"
-                raise SerdeError(message) from error
+                message = f"{self!r} has invalid settings: {hide_in_text(str(error))}"
+                raise SerdeError(message) from None  # the client's error shows the address with its password
             client = _clients.setdefault(self, client)
         return client
 
@@ -177,4 +178,4 @@ def split_header(data: bytes) -> tuple[int, bytes]:
 
 def _without_credentials(url: str) -> str:
     parts = urlsplit(url)
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+    return hide_in_text(urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", "")))

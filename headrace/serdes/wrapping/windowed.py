@@ -8,7 +8,7 @@ from typing import Any, Generic
 
 from headrace.errors import SerdeError
 from headrace.model.type_variables import TypeVar
-from headrace.model.windows import Window, Windowed
+from headrace.model.windows import Window, Windowed, sized_window
 from headrace.serdes.base import Serde
 from headrace.serdes.wrapping.wrapping import Wrapping
 
@@ -53,7 +53,7 @@ class WindowedKey(Wrapping[Windowed[K]], Generic[K]):
             raise SerdeError(message)
         start_ms: int = _TIME.unpack_from(data, len(data) - _TIME.size)[0]
         key: Any = self.inner.deserialize(data[: -_TIME.size])
-        return Windowed(key, Window(start_ms, start_ms + self._size_ms))
+        return Windowed(key, sized_window(start_ms, self._size_ms))
 
 
 class SessionWindowedKey(Wrapping[Windowed[K]], Generic[K]):

@@ -3,74 +3,34 @@
 from __future__ import annotations
 
 import re
-from array import array
-from bisect import bisect_right
 from collections.abc import Iterable, Mapping
+from itertools import islice
 
 import msgspec
 
 from headrace.errors import TopicError, known_names, nearest
+from headrace.topics.embedded.entries import TopicCommitSummary
+from headrace.topics.embedded.partition_index import OffsetRange, Part, PartitionIndex
 from headrace.topics.embedded.segments import SegmentRun
+from headrace.topics.policy import UNLIMITED, TopicPolicy
 
-FORMAT = 1
 _NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+_ROW_BYTES = 128  # the assumed size of a record in runs of versions that did not write it down
+
+# Data files are consolidated in groups of this many, so a record is rewritten once for each factor of 64 in the number
+# of files. Those that have `_LARGE_BYTES` stay as they are, and a group has about `_GROUP_BYTES`: that bounds the work.
+FAN_IN = 64
+_LARGE_BYTES = 4 << 20
+_GROUP_BYTES = 16 << 20
 
 
-class TopicCommit(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One entry of the commit log: everything in it becomes visible at once."""
+class StoredCommit(msgspec.Struct, gc=False):
+    """What is left of the records of a commit: their size, the number of parts that refer to it, its data files."""
 
-    format: int
-    producer: str | None = None
-    batch: int | None = None
-    create: dict[str, int] = {}
-    runs: tuple[SegmentRun, ...] = ()
-
-
-class SegmentRunSummary(msgspec.Struct, frozen=True, gc=False):
-    """The part of a run that the catalog needs."""
-
-    topic: str
-    partition: int
-    rows: int
-    file: str
-
-
-class TopicCommitSummary(msgspec.Struct, frozen=True):
-    """The part of a commit that the catalog needs: decoding only this takes half the time."""
-
-    format: int
-    producer: str | None = None
-    batch: int | None = None
-    create: dict[str, int] = {}
-    runs: tuple[SegmentRunSummary, ...] = ()
-
-
-class PartitionIndex:
-    """Which commits hold which offsets of one partition: 16 bytes per commit, because a log may have very many."""
-
-    def __init__(self) -> None:
-        self._ends = array("q")
-        self._positions = array("q")
-
-    @property
-    def end(self) -> int:
-        """The offset of the next record."""
-        return self._ends[-1] if self._ends else 0
-
-    def add(self, rows: int, position: int) -> None:
-        """Adds the rows of a run, from the commit at a position of the log."""
-        if self._positions and self._positions[-1] == position:
-            self._ends[-1] += rows
-        else:
-            self._ends.append(self.end + rows)
-            self._positions.append(position)
-
-    def between(self, start: int, end: int) -> list[tuple[int, int]]:
-        """The first offset and the log position of each commit that holds offsets in `start` to `end`, exclusive."""
-        if start >= end:
-            return []
-        first, last = bisect_right(self._ends, start), bisect_right(self._ends, end - 1)
-        return [(self._ends[i - 1] if i else 0, self._positions[i]) for i in range(first, last + 1)]
+    level: int
+    size: int = 0
+    parts: int = 0
+    files: tuple[str, ...] = ()
 
 
 class Catalog:
@@ -79,18 +39,100 @@ class Catalog:
     def __init__(self) -> None:
         self.position = 0
         self.files: set[str] = set()
+        self.superseded: set[str] = set()
         self._topics: dict[str, list[PartitionIndex]] = {}
+        self._policies: dict[str, TopicPolicy] = {}
         self._batches: dict[str, int] = {}
+        self._stored: dict[int, StoredCommit] = {}
+        self._small: dict[int, dict[int, StoredCommit]] = {}
 
     def add(self, commit: TopicCommitSummary, position: int) -> None:
         """Adds the commit at a position of the log."""
         for topic, partitions in commit.create.items():
             self._topics[topic] = [PartitionIndex() for _ in range(partitions)]
-        for run in commit.runs:
-            self._topics[run.topic][run.partition].add(run.rows, position)
-            self.files.add(run.file)
+        self._policies.update(commit.policies)
         if commit.producer is not None and commit.batch is not None:
             self._batches[commit.producer] = commit.batch
+        for topic, begins in commit.begin.items():
+            for index, begin in zip(self._topics[topic], begins, strict=True):
+                self._release(index.trim(begin))
+        stored = StoredCommit(commit.level)
+        for run in commit.runs:
+            size = run.size or run.rows * _ROW_BYTES
+            stored.size += size
+            stored.parts += self._topics[run.topic][run.partition].add(run.rows, position, size, run.newest_ms)
+        for moved in commit.consolidated:
+            run, index = moved.run, self._topics[moved.run.topic][moved.run.partition]
+            stored.size += run.size
+            stored.parts += 1
+            self._release(index.replace(Part(moved.first, moved.end, position, run.size, run.newest_ms)))
+            if commit.compacts:
+                index.note_compaction(moved.end, run.rows)
+        if stored.parts:
+            stored.files = tuple({run.file for run in (*commit.runs, *(moved.run for moved in commit.consolidated))})
+            self.files.update(stored.files)
+            self._stored[position] = stored
+            self._note_size(position, stored)
+
+    def _release(self, parts: Iterable[Part]) -> None:
+        """Notes that parts no longer refer to their commits. The files of a commit without parts are superseded."""
+        for part in parts:
+            stored = self._stored[part.position]
+            stored.parts -= 1
+            stored.size -= part.size
+            if stored.parts:
+                self._note_size(part.position, stored)
+                continue
+            del self._stored[part.position]
+            self._small.get(stored.level, {}).pop(part.position, None)
+            self.files.difference_update(stored.files)
+            self.superseded.update(stored.files)
+
+    def _note_size(self, position: int, stored: StoredCommit) -> None:
+        if stored.size < _LARGE_BYTES:
+            self._small.setdefault(stored.level, {})[position] = stored
+
+    def small_commits(self) -> tuple[int, list[int]]:
+        """The next commits to consolidate: their level and their positions, oldest first; none if they are few."""
+        for level, small in sorted(self._small.items()):
+            if len(small) >= FAN_IN:
+                chosen, size = [], 0
+                for position, stored in islice(small.items(), FAN_IN):
+                    chosen.append(position)
+                    size += stored.size
+                    if size >= _GROUP_BYTES:
+                        break
+                return level, chosen
+        return 0, []
+
+    def uncompacted(self) -> OffsetRange | None:
+        """The records of a partition to compact; `None` if it is not time for any."""
+        for topic, policy in self._policies.items():
+            for partition, index in enumerate(self._topics[topic] if policy.compacts else ()):
+                if index.needs_compaction(FAN_IN):
+                    return OffsetRange(topic, partition, index.begin, index.end)
+        return None
+
+    @property
+    def needs_upkeep(self) -> bool:
+        """Whether there are data files to consolidate or to delete, or a partition to compact."""
+        has_many = any(len(small) >= FAN_IN for small in self._small.values())
+        return has_many or len(self.superseded) >= 2 * FAN_IN or self.uncompacted() is not None
+
+    def policy(self, topic: str) -> TopicPolicy:
+        """The policy of an existing topic."""
+        return self._policies.get(topic, UNLIMITED)
+
+    def expired(self, now_ms: int) -> dict[str, list[int]]:
+        """The new first offsets of topics with records that are too old or too many, by their policies."""
+        found = {}
+        for topic, policy in self._policies.items():
+            oldest_ms = None if policy.retention_ms is None else now_ms - policy.retention_ms
+            partitions = self._topics[topic]
+            begins = [partition.begin_within(oldest_ms, policy.retention_bytes) for partition in partitions]
+            if begins != [partition.begin for partition in partitions]:
+                found[topic] = begins
+        return found
 
     def topics(self) -> dict[str, int]:
         return {topic: len(partitions) for topic, partitions in self._topics.items()}
@@ -141,7 +183,7 @@ class Catalog:
                 raise _unknown_topic(topic, counts)
             check_partition(topic, partition, counts[topic])
             subject = f"Topic {topic!r}, partition {partition}"
-            repeated = [run.file for run in group if run.file in self.files]
+            repeated = [run.file for run in group if run.file in self.files or run.file in self.superseded]
             if repeated:
                 message = (
                     f"{subject}: the records of {repeated[0]!r} are already committed; commit what a writer wrote once."

@@ -95,7 +95,7 @@ class Journal:
     def append(self, position: int, payload: bytes) -> int:
         """Appends one entry durably at `position`, the end of the log, and returns the new end."""
         data = b"%08x %08x %b\n" % (len(payload), zlib.crc32(payload), payload)
-        with os_errors("append to", self._path):
+        with os_errors("append to", self._path, len(data)):
             descriptor = os.open(self._path, os.O_WRONLY | (0 if position else os.O_CREAT), 0o666)
             try:
                 self._identity = _identity(descriptor)

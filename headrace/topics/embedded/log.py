@@ -6,6 +6,7 @@ commit may create topics and add records to many partitions, atomically, and at 
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 import threading
@@ -14,24 +15,32 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from headrace.errors import TopicError
-from headrace.topics.embedded.catalog import FORMAT, Catalog, TopicCommit, TopicCommitSummary
+from headrace.topics.embedded.catalog import FAN_IN, Catalog
+from headrace.topics.embedded.consolidation import compact, ranges_of, rewrite
+from headrace.topics.embedded.entries import APPENDED, UPKEEP, TopicCommit, decode, decode_summary, encode
 from headrace.topics.embedded.extents import read_extents, read_timestamps
-from headrace.topics.embedded.files import os_errors
+from headrace.topics.embedded.files import file_lock, os_errors
 from headrace.topics.embedded.journal import Entries, Journal
-from headrace.topics.embedded.segments import ORDER_SCHEMA, RECORD_SCHEMA, Extent, SegmentRun
+from headrace.topics.embedded.partition_index import OffsetRange
+from headrace.topics.embedded.segments import ORDER_SCHEMA, RECORD_SCHEMA, Extent, MissingSegmentError, SegmentRun
 from headrace.topics.embedded.writer import SegmentWriter
+from headrace.topics.policy import UNLIMITED, TopicPolicy
+from headrace.topics.records import offsets_of
 
 __all__ = ["ORDER_SCHEMA", "RECORD_SCHEMA", "Extent", "SegmentRun", "SegmentWriter", "TopicLog"]
 
-_encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(TopicCommit).decode
-_decode_summary = msgspec.json.Decoder(TopicCommitSummary).decode
+_logger = logging.getLogger(__name__)
+# Names of data files with consolidated records. Uncommitted ones are deleted by the next process that consolidates.
+_CONSOLIDATED = "consolidated."
+
+
+def _system_clock_ms() -> int:
+    return time.time_ns() // 1_000_000
 
 
 class TopicLog:
@@ -40,13 +49,15 @@ class TopicLog:
     Any number of threads and processes may read and write one directory. Nothing is created before the first write.
     """
 
-    def __init__(self, directory: str | os.PathLike[str]) -> None:
+    def __init__(self, directory: str | os.PathLike[str], *, clock_ms: Callable[[], int] = _system_clock_ms) -> None:
+        self._clock_ms = clock_ms
         self._directory = _check_directory(directory)
         self._segments = self._directory / "segments"
         self._journal = Journal(self._directory)
         self._catalog = Catalog()
         self._is_loaded = False
         self._mutex = threading.RLock()
+        self._postponed = 0
 
     def __repr__(self) -> str:
         return f"TopicLog({str(self._directory)!r})"
@@ -70,13 +81,35 @@ class TopicLog:
         with self._mutex:
             return [partition.end for partition in self._current().partitions(topic)]
 
+    def begin_offsets(self, topic: str) -> list[int]:
+        """The offset of the first record of each partition that is not deleted."""
+        with self._mutex:
+            return [partition.begin for partition in self._current().partitions(topic)]
+
+    def policy(self, topic: str) -> TopicPolicy:
+        """How long a topic keeps its records."""
+        with self._mutex:
+            self._current().partitions(topic)
+            return self._catalog.policy(topic)
+
     def read(self, topic: str, partition: int, start: int, end: int) -> Iterator[pa.RecordBatch]:
-        """Reads the records at offsets `start` to `end`, exclusive, in batches of bounded size."""
+        """Reads the records at offsets `start` to `end`, exclusive, in batches of bounded size.
+
+        If compaction has left gaps, the batches have a column `offset`.
+        """
         return self.read_extents(self.extents(topic, partition, start, end), start, end)
 
     def timestamps(self, topic: str, partition: int, start: int, end: int) -> npt.NDArray[np.int64]:
-        """Reads only the timestamps of the records at offsets `start` to `end`, exclusive."""
-        return read_timestamps(self._segments, self.extents(topic, partition, start, end), start, end)
+        """Reads only the timestamps of the records at offsets `start` to `end`, exclusive, one for each offset.
+
+        A gap has the timestamp of the record before it, or -1.
+        """
+        extents = self.extents(topic, partition, start, end)
+        while True:
+            try:
+                return read_timestamps(self._segments, extents, start, end)
+            except MissingSegmentError as missing:
+                extents = self._look_up_again(extents, start, end, missing)
 
     def extents(self, topic: str, partition: int, start: int, end: int) -> list[Extent]:
         """Where the records of an offset range are stored: another process can read them without reading the log."""
@@ -90,26 +123,65 @@ class TopicLog:
                     f"the partition ends before offset {index.end}. Was the topics directory replaced?"
                 )
                 raise TopicError(message)
-            located = index.between(start, end)
-            commits = map(_decode, self._journal.read_at(position for _, position in located))
+            if start < min(index.begin, end):
+                message = (
+                    f"Topic {topic!r}, partition {partition}: the records at offsets {start} to "
+                    f"{min(index.begin, end) - 1} are deleted, by the retention of the topic; the first offset is "
+                    f"{index.begin}. An application that needs them was stopped or too slow for longer than the topic "
+                    "keeps records: continue without them by starting over with `headrace reset`, and give the topic "
+                    "more retention."
+                )
+                raise TopicError(message)
+            parts = index.between(start, end)
+            commits = map(decode, self._journal.read_at(part.position for part in parts))
             return [
-                Extent(first, tuple(run for run in commit.runs if (run.topic, run.partition) == (topic, partition)))
-                for (first, _), commit in zip(located, commits, strict=True)
+                Extent(part.first, part.end, commit.runs_at(topic, partition, part.first))
+                for part, commit in zip(parts, commits, strict=True)
             ]
 
     def read_extents(self, extents: Iterable[Extent], start: int, end: int) -> Iterator[pa.RecordBatch]:
-        """Reads records like `read`, from extents that were looked up before."""
-        return read_extents(self._segments, extents, start, end)
+        """Reads records like `read`, from extents that were looked up before.
 
-    def create(self, topic: str, partitions: int, *, exist_ok: bool = False) -> None:
-        """Creates a topic. With `exist_ok`, the topic may already exist with the same number of partitions."""
+        If they have been consolidated since, the rest of them is looked up again.
+        """
+        extents = list(extents)
+        while True:
+            try:
+                for batch in read_extents(self._segments, extents, start, end):
+                    yield batch
+                    start = offsets_of(batch, start)[-1] + 1
+            except MissingSegmentError as missing:
+                extents = self._look_up_again(extents, start, end, missing)
+            else:
+                return
+
+    def _look_up_again(self, extents: list[Extent], start: int, end: int, missing: MissingSegmentError) -> list[Extent]:
+        """Where the records of extents are now; raises the error if they are still where they were."""
+        run = extents[0].runs[0]
+        self.refresh()
+        found = self.extents(run.topic, run.partition, start, end)
+        if any(run.file == missing.file for extent in found for run in extent.runs):
+            raise missing
+        return found
+
+    def create(self, topic: str, partitions: int, policy: TopicPolicy = UNLIMITED, *, exist_ok: bool = False) -> None:
+        """Creates a topic. With `exist_ok`, it may already exist with the same number of partitions and policy."""
         with self._mutex, self._writing():
             missing = self._catalog.to_create({topic: partitions})
             if missing:
-                self._append(TopicCommit(FORMAT, create=missing))
-            elif not exist_ok:
+                policies = {} if policy == UNLIMITED else {topic: policy}
+                self._append(TopicCommit(UPKEEP if policies else APPENDED, create=missing, policies=policies))
+                return
+            existing = self._catalog.policy(topic)
+            if not exist_ok:
                 message = (
                     f"Topic {topic!r} already exists, with {partitions} partitions; pass exist_ok=True to keep it."
+                )
+                raise TopicError(message)
+            if policy not in (UNLIMITED, existing):
+                message = (
+                    f"Topic {topic!r} already exists with {existing.describe()}, which cannot be changed to "
+                    f"{policy.describe()}."
                 )
                 raise TopicError(message)
 
@@ -144,9 +216,11 @@ class TopicLog:
             missing = self._catalog.to_create(create or {})
             self._catalog.check_runs(runs, missing)
             self._check_files(runs)
-            if runs or missing or producer is not None:
-                self._append(TopicCommit(FORMAT, producer, batch, missing, runs))
-            return True
+            begin = self._catalog.expired(self._clock_ms())
+            if runs or missing or producer is not None or begin:
+                self._append(TopicCommit(UPKEEP if begin else APPENDED, producer, batch, missing, runs, begin=begin))
+        self._keep_tidy()
+        return True
 
     def last_batch(self, producer: str) -> int | None:
         """The newest batch that a producer has committed; `None` before its first."""
@@ -176,6 +250,71 @@ class TopicLog:
 
         return self._sweep(is_earlier)
 
+    def consolidate(self) -> bool:
+        """Rewrites the records of many small commits as one data file, if there are enough; returns whether it did.
+
+        Otherwise compacts a partition whose topic asks for it, if at least half of its records are new. Deletes the
+        data files that earlier calls have superseded. Other processes may read and write meanwhile; if another one
+        consolidates, this call does nothing.
+        """
+        with file_lock(self._directory / "consolidate.lock", blocking=False) as is_locked:
+            if not is_locked:
+                return False
+            with self._mutex, self._writing():
+                self._delete_superseded()
+                level, positions = self._catalog.small_commits()
+                ranges = self._ranges(positions)
+                compacted = None if positions else self._catalog.uncompacted()
+            if compacted is not None:
+                return self._compact(compacted)
+            if not positions:
+                return False
+            with SegmentWriter(self._segments, _CONSOLIDATED) as writer:
+                runs = rewrite(ranges, self.read, writer)
+            with self._mutex, self._writing():
+                if self._ranges(positions) != ranges:
+                    self._remove_uncommitted(moved.run.file for moved in runs)
+                    return False
+                self._append(TopicCommit(UPKEEP, consolidated=runs, level=level + 1))
+            return True
+
+    def _compact(self, records: OffsetRange) -> bool:
+        with SegmentWriter(self._segments, _CONSOLIDATED) as writer:
+            run = compact(records, self.read, writer)
+        with self._mutex, self._writing():
+            if self._catalog.partition(records.topic, records.partition).begin != records.first:
+                self._remove_uncommitted([run.run.file])
+                return False
+            self._append(TopicCommit(UPKEEP, consolidated=(run,), level=1, compacts=True))
+        return True
+
+    def _keep_tidy(self) -> None:
+        """Consolidates after a commit if it is time. The commit is done, so a failure is no error of the caller."""
+        self._postponed = max(0, self._postponed - 1)
+        if not self._catalog.needs_upkeep or self._postponed:
+            return
+        try:
+            self.consolidate()
+        except TopicError as error:
+            self._postponed = FAN_IN
+            _logger.warning("Cannot consolidate small data files; trying again after some commits. %s", error)
+
+    def _ranges(self, positions: list[int]) -> list[OffsetRange]:
+        commits = map(decode, self._journal.read_at(positions)) if positions else ()
+        return ranges_of(self._catalog, zip(positions, commits, strict=True))
+
+    def _delete_superseded(self) -> None:
+        """Deletes superseded data files, and those of a process that died before it committed consolidated records."""
+        if not self._segments.exists():
+            return
+        with os_errors("list", self._segments):
+            names = {path.name for path in self._segments.iterdir()}
+        abandoned = {name for name in names if name.startswith(_CONSOLIDATED)} - self._catalog.files
+        for name in (names & self._catalog.superseded) | abandoned:
+            with os_errors("remove", self._segments / name):
+                (self._segments / name).unlink(missing_ok=True)
+        self._catalog.superseded.clear()
+
     def _sweep(self, matches: Callable[[Path], bool]) -> list[str]:
         if not self._segments.exists():
             return []
@@ -196,12 +335,12 @@ class TopicLog:
     def _apply(self, entries: Entries, end: int) -> None:
         for position, payload in entries:
             self._catalog.position = position
-            self._catalog.add(_summary(payload, self._directory), position)
+            self._catalog.add(decode_summary(payload, self._directory), position)
         self._catalog.position = end
         self._is_loaded = True
 
     def _append(self, commit: TopicCommit) -> None:
-        payload, position = _encode(commit), self._catalog.position
+        payload, position = encode(commit), self._catalog.position
         self._apply([(position, payload)], self._journal.append(position, payload))
 
     def _check_files(self, runs: Iterable[SegmentRun]) -> None:
@@ -226,21 +365,6 @@ class TopicLog:
             with os_errors("remove", self._segments / file):
                 (self._segments / file).unlink(missing_ok=True)
         return removed
-
-
-def _summary(payload: bytes, directory: Path) -> TopicCommitSummary:
-    try:
-        commit = _decode_summary(payload)
-    except msgspec.MsgspecError as error:
-        message = f"The topics in {str(directory)!r} contain a commit that this version cannot read: {error}"
-        raise TopicError(message) from error
-    if commit.format > FORMAT:
-        message = (
-            f"The topics in {str(directory)!r} were written by a newer version of Headrace, in format {commit.format}; "
-            f"this one reads up to format {FORMAT}. Upgrade Headrace."
-        )
-        raise TopicError(message)
-    return commit
 
 
 def _check_directory(directory: str | os.PathLike[str]) -> Path:

@@ -29,6 +29,8 @@ ORDER_SCHEMA = pa.schema(
     ]
 )
 
+UNKNOWN_MS = (1 << 63) - 1
+OFFSET = pa.field("offset", pa.int64())
 _WRITE_OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
 
 
@@ -43,7 +45,11 @@ class Blob(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class SegmentRun(msgspec.Struct, frozen=True, gc=False):
-    """The records that one writer wrote to one partition, in order; if `ordered`, with the columns to merge by."""
+    """The records that one writer wrote to one partition, in order; if `ordered`, with the columns to merge by.
+
+    `size` is in bytes on disk. Runs of early versions have neither size nor the highest timestamp. A run whose offsets
+    have gaps, left by compaction, has a column of them; `offsets` are the first offsets of its blobs.
+    """
 
     topic: str
     partition: int
@@ -51,18 +57,21 @@ class SegmentRun(msgspec.Struct, frozen=True, gc=False):
     file: str
     blobs: tuple[Blob, ...]
     ordered: bool = False
+    size: int = 0
+    newest_ms: int = UNKNOWN_MS
+    offsets: tuple[int, ...] = ()
 
 
 class Extent(msgspec.Struct, frozen=True, gc=False):
-    """The records that one commit added to one partition, from offset `first` on; reading merges its runs."""
+    """The records of one commit at offsets `first` to `end` of a partition, exclusive; reading merges its runs."""
 
     first: int
+    end: int
     runs: tuple[SegmentRun, ...]
 
     @property
-    def end(self) -> int:
-        """The offset after the last record."""
-        return self.first + sum(run.rows for run in self.runs)
+    def has_gaps(self) -> bool:
+        return any(run.offsets for run in self.runs)
 
 
 def encode_blob(batch: pa.RecordBatch, offset: int) -> tuple[Blob, pa.Buffer]:
@@ -91,24 +100,35 @@ def load_blob(
     return batch.select(columns)
 
 
+class MissingSegmentError(TopicError):
+    """A data file is missing: it was consolidated after its records were looked up, or the directory is damaged."""
+
+    def __init__(self, message: str, file: str) -> None:
+        super().__init__(message)
+        self.file = file
+
+
 def _read_bytes(path: Path, run: SegmentRun, blob: Blob, offsets: tuple[int, int]) -> bytes:
     try:
         with path.open("rb") as file:
             file.seek(blob.offset)
             data = file.read(blob.length)
+    except FileNotFoundError as error:
+        raise MissingSegmentError(_unreadable(path, run, offsets, error.strerror or "missing"), run.file) from error
     except OSError as error:
-        raise _unreadable(path, run, offsets, error.strerror or str(error)) from error
+        raise TopicError(_unreadable(path, run, offsets, error.strerror or str(error))) from error
     if len(data) < blob.length:
         reason = f"{len(data)} of {blob.length} bytes are left at byte {blob.offset}"
-        raise _unreadable(path, run, offsets, reason)
+        raise TopicError(_unreadable(path, run, offsets, reason))
     if zlib.crc32(data) != blob.crc:
-        raise _unreadable(path, run, offsets, f"wrong checksum of {blob.length} bytes at byte {blob.offset}")
+        reason = f"wrong checksum of {blob.length} bytes at byte {blob.offset}"
+        raise TopicError(_unreadable(path, run, offsets, reason))
     return data
 
 
-def _unreadable(path: Path, run: SegmentRun, offsets: tuple[int, int], reason: str) -> TopicError:
+def _unreadable(path: Path, run: SegmentRun, offsets: tuple[int, int], reason: str) -> str:
     start, end = offsets
-    return TopicError(
+    return (
         f"Topic {run.topic!r}, partition {run.partition}: the records at offsets {start} to {end - 1} cannot be read "
         f"from {str(path)!r}: {reason}. Restore the file from a backup, or read from offset {end} on; "
         "all other records are intact."

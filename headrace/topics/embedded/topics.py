@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from datetime import timedelta
 from itertools import islice
 from typing import Any
 
@@ -14,7 +15,8 @@ from headrace.model.record import Record
 from headrace.model.type_variables import TypeVar
 from headrace.serdes import Json, Serde, String
 from headrace.topics.embedded.log import TopicLog
-from headrace.topics.records import RecordEncoder, decode
+from headrace.topics.policy import UNLIMITED, CleanupPolicy, TopicPolicy, policy_of
+from headrace.topics.records import RecordEncoder, decode, offsets_of
 
 # Without serdes, keys are texts and values are JSON.
 K = TypeVar("K", default=str)
@@ -24,11 +26,15 @@ _CHUNK = 1 << 16
 
 
 class TopicDescription(msgspec.Struct, frozen=True):
-    """A topic's name and the offsets of its partitions: of the next record each will get, and of its first."""
+    """A topic's name, the offsets of its partitions (of the next record each will get, of its first), and its policy.
+
+    The policy of a topic on Kafka is not known here.
+    """
 
     name: str
     end_offsets: tuple[int, ...]
     begin_offsets: tuple[int, ...]
+    policy: TopicPolicy = UNLIMITED
 
     @property
     def partitions(self) -> int:
@@ -37,7 +43,7 @@ class TopicDescription(msgspec.Struct, frozen=True):
 
     @property
     def records(self) -> int:
-        """The number of records in all partitions."""
+        """The number of records in all partitions; an upper bound if offsets have gaps."""
         return sum(self.end_offsets) - sum(self.begin_offsets)
 
 
@@ -73,18 +79,36 @@ class LocalTopics:
     def __repr__(self) -> str:
         return f"LocalTopics({os.fspath(self._directory)!r})"
 
-    def create(self, name: str, partitions: int = 4, *, exist_ok: bool = False) -> None:
+    def create(
+        self,
+        name: str,
+        partitions: int = 4,
+        *,
+        retention: timedelta | None = None,
+        retention_bytes: int | None = None,
+        cleanup_policy: CleanupPolicy | None = None,
+        exist_ok: bool = False,
+    ) -> None:
         """Creates a topic.
 
         Args:
             name: 1 to 249 letters, digits, dots, underscores and hyphens.
             partitions: the number of partitions, which cannot be changed later.
-            exist_ok: whether the topic may already exist, with the same number of partitions.
+            retention: how long records are kept, by their timestamps; Kafka's `retention.ms`. Default: forever.
+            retention_bytes: how many bytes on disk are kept of each partition; Kafka's `retention.bytes`. Default: all.
+            cleanup_policy: Kafka's `cleanup.policy`: `"delete"`, the default; `"compact"`, which deletes records that
+                have a later one with the same key; or `"compact,delete"`.
+            exist_ok: whether the topic may already exist, with the same number of partitions and retention.
+
+        As in Kafka, records are deleted from the beginning of a partition, in groups, when all records of a group are
+        too old or there are enough bytes after it; and only when something is written to the topics of the directory.
+        Compaction runs when at least half of a partition is new. It keeps offsets, tombstones, and records without key.
 
         Raises:
-            TopicError: if the name or the number is invalid, or the topic exists.
+            TopicError: if the name or a number is invalid, or the topic exists.
         """
-        self._log.create(name, partitions, exist_ok=exist_ok)
+        policy = policy_of(name, retention, retention_bytes, cleanup_policy)
+        self._log.create(name, partitions, policy, exist_ok=exist_ok)
 
     def describe(self, name: str) -> TopicDescription:
         """The partitions of a topic and their offsets.
@@ -94,7 +118,8 @@ class LocalTopics:
         """
         self._log.refresh()
         ends = self._log.end_offsets(name)
-        return TopicDescription(name, tuple(ends), (0,) * len(ends))
+        begins = self._log.begin_offsets(name)
+        return TopicDescription(name, tuple(ends), tuple(begins), self._log.policy(name))
 
     def produce(
         self,
@@ -123,7 +148,9 @@ class LocalTopics:
             SerdeError: if a key or value cannot be serialized; the message has the record's index in the call.
         """
         topic = self.describe(name)
-        encoder = RecordEncoder(name, topic.partitions, topic.records, key_serde or String(), value_serde or Json())
+        encoder = RecordEncoder(
+            name, topic.partitions, sum(topic.end_offsets), key_serde or String(), value_serde or Json()
+        )
         remaining = iter(records)
         count = 0
         with self._log.writer() as writer:
@@ -150,11 +177,11 @@ class LocalTopics:
         """
         serdes: tuple[Serde[Any], Serde[Any]] = (key_serde or String(), value_serde or Json())
         records: list[Record[Any, Any]] = []
-        for partition, end in enumerate(self.describe(name).end_offsets):
-            offset = 0
-            for batch in self._read(name, partition, 0, end):
+        topic = self.describe(name)
+        for partition, (offset, end) in enumerate(zip(topic.begin_offsets, topic.end_offsets, strict=True)):
+            for batch in self._read(name, partition, offset, end):
                 records += decode(name, partition, offset, batch, *serdes)
-                offset += batch.num_rows
+                offset = offsets_of(batch, offset)[-1] + 1
         return records
 
     def list(self) -> list[str]:

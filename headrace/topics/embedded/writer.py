@@ -16,7 +16,7 @@ from headrace._files import sync_directory
 from headrace.errors import TopicError, known_names
 from headrace.topics.batches import MAX_BYTES, MAX_ROWS, concatenate, copy_if_shared, max_batch_rows
 from headrace.topics.embedded.files import os_errors
-from headrace.topics.embedded.segments import ORDER_SCHEMA, RECORD_SCHEMA, Blob, SegmentRun, encode_blob
+from headrace.topics.embedded.segments import OFFSET, ORDER_SCHEMA, RECORD_SCHEMA, Blob, SegmentRun, encode_blob
 
 _MAX_PENDING_BYTES = 64 << 20
 _NEVER_NULL = ("timestamp", *ORDER_SCHEMA.names)
@@ -31,10 +31,15 @@ class _OpenRun:
         self.buffered: list[pa.RecordBatch] = []
         self.rows = 0
         self.bytes = 0
+        self.newest_ms = -(1 << 63)
+        self.offsets: list[int] = []
 
     def take_buffered(self) -> pa.RecordBatch:
         batch = concatenate(self.buffered)
+        self.newest_ms = max(self.newest_ms, int(batch.column("timestamp").to_numpy().max()))
         self.buffered, self.rows, self.bytes = [], 0, 0
+        if OFFSET.name in batch.schema.names:
+            self.offsets.append(batch.column(OFFSET.name)[0].as_py())
         headers = batch.column("headers")
         return batch.drop_columns("headers") if headers.null_count == len(headers) else batch
 
@@ -50,7 +55,7 @@ class SegmentWriter:
         self._file: BinaryIO | None = None
         self._written = 0
         self._pending_bytes = 0
-        self._runs: dict[tuple[str, int], _OpenRun] = {}
+        self._runs: dict[tuple[str, int, int], _OpenRun] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -61,15 +66,16 @@ class SegmentWriter:
         if error is not None:
             self.abort()
 
-    def write(self, topic: str, partition: int, batch: pa.RecordBatch) -> None:
-        """Adds a batch to the end of a partition's run.
+    def write(self, topic: str, partition: int, batch: pa.RecordBatch, number: int = 0) -> None:
+        """Adds a batch to the end of a partition's run; a partition may have several, with different numbers.
 
-        A batch has the columns of `RECORD_SCHEMA`, of which headers are optional, and none or all of `ORDER_SCHEMA`.
+        A batch has the columns of `RECORD_SCHEMA`, of which headers are optional, and none or all of `ORDER_SCHEMA`;
+        or a column of ascending offsets, if they have gaps.
         The rows of a run must ascend by the order columns.
         """
         batch = _normalise(batch)
-        ordered = len(batch.schema) > len(RECORD_SCHEMA)
-        run = self._runs.setdefault((topic, partition), _OpenRun(ordered=ordered))
+        ordered = ORDER_SCHEMA.names[0] in batch.schema.names
+        run = self._runs.setdefault((topic, partition, number), _OpenRun(ordered=ordered))
         if run.ordered != ordered:
             message = (
                 f"Topic {topic!r}, partition {partition}: either all batches of one writer have order columns, or none."
@@ -89,7 +95,7 @@ class SegmentWriter:
         """Makes the file durable, and returns its runs for the commit."""
         self._flush_all()
         if self._file is not None:
-            with os_errors("write", self._path):
+            with os_errors("write", self._path, self._written):
                 self._file.flush()
                 os.fsync(self._file.fileno())
                 self._file.close()
@@ -97,9 +103,17 @@ class SegmentWriter:
             self._file = None
         return [
             SegmentRun(
-                topic, partition, sum(blob.rows for blob in run.blobs), self._path.name, tuple(run.blobs), run.ordered
+                topic,
+                partition,
+                sum(blob.rows for blob in run.blobs),
+                self._path.name,
+                tuple(run.blobs),
+                run.ordered,
+                sum(blob.length for blob in run.blobs),
+                run.newest_ms,
+                tuple(run.offsets),
             )
-            for (topic, partition), run in sorted(self._runs.items())
+            for (topic, partition, _), run in sorted(self._runs.items())
             if run.blobs
         ]
 
@@ -118,7 +132,7 @@ class SegmentWriter:
     def _flush(self, run: _OpenRun) -> None:
         self._pending_bytes -= run.bytes
         blob, data = encode_blob(run.take_buffered(), self._written)
-        with os_errors("write", self._path):
+        with os_errors("write", self._path, blob.length):
             if self._file is None:
                 self._path.parent.mkdir(parents=True, exist_ok=True)
                 self._file = self._path.open("xb")
@@ -138,6 +152,7 @@ def _normalise(batch: pa.RecordBatch) -> pa.RecordBatch:
     names = set(batch.schema.names)
     ordered = not names.isdisjoint(ORDER_SCHEMA.names)
     schema = pa.schema([*RECORD_SCHEMA, *ORDER_SCHEMA]) if ordered else RECORD_SCHEMA
+    schema = schema.append(OFFSET) if OFFSET.name in names else schema
     if not set(schema.names) - {"headers"} <= names <= set(schema.names):
         message = (
             f"A batch for a topic has the columns {known_names(names)}; it needs 'key', 'value', 'timestamp', may have "

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
+from headrace._secrets import hide
 from headrace.errors import TopicError, known_names, nearest
 from headrace.serdes.base import shortened
 from headrace.topics.kafka.client import ANSWER_WITHIN_S, client, explain, is_refusal, is_temporary, is_unavailable
@@ -60,6 +61,9 @@ class KafkaCluster:
     bootstrap_servers: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     retry_timeout_s: float = ANSWER_WITHIN_S
+
+    def __repr__(self) -> str:
+        return f"KafkaCluster({self.bootstrap_servers!r}, {hide(self.settings)!r}, {self.retry_timeout_s!r})"
 
     def __getstate__(self) -> dict[str, Any]:
         """Leaves out the clients, which belong to their process."""
@@ -139,6 +143,10 @@ class KafkaCluster:
     def end_offsets(self, places: Iterable[Place]) -> list[int]:
         """The offset after the last committed record of each topic-partition."""
         return self._offsets(places, client("admin").OffsetSpec.latest())
+
+    def stored_ends(self, places: Iterable[Place]) -> list[int]:
+        """The offset after the last record of each topic-partition, committed or not."""
+        return self._offsets(places, client("admin").OffsetSpec.latest(), committed=False)
 
     def offsets_at(self, places: Iterable[Place], time_ms: int) -> list[int]:
         """The first offset of each topic-partition with this timestamp or a higher one; -1 if there is none."""
@@ -253,13 +261,13 @@ class KafkaCluster:
                 rules[resource.name] = TopicRules.of(settings, compressed=compression != "none")
         return rules
 
-    def _offsets(self, places: Iterable[Place], spec: Any) -> list[int]:
+    def _offsets(self, places: Iterable[Place], spec: Any, *, committed: bool = True) -> list[int]:
         kafka = client()
         requests = {kafka.TopicPartition(*place): spec for place in places}
         new = {place.topic for place in requests} - self._led_topics
         find_leaders(self.admin, new)
         self._led_topics.update(new)
-        level = kafka.IsolationLevel.READ_COMMITTED
+        level = kafka.IsolationLevel.READ_COMMITTED if committed else kafka.IsolationLevel.READ_UNCOMMITTED
 
         def list_offsets() -> list[int]:
             answers = self.admin.list_offsets(requests, isolation_level=level, request_timeout=ANSWER_WITHIN_S)

@@ -3,30 +3,35 @@
 The notes are records of a compacted topic, `<application_id>-headrace-commits`, with one partition per task. Unlike the
 offsets of a consumer group they do not expire. A start of the application takes over all tasks: it aborts transactions
 that an earlier start left open, and writes notes of its own. An earlier start that still runs reads them and stops.
+
+Kafka may lose the end of such a transaction (`undecided.py`). So when a start takes over, and before a write is
+repeated, all records in the output have to be decided.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
-from itertools import chain
+from itertools import chain, count
 from typing import NamedTuple
 
 import msgspec
 
 from headrace.errors import StateError
 from headrace.topics.kafka.client import ANSWER_WITHIN_S, client, is_refusal, is_transaction_lost
-from headrace.topics.kafka.cluster import KafkaCluster, find_leaders
+from headrace.topics.kafka.cluster import KafkaCluster, Place, find_leaders
 from headrace.topics.kafka.rules import OutgoingRecord, TopicRules
 from headrace.topics.kafka.send import SEND_WITHIN_S, OutgoingBatch, Sender
+from headrace.topics.kafka.undecided import await_decided
 
 _YIELD_S = 3.0
 _NEWEST_OFFSETS = 20
 _THREADS = 16
+_NO_OUTPUTS: Mapping[str, int] = {}
 _COMMITS_SETTINGS = {"cleanup.policy": "compact", "segment.bytes": str(16 << 20)}
 
 
@@ -60,20 +65,37 @@ _sessions: dict[tuple[str, int, int], _Session] = {}
 
 
 class Commits:
-    """The transactions of an application; `start` is the number of a start of an `instance`, a state directory."""
+    """The transactions of an application; `start` is the number of a start of an `instance`, a state directory.
 
-    def __init__(self, cluster: KafkaCluster, application_id: str, instance: str, start: int) -> None:
+    `outputs` are the topics that the application writes, with their numbers of partitions.
+    """
+
+    def __init__(
+        self,
+        cluster: KafkaCluster,
+        application_id: str,
+        instance: str,
+        start: int,
+        outputs: Mapping[str, int] = _NO_OUTPUTS,
+    ) -> None:
         self._cluster = cluster
         self._application_id = application_id
         self._instance = instance
         self._start = start
+        self._outputs = outputs
         self.topic = f"{application_id}-headrace-commits"
 
     def take_over(self, tasks: int) -> None:
-        """Begins a start of the application: from here on, nothing that an earlier start writes becomes visible."""
+        """Begins a start of the application: from here on, nothing that an earlier start writes becomes visible.
+
+        Raises:
+            StateError: if the application was started again since.
+            TopicError: if the output has records that stay undecided.
+        """
         # Earlier starts may have had more tasks than this one.
         all_tasks = self._cluster.ensure(self.topic, tasks, _COMMITS_SETTINGS)
         self._for_all_tasks(all_tasks, "begin its transactions", self._take_over)
+        self._await_decided(self._output_places())
 
     def await_visible(self) -> None:
         """Waits until all committed records are visible: Kafka acknowledges a transaction before it is complete."""
@@ -108,6 +130,7 @@ class Commits:
         rules: Iterable[TopicRules] = (),
         *,
         last_session: str | None = None,
+        repeated: bool = False,
     ) -> Outcome:
         """Writes a task's output of a batch in one transaction, unless that has been done before.
 
@@ -118,13 +141,18 @@ class Commits:
         `last_session` is the session that wrote for this task last. If this process has it, it is used without reading
         notes: had anyone else written since, the session would be fenced.
 
+        `repeated` says that an earlier attempt of this start may have begun a transaction and not completed it.
+
         Raises:
             StateError: if the application was started again since.
-            TopicError: if Kafka refuses a record; then nothing is written.
+            TopicError: if Kafka refuses a record, or if an earlier attempt's records stay undecided; then nothing is
+                written.
         """
         doing = f"commit the output of batch {batch}, task {task}"
-        rules = tuple(rules)
-        return self._cluster.retry(doing, lambda: self._write(task, batch, records, rules, last_session))
+        rules, attempts = tuple(rules), count(int(repeated))
+        return self._cluster.retry(
+            doing, lambda: self._write(task, batch, records, rules, last_session, repeated=next(attempts) > 0)
+        )
 
     def _write(
         self,
@@ -133,11 +161,18 @@ class Commits:
         records: Callable[[], Iterable[OutgoingBatch]],
         rules: tuple[TopicRules, ...],
         last_session: str | None,
+        *,
+        repeated: bool,
     ) -> Outcome:
         owner = (self._instance, self._start, task)
         session = _sessions.pop(owner, None)
         if session is None or session.name != last_session or session.rules != rules:
-            session = _Session(self._open_sender(task, rules), rules, self._newest_note(task).batch)
+            sender = self._open_sender(task, rules)
+            if repeated:
+                self._await_decided([(self.topic, task)])
+            session = _Session(sender, rules, self._newest_note(task).batch)
+            if repeated:
+                self._await_decided(self._output_places())
         if session.batch < batch:
             try:
                 self._commit(session.sender, task, records(), Note(self._instance, self._start, batch))
@@ -170,10 +205,17 @@ class Commits:
 
     def _take_over(self, task: int) -> None:
         sender = self._open_sender(task)
+        self._await_decided([(self.topic, task)])
         own = self._own_notes(task)
         if own and own[-1].start > self._start:
             raise self._superseded_error(own[-1])
         self._commit(sender, task, [], Note(self._instance, self._start, own[-1].batch if own else -1))
+
+    def _output_places(self) -> list[Place]:
+        return [(topic, partition) for topic, partitions in self._outputs.items() for partition in range(partitions)]
+
+    def _await_decided(self, places: Sequence[Place]) -> None:
+        await_decided(self._cluster, places)
 
     def _superseded_error(self, newest: Note) -> StateError:
         return StateError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import timedelta
 from itertools import islice
 from typing import Any
 
@@ -16,6 +17,7 @@ from headrace.topics.embedded.catalog import check_topic
 from headrace.topics.embedded.topics import TopicDescription
 from headrace.topics.kafka.cluster import KafkaCluster
 from headrace.topics.kafka.send import OutgoingBatch, check_outgoing, write_at_least_once
+from headrace.topics.policy import CleanupPolicy, policy_of
 from headrace.topics.records import RecordEncoder, decode
 
 # Without serdes, keys are texts and values are JSON.
@@ -53,19 +55,32 @@ class KafkaTopics:
     def __repr__(self) -> str:
         return f"KafkaTopics({self._cluster.bootstrap_servers!r})"
 
-    def create(self, name: str, partitions: int = 4, *, exist_ok: bool = False) -> None:
+    def create(
+        self,
+        name: str,
+        partitions: int = 4,
+        *,
+        retention: timedelta | None = None,
+        retention_bytes: int | None = None,
+        cleanup_policy: CleanupPolicy | None = None,
+        exist_ok: bool = False,
+    ) -> None:
         """Creates a topic with the broker's default replication.
 
         Args:
             name: 1 to 249 letters, digits, dots, underscores and hyphens.
             partitions: the number of partitions.
+            retention: Kafka's `retention.ms`. Default: the broker's.
+            retention_bytes: Kafka's `retention.bytes`. Default: the broker's.
+            cleanup_policy: Kafka's `cleanup.policy`: `"delete"`, `"compact"` or `"compact,delete"`.
             exist_ok: whether the topic may already exist, with the same number of partitions.
 
         Raises:
             TopicError: if the name or the number is invalid, or the topic exists.
         """
         check_topic(name, partitions)
-        self._cluster.create({name: partitions}, exist_ok=exist_ok)
+        policy = policy_of(name, retention, retention_bytes, cleanup_policy)
+        self._cluster.create({name: partitions}, policy.kafka_settings(), exist_ok=exist_ok)
         existing = self._cluster.partitions(name)
         if existing != partitions:
             message = f"Topic {name!r} already exists, with {existing} partitions instead of {partitions}."

@@ -32,6 +32,9 @@ class ModelTopicLog:
         self._current()
         return {"in": PARTITIONS}
 
+    def begin_offsets(self, topic):
+        return [0] * self.topics()[topic]
+
     def refresh(self):
         self._world.simulation.step("read topics")
         self._known = dict(self._world.published)
@@ -163,6 +166,9 @@ class ModelCommits(Commits):
         for partition, counted in records:
             self._world.publish(partition, counted)
         self._world.notes[task].append(note)
+
+    def _await_decided(self, places):
+        """Does nothing: the model loses no markers."""
 
     def _notes(self, task, *, whole):
         self._world.simulation.step("read notes", str(task))

@@ -59,7 +59,7 @@ class SimulatedPath:
     def is_dir(self) -> bool:
         return self._disk.is_directory(self._path)
 
-    def mkdir(self, *, parents: bool = False, exist_ok: bool = False) -> None:
+    def mkdir(self, mode: int = 0o777, *, parents: bool = False, exist_ok: bool = False) -> None:
         if parents and self._path and not self.parent.is_dir():
             self.parent.mkdir(parents=True, exist_ok=True)
         try:

@@ -281,6 +281,19 @@ def test_created_topics_are_listed_with_their_ends():
     ]
 
 
+def test_retention_and_begin_offsets_are_listed():
+    headrace("topics", "create", "clicks", "--partitions", "1", "--retention-ms", "60000", "--retention-bytes", "1")
+    headrace("topics", "produce", "clicks", "--json", stdin='{"key": "alice", "value": 1, "timestamp_ms": 5}\n')
+    headrace("topics", "produce", "clicks", stdin="bob:2\n")
+    assert squeezed(headrace("topics", "list")[0]) == [
+        ["topic", "partitions", "records", "begin", "offsets", "end", "offsets", "retention"],
+        ["clicks", "1", "1", "1", "2", "retention.ms=60000,", "retention.bytes=1"],
+    ]
+    assert headrace("topics", "consume", "clicks")[0].split()[:2] == ["0", "1"]
+    headrace("topics", "create", "table", "--partitions", "1", "--cleanup-policy", "compact")
+    assert squeezed(headrace("topics", "list")[0])[-1] == ["table", "1", "0", "0", "0", "cleanup.policy=compact"]
+
+
 def test_lines_become_records_and_are_printed_again():
     headrace("topics", "create", "clicks", "--partitions", "1")
     lines = (

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from headrace._runtime.spark.planning.admission import admitted, by_time_index
 
-QUEUES = st.lists(st.lists(st.integers(1, 60), max_size=12), min_size=1, max_size=4)
+TIMES = st.integers(1, 60) | st.sampled_from([1 << 43, (1 << 43) + 1, 1 << 62, (1 << 63) - 2, (1 << 63) - 1])
+QUEUES = st.lists(st.lists(TIMES, max_size=12), min_size=1, max_size=4)
 
 
 def index_of(queues):

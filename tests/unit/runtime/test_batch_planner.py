@@ -233,3 +233,12 @@ def test_unfinished_batch_is_repeated_on_as_many_spark_partitions_as_before(spre
     before = view(plan=BatchPlan(0, {}, spread=spread))
     partitions, fuses = parallelism(4, wanted, 8, before)
     assert (partitions, fuses) == expected
+
+
+def test_a_clock_that_was_far_ahead_once_is_corrected_at_once_and_logged(caplog):
+    planner, done = BatchPlanner(make(ticking=True), Topics(0, 0)), {"batch": 3, "alarm_ms": 3_601_000}
+    assert planner.next(view(clock_ms=11_000, **done)) is None
+    assert caplog.text == ""
+    batch = planner.next(view(clock_ms=3_601_000, **done))
+    assert batch == BatchPlan(4, {"in-0": 0, "in-1": 0}, 1000, "a run", spread=0)
+    assert "The wall clock is 3600 s behind that of the last batch" in caplog.text

@@ -60,7 +60,7 @@ def announcement(plan, then):
     return (
         "Resetting application 'app' deletes:\n"
         "  - state directory 'headrace-state/app': offsets, stores, counters\n"
-        f"  - copies of the stores on this machine: 'local/headrace-replicas/{plan.instance}'\n"
+        f"  - copies of the stores on this machine: 'local/headrace-{os.getuid()}/replicas/{plan.instance}'\n"
         "Topics stay as they are: input 'words'; output 'totals'. The next run reads its input from the beginning, and "
         f"appends its output again.\n{then}"
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
+from pyspark import SparkContext
 
 import headrace as hr
 from headrace._runtime.spark.session import session
@@ -25,6 +26,7 @@ def launches(monkeypatch):
 
     monkeypatch.setattr(session, "_launch", launch)
     monkeypatch.setattr(session, "_launching", [])
+    monkeypatch.setattr(SparkContext, "_active_spark_context", None)
     for name in ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE"):
         monkeypatch.delenv(name, raising=False)
     return launched

@@ -108,19 +108,19 @@ def test_error_names_an_object_that_is_cut_short(files, tmp_path):
 
 
 def test_failing_disk_is_reported_with_the_file_and_what_to_do(tmp_path, monkeypatch):
-    def full(descriptor):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    def fail(descriptor):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     files = DiskFiles(tmp_path)
     files.make_directory("state")
-    monkeypatch.setattr("headrace._state.log.files.os.fsync", full)
+    monkeypatch.setattr("headrace._state.log.files.os.fsync", fail)
     writer = ObjectWriter(files, 1, 0, "fused")
     with pytest.raises(StateError) as refused, writer:
         writer.append(b"rows"), writer.finish()
     path = tmp_path / "state" / writer.name
     assert str(refused.value) == (
-        f"Cannot write {str(path)!r}: No space left on device. Check the disk's free space and the permissions of the "
-        "state directory; the application continues after its last committed batch when started again."
+        f"Cannot write {str(path)!r}: Input/output error. Check the permissions of the state directory; the "
+        "application continues after its last committed batch when started again."
     )
     assert names(files) == []
 

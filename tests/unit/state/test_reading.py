@@ -126,9 +126,9 @@ def test_missing_replica_is_restored_into_a_temporary_directory(app, temporary):
     read = app.read()
     assert contents(read) == {name: {b"a": b"1", b"b": b"2"} for name in TASKS}
     assert not app.replicas.exists()
-    assert len(list(temporary.glob("headrace-read-*"))) == len(TASKS)
+    assert len(list(temporary.glob("headrace-*/read-*"))) == len(TASKS)
     del read
-    assert list(temporary.glob("headrace-read-*")) == []
+    assert list(temporary.glob("headrace-*/read-*")) == []
 
 
 def test_replica_of_another_history_is_not_changed(app, temporary):

@@ -213,9 +213,9 @@ def test_forked_process_may_open_the_replica_again(tmp_path):
 def test_error_names_a_directory_that_cannot_be_written(tmp_path):
     (tmp_path / "file").touch()
     replica = Replica(tmp_path / "file" / "replica", map_size=SIZE)
-    with pytest.raises(StateError, match=r"state in .*file/replica cannot be written.* set local_dir"):
+    with pytest.raises(StateError, match=r"Cannot write the local copy .*file/replica'.* set local_dir"):
         replica.snapshot()
-    with pytest.raises(StateError, match=r"state in .*file/replica cannot be written.* set local_dir"):
+    with pytest.raises(StateError, match=r"Cannot write the local copy .*file/replica'.* set local_dir"):
         replica.reset(ONE, lambda target: None)
 
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 from headrace._core import operators as ops
 from headrace._core.columnar.batch import Batch, headers_column, headers_of
 from headrace._core.columnar.layout import RowError
+from headrace._core.errors.user_errors import USER_ERRORS
 from headrace._state.stores.key_value import TIMESTAMP_SIZE, TypedTimestampedKeyValueStore, with_timestamp
 
 
@@ -51,7 +52,7 @@ class TableGroupByForm:
                     group_bytes.append(key_to_bytes(group))
                     event_bytes.append(to_bytes(event))
                     caused_by.append(row)
-        except Exception as error:
+        except USER_ERRORS as error:
             raise RowError(error, int(batch.positions[row])) from error
         self._table.context.drop(self._table.name, "null key", batch.keys.null_count)
         store.contents.put_many((key, stored) for key, stored in rows.items() if key is not None)

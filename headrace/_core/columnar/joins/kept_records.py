@@ -11,6 +11,7 @@ import pyarrow as pa
 from headrace._core.columnar.groups import Ints
 from headrace._core.columnar.joins.partners import Candidates, MatchFinder, Seekers
 from headrace._core.columnar.joins.rows import ROWS_AT_ONCE, Bools, JoinRows, MatchesByRow, StreamSide
+from headrace._core.laws import later_many
 from headrace._core.operators.joins.stream_stream import StreamJoin
 from headrace._state.layouts.growing_list import TimedValue
 
@@ -31,8 +32,8 @@ class SideRecords:
         oldest = store_ms - side.stored.retention_ms + 1
         self._to_store = np.flatnonzero(mine & (times >= oldest))
         seeking = np.flatnonzero(others)
-        from_ms = np.maximum(np.maximum(times - settings.before_ms, oldest), 0)[seeking]
-        to_ms = np.maximum(times + settings.after_ms, 0)[seeking]
+        from_ms = np.maximum(np.maximum(later_many(times, -settings.before_ms), oldest), 0)[seeking]
+        to_ms = np.maximum(later_many(times, settings.after_ms), 0)[seeking]
         numbers, stored_times, raws = self._load(np.unique(rows.numbers[seeking]), from_ms, to_ms)
         self._raws = pa.concat_arrays([raws, rows.batch.values.take(pa.array(self._to_store))])
         candidates = Candidates(

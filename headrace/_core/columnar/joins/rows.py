@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from headrace._core.columnar.batch import Batch, headers_of
 from headrace._core.columnar.groups import Ints
 from headrace._core.columnar.layout import RowError
+from headrace._core.errors.user_errors import USER_ERRORS
 from headrace._core.operators.joins.stream_stream import StreamJoin
 from headrace._state.layouts.entry_lists import ListsBySpan
 from headrace.model.record import Record
@@ -75,7 +76,7 @@ class JoinRows:
             context.position = position
             try:
                 operator.join(Record(key, value, timestamp_ms, headers), matches.get(row, ()))
-            except Exception as error:
+            except USER_ERRORS as error:
                 raise RowError(error, position) from error
 
     def _values(self, rows: Ints) -> list[tuple[StreamJoin, Any]]:

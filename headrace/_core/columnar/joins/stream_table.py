@@ -11,6 +11,7 @@ import pyarrow as pa
 from headrace._core import operators as ops
 from headrace._core.columnar.batch import Batch
 from headrace._core.columnar.layout import RowError
+from headrace._core.errors.user_errors import USER_ERRORS
 from headrace._state.stores.key_value import TIMESTAMP_SIZE, TypedTimestampedKeyValueStore
 from headrace.serdes import Serde
 
@@ -59,7 +60,7 @@ class StreamTableJoinForm:
                     row = read(raws[number])
                 results.append(to_bytes(join_values(value, row)))
                 chosen.append(at)
-        except Exception as error:
+        except USER_ERRORS as error:
             raise RowError(error, int(batch.positions[at])) from error
         self._count_dropped(batch)
         if chosen:

@@ -13,6 +13,7 @@ from headrace._core.columnar.aggregations.fold import AggregationStep
 from headrace._core.columnar.batch import Batch
 from headrace._core.columnar.groups import Ints
 from headrace._core.columnar.layout import Cursor, Form, Layout, RowError, UndecodableError
+from headrace._core.errors.user_errors import USER_ERRORS
 from headrace._core.operator import Operator
 from headrace._core.operators.functions import FunctionOperator, Take
 from headrace.serdes import Serde
@@ -194,7 +195,7 @@ class FunctionsForm:
                 end.seal()
         except RowError:
             raise
-        except Exception as error:
+        except USER_ERRORS as error:
             raise RowError(error, int(batch.positions[cursor.row])) from error
         for aggregation in self._aggregations:
             aggregation.end()

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from headrace._core import operators as ops
 from headrace._core.columnar.batch import Batch, longs
 from headrace._core.columnar.groups import Groups, Ints
-from headrace._core.laws import last_closed_end
+from headrace._core.laws import last_closed_start
 from headrace._state.stores.window import TypedTimestampedWindowStore
 from headrace.model.windows import TimeWindows
 
@@ -76,7 +76,7 @@ class WindowCountForm:
         """The records whose window is open, and the starts of their windows; counts the others as late."""
         size_ms = self._windows.size_ms
         starts: Ints = batch.timestamps - batch.timestamps % size_ms
-        late = starts + size_ms <= last_closed_end(times, self._windows.wait_ms)
+        late = starts <= last_closed_start(times, size_ms, self._windows.wait_ms)
         number = int(np.count_nonzero(late))
         if not number:
             return batch, starts

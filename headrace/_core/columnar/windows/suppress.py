@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from headrace._core.columnar.batch import Batch, headers_column, headers_of, longs
 from headrace._core.columnar.groups import Groups, Ints
-from headrace._core.laws import closes_at, last_closed_end
+from headrace._core.laws import last_closed_end, later_many
 from headrace._core.operators.windows.suppress import TableSuppress
 from headrace._core.time.stream_time import KeyTime
 from headrace._state.stores.suppress_buffer import StoredRow, SuppressBuffer, row_size
@@ -78,7 +78,7 @@ class WindowCloseForm:
         topic = self._operator.context.topic
         values = batch.values.take(pa.array(last)).to_pylist()
         starts = np.frombuffer(b"".join(key[-_START:] for key in keys), ">i8").astype(np.int64)
-        ends, timestamps = (starts + self._size_ms).tolist(), batch.timestamps[last].tolist()
+        ends, timestamps = later_many(starts, self._size_ms).tolist(), batch.timestamps[last].tolist()
         rows = []
         columns = zip(keys, ends, values, timestamps, headers_of(batch, last), present, strict=True)
         for key, end_ms, value, timestamp_ms, headers, before in columns:
@@ -105,7 +105,7 @@ class WindowCloseForm:
             return self._clock_by_key(time, inner, batch.timestamps, wait_ms)
         times, _ = time.advance_many(inner, batch.timestamps)
         due = self._buffer.due(last_closed_end(int(times[-1]), wait_ms))
-        return lambda _, ends: np.searchsorted(times, closes_at(ends, wait_ms)), due
+        return lambda _, ends: np.searchsorted(last_closed_end(times, wait_ms), ends), due
 
     def _clock_by_key(
         self, time: KeyTime, inner: pa.Array, timestamps: Ints, wait_ms: int
@@ -120,7 +120,7 @@ class WindowCloseForm:
 
         def close_rows(keys: list[bytes], ends: Ints) -> npt.NDArray[np.intp]:
             owners = np.fromiter((numbers[key[:-_START]] for key in keys), np.int32, len(keys))
-            return rows.first_reaching(times, owners, closes_at(ends, wait_ms))
+            return rows.first_reaching(last_closed_end(times, wait_ms), owners, ends)
 
         # Only keys whose stream time passed the end of a window can have a buffered row that is due.
         closed, closed_before = (last_closed_end(times, wait_ms) // self._size_ms for times in (after, before))

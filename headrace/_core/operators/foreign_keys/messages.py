@@ -26,27 +26,21 @@ class Instruction(IntEnum):
 
 
 class Subscription(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A row of the left table, sent to the right side; key and value in the bytes of the left table's serdes.
-
-    `number` counts the changes of the left table that one input record causes, from 1 on.
-    """
+    """A row of the left table, sent to the right side; key and value in the bytes of the left table's serdes."""
 
     instruction: Instruction
     key: bytes
     value: bytes | None
-    number: int
 
 
 class Answer(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Both values of a result, in the bytes of their tables' serdes; without a left value the result is deleted.
+    """The left row that is answered and the foreign row, `None` if there is none, in the bytes of their tables' serdes.
 
-    `number` is that of the subscription if the same input record caused both, else 0. When one input record changes a
-    row twice or changes both tables, answers of different tasks may overtake each other: the lower number is stale.
+    When one input record changes a row twice or changes both tables, an answer may be to a row that has changed since.
     """
 
     left: bytes | None
     right: bytes | None
-    number: int
 
 
 class KeyedRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -60,8 +54,8 @@ class Packed(Serde[S], Generic[S]):
     """Serde of one of these messages.
 
     Example:
-        >>> Packed(Answer).deserialize(Packed(Answer).serialize(Answer(b"l", None, 1)))
-        Answer(left=b'l', right=None, number=1)
+        >>> Packed(Answer).deserialize(Packed(Answer).serialize(Answer(b"l", None)))
+        Answer(left=b'l', right=None)
     """
 
     def __init__(self, kind: type[S]) -> None:

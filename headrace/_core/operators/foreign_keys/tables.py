@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
 from headrace._core.laws import latest
 from headrace._core.operator import AnyRecord, Operator
 from headrace._core.operators.foreign_keys.messages import Answer, Instruction, Subscription
@@ -19,7 +21,7 @@ from headrace._state.bytes.composite import end_of_key, escape_key
 from headrace.model.record import Record
 from headrace.serdes import Serde
 
-_Message = tuple[Any, Instruction, bool]  # the foreign key, the instruction, whether the new value goes with it
+_Message = tuple[Any, Instruction]  # the foreign key, the instruction
 
 
 class ForeignKeySubscribe(Operator):
@@ -27,6 +29,10 @@ class ForeignKeySubscribe(Operator):
 
     In a left join every row has a result, also without a foreign key. In an inner join a row without one has no result;
     it is dropped and counted. Foreign keys are equal if their bytes are.
+
+    In an inner join, not every subscription is answered. If one input record changes a row again after a change that
+    deletes its result, the answer that deletes it is ignored: it is to the row before. So the later change is answered
+    in any case.
     """
 
     def __init__(
@@ -55,43 +61,46 @@ class ForeignKeySubscribe(Operator):
         new_foreign = None if new is None else self._foreign_key(key, new)
         if new is None and change.old is None:
             return
-        key_bytes = self._key_to_bytes(key)
+        key_bytes, value = self._key_to_bytes(key), self._value_to_bytes(new)
         assert key_bytes is not None
-        notes = self.context.scratchpad(self.name)
-        number = notes["changes"] = notes.get("changes", 0) + 1
-        for foreign, instruction, with_value in self._decide(new, old_foreign, new_foreign):
-            value = self._value_to_bytes(new) if with_value else None
-            subscription = Subscription(instruction, key_bytes, value, number)
+        for foreign, instruction in self._decide(key_bytes, new, old_foreign, new_foreign):
+            subscription = Subscription(instruction, key_bytes, value)
             self.forward(Record(foreign, subscription, record.timestamp_ms, record.headers))
 
-    def _left(self, new: Any, old_foreign: Any, new_foreign: Any) -> list[_Message]:
+    def _left(self, _: bytes, new: Any, old_foreign: Any, new_foreign: Any) -> list[_Message]:
         if new is None:
             # The result is deleted whether or not there is a foreign row, so the message needs no foreign key.
-            unsubscribe: list[_Message] = (
-                [] if old_foreign is None else [(old_foreign, Instruction.DELETE_SILENTLY, False)]
-            )
-            return [*unsubscribe, (None, Instruction.DELETE_RESULT, False)]
-        subscribe: _Message = (new_foreign, Instruction.ANSWER, True)
+            unsubscribe: list[_Message] = [] if old_foreign is None else [(old_foreign, Instruction.DELETE_SILENTLY)]
+            return [*unsubscribe, (None, Instruction.DELETE_RESULT)]
+        subscribe: _Message = (new_foreign, Instruction.ANSWER)
         if old_foreign is None or self._same_key(old_foreign, new_foreign):
             return [subscribe]
-        return [(old_foreign, Instruction.DELETE_SILENTLY, False), subscribe]
+        return [(old_foreign, Instruction.DELETE_SILENTLY), subscribe]
 
-    def _inner(self, new: Any, old_foreign: Any, new_foreign: Any) -> list[_Message]:
+    def _inner(self, key_bytes: bytes, new: Any, old_foreign: Any, new_foreign: Any) -> list[_Message]:
+        deleting = self.context.scratchpad(self.name)
+        if new is not None and new_foreign is None:
+            self.context.drop(self.name, "null foreign key")
+        if old_foreign is None or (new_foreign is not None and self._same_key(old_foreign, new_foreign)):
+            if new_foreign is None:
+                return [(None, Instruction.DELETE_RESULT)] if key_bytes in deleting else []
+            return [(new_foreign, Instruction.ANSWER if key_bytes in deleting else Instruction.ANSWER_IF_MATCHED)]
+        deleting[key_bytes] = True
         if new_foreign is None:
-            if new is not None:
-                self.context.drop(self.name, "null foreign key")
-            return [] if old_foreign is None else [(old_foreign, Instruction.DELETE_RESULT, False)]
-        if old_foreign is None or self._same_key(old_foreign, new_foreign):
-            return [(new_foreign, Instruction.ANSWER_IF_MATCHED, True)]
+            return [(old_foreign, Instruction.DELETE_RESULT)]
         # The row may have a result with the old foreign row: an answer must delete it if there is no new one.
-        return [(old_foreign, Instruction.DELETE_SILENTLY, False), (new_foreign, Instruction.ANSWER, True)]
+        return [(old_foreign, Instruction.DELETE_SILENTLY), (new_foreign, Instruction.ANSWER)]
 
     def _same_key(self, old: Any, new: Any) -> bool:
         return self._foreign_to_bytes(old) == self._foreign_to_bytes(new)
 
 
 class ForeignKeyReceive(Operator):
-    """Stores which rows subscribe to which foreign key: the left value by both keys, in bytes."""
+    """Stores which rows subscribe to which foreign key: the left value by both keys, in bytes.
+
+    If the same input record deleted the foreign row, the answer that deletes the result is ignored unless the left row
+    is still the same: it is to the row before. So the subscription is answered in any case.
+    """
 
     def __init__(self, name: str, store: str, foreign_serde: Serde[Any]) -> None:
         super().__init__(name)
@@ -104,26 +113,28 @@ class ForeignKeyReceive(Operator):
 
     def process(self, record: AnyRecord) -> None:
         subscription: Subscription = record.value
+        instruction = subscription.instruction
         foreign = self._foreign_to_bytes(record.key)
         if foreign is not None:
             entry_key = escape_key(foreign) + subscription.key
-            self._subscriptions.put(entry_key, subscription.value)
-            self.context.scratchpad(self._store_name)[entry_key] = subscription.number
-        if subscription.instruction is not Instruction.DELETE_SILENTLY:
+            if foreign in self.context.scratchpad(self._store_name):
+                before = self._subscriptions.get(entry_key)
+                if instruction is Instruction.ANSWER_IF_MATCHED and before not in (None, subscription.value):
+                    record = record.with_value(msgspec.structs.replace(subscription, instruction=Instruction.ANSWER))
+            is_kept = instruction in (Instruction.ANSWER_IF_MATCHED, Instruction.ANSWER)
+            self._subscriptions.put(entry_key, subscription.value if is_kept else None)
+        if instruction is not Instruction.DELETE_SILENTLY:
             self.forward(record)
 
 
 class ForeignKeyAnswer(Operator):
     """Answers a subscription, with the higher timestamp of the two rows."""
 
-    def __init__(
-        self, name: str, foreign_table: str, key_serde: Serde[Any], foreign_value_serde: Serde[Any], *, left: bool
-    ) -> None:
+    def __init__(self, name: str, foreign_table: str, key_serde: Serde[Any], foreign_value_serde: Serde[Any]) -> None:
         super().__init__(name)
         self._foreign_table = foreign_table
         self._read_key = key_serde.deserialize
         self._foreign_value_to_bytes = foreign_value_serde.serialize
-        self._left = left
 
     def init(self, context: TaskContext) -> None:
         super().init(context)
@@ -137,21 +148,14 @@ class ForeignKeyAnswer(Operator):
             timestamp_ms = latest(timestamp_ms, row[1])
         elif subscription.instruction is Instruction.ANSWER_IF_MATCHED:
             return
-        # In an inner join, an unmatched row has no result: an answer without a left value deletes it.
-        has_result = row is not None or self._left
-        left = subscription.value if has_result else None
-        right = None if row is None else self._foreign_value_to_bytes(row[0])
-        answer = Answer(left, right, subscription.number)
+        has_partner = subscription.instruction is not Instruction.DELETE_RESULT
+        right = self._foreign_value_to_bytes(row[0]) if row is not None and has_partner else None
+        answer = Answer(subscription.value, right)
         self.forward(Record(self._read_key(subscription.key), answer, timestamp_ms, record.headers))
 
 
 class ForeignKeyChange(Operator):
-    """Answers all subscriptions to a foreign row when it changes, by their key bytes, with the change's timestamp.
-
-    In a join of a table `with_itself`, or `with_part` of itself (a filter of it), a row may subscribe to itself. The
-    change of the left row causes its answer then, and none is sent from here. One case remains: in an inner join, the
-    row leaves the part. Its subscription goes unanswered, and only the answer from here deletes the result.
-    """
+    """Answers all subscriptions to a foreign row when it changes, by their key bytes, with the change's timestamp."""
 
     def __init__(
         self,
@@ -160,19 +164,12 @@ class ForeignKeyChange(Operator):
         key_serde: Serde[Any],
         foreign_serde: Serde[Any],
         foreign_value_serde: Serde[Any],
-        *,
-        left: bool,
-        with_itself: bool,
-        with_part: bool,
     ) -> None:
         super().__init__(name)
         self._store_name = store
         self._read_key = key_serde.deserialize
         self._foreign_to_bytes = foreign_serde.serialize
         self._foreign_value_to_bytes = foreign_value_serde.serialize
-        self._left = left
-        self._with_itself = with_itself
-        self._with_part = with_part
 
     def init(self, context: TaskContext) -> None:
         super().init(context)
@@ -186,22 +183,33 @@ class ForeignKeyChange(Operator):
         assert foreign is not None
         prefix = escape_key(foreign)
         new = self._foreign_value_to_bytes(change.new)
-        deleted = new is None and not self._left
-        itself = foreign if self._with_itself or (self._with_part and not deleted) else None
-        numbers = self.context.scratchpad(self._store_name)
-        for entry_key, value in self._subscriptions.range(prefix, end_of_key(prefix)):
-            key = entry_key[len(prefix) :]
-            if key != itself:
-                answer = Answer(None if deleted else value, new, numbers.get(entry_key, 0))
-                self.forward(Record(self._read_key(key), answer, record.timestamp_ms, record.headers))
+        if new is None:
+            self.context.scratchpad(self._store_name)[foreign] = True
+        for entry_key, left in self._subscriptions.range(prefix, end_of_key(prefix)):
+            key = self._read_key(entry_key[len(prefix) :])
+            self.forward(Record(key, Answer(left, new), record.timestamp_ms, record.headers))
+
+
+class ForeignKeyLeftRows(Operator):
+    """Notes the rows of the left table that an input record changes, for `ForeignKeyResolve`."""
+
+    def __init__(self, name: str, resolve: str, key_serde: Serde[Any], value_serde: Serde[Any]) -> None:
+        super().__init__(name)
+        self._resolve = resolve
+        self._key_to_bytes = key_serde.serialize
+        self._value_to_bytes = value_serde.serialize
+
+    def process(self, record: AnyRecord) -> None:
+        if record.value.is_latest:
+            changed = self.context.scratchpad(self._resolve)
+            changed[self._key_to_bytes(record.key)] = self._value_to_bytes(record.value.new)
 
 
 class ForeignKeyResolve(Operator):
-    """Joins the values of each answer into a result of the left row.
+    """Joins the values of each answer into a result of the left row; ignores answers to a row that has changed since.
 
-    Answers arrive in the order of the input records that caused them. If one input record changes a row twice, or
-    changes both tables, answers of different tasks may overtake each other: those to an earlier state of the row are
-    ignored.
+    Answers arrive in the order of the input records that caused them. So only the input record that is being processed
+    can have changed the row since.
     """
 
     def __init__(
@@ -211,19 +219,23 @@ class ForeignKeyResolve(Operator):
         key_serde: Serde[Any],
         value_serde: Serde[Any],
         foreign_value_serde: Serde[Any],
+        *,
+        left: bool,
     ) -> None:
         super().__init__(name)
         self._joiner = joiner
         self._key_to_bytes = key_serde.serialize
         self._read_value = value_serde.deserialize
         self._read_foreign_value = foreign_value_serde.deserialize
+        self._left = left
 
     def process(self, record: AnyRecord) -> None:
         answer: Answer = record.value
-        latest, key = self.context.scratchpad(self.name), self._key_to_bytes(record.key)
-        if answer.number < latest.setdefault(key, answer.number):
+        changed = self.context.scratchpad(self.name)
+        if changed and changed.get(self._key_to_bytes(record.key), answer.left) != answer.left:
             return
-        latest[key] = answer.number
-        left = self._read_value(answer.left)
-        result = None if left is None else self._joiner(left, self._read_foreign_value(answer.right))
+        has_result = answer.left is not None and (answer.right is not None or self._left)
+        result = None
+        if has_result:
+            result = self._joiner(self._read_value(answer.left), self._read_foreign_value(answer.right))
         self.forward(record.with_value(result))

@@ -11,6 +11,7 @@ from headrace._core.task.context import TaskContext
 from headrace._core.time.join_clock import ClockSettings, JoinClock
 from headrace._state.layouts.bykey import remove_key
 from headrace._state.stores.window import TypedWindowStore
+from headrace.model.end_of_time import later
 from headrace.model.record import Record
 
 Matches = Sequence[tuple[int, Any]]  # timestamps and values of records of the other side
@@ -66,7 +67,7 @@ class StreamJoin(Operator):
         if key is None or record.value is None:
             self.join(record, ())
             return
-        other, from_ms, to_ms = self._other, timestamp_ms - self._before_ms, max(0, timestamp_ms + self._after_ms)
+        other, from_ms, to_ms = self._other, timestamp_ms - self._before_ms, max(0, later(timestamp_ms, self._after_ms))
         self.join(record, other.fetch_duplicates(other.key_bytes(key), from_ms, to_ms))
 
     def join(self, record: AnyRecord, matches: Matches) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace._core.laws import latest
+from headrace._core.laws import due_at, latest
 from headrace._core.operator import AnyRecord
 from headrace._core.operators.joins.stream_stream import JoinSettings, Matches, StreamJoin
 from headrace._core.task.context import TaskContext
 from headrace._state.stores.unmatched import UnmatchedRecord, UnmatchedStore, Waits
+from headrace.model.end_of_time import later
 from headrace.model.pending import PendingTask
 from headrace.model.record import Headers, Record
 
@@ -58,7 +59,7 @@ class StreamOuterJoin(StreamJoin):
             self.forward(Record(key, self._joined(value, other), latest(timestamp_ms, other_ms), headers))
         if matches or not self._is_outer:
             return
-        if max(0, timestamp_ms + self._after_ms) < time_ms:
+        if max(0, later(timestamp_ms, self._after_ms)) < time_ms:
             self.forward(record.with_value(self._joined(value, None)))
         else:
             self._unmatched.add(key_bytes, value, timestamp_ms, is_left=self._is_left)
@@ -86,7 +87,7 @@ class StreamOuterJoin(StreamJoin):
             unmatched.count(),
             oldest.key,
             since_ms=oldest.timestamp_ms,
-            release_ms=max(self._due_ms(oldest), next_ms + max(self._waits) + 1),
+            release_ms=due_at(max(self._due_ms(oldest), next_ms + max(self._waits) + 1), 0),
             release_key=oldest.key if time.by_key else None,
             stream_time_ms=time.current(oldest.key),
         )

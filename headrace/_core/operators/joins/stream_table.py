@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import closing
 from typing import Any
 
+from headrace._core.laws import due_at
 from headrace._core.operator import AnyRecord, Operator
 from headrace._core.rows import row_for
 from headrace._core.task.context import TaskContext
@@ -108,7 +109,7 @@ class StreamTableGraceJoin(StreamTableJoin):
             self._buffer.count(),
             key,
             since_ms=timestamp_ms,
-            release_ms=timestamp_ms + self._grace_ms,
+            release_ms=due_at(timestamp_ms, self._grace_ms),
             stream_time_ms=time_ms,
         )
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from headrace._core.errors.failure import init_error
+from headrace._core.errors.user_errors import USER_ERRORS
 from headrace._core.operators.processors.processor import UserProcessor
 from headrace._core.task.context import TaskContext
 from headrace._core.time.punctuation import Agenda, Memory, Schedule
@@ -105,7 +106,7 @@ class Processors:
             operator.start()
         except StreamsError:
             raise
-        except Exception as error:
+        except USER_ERRORS as error:
             raise init_error(error, self._context.task_id, operator.name) from error
 
     def _run(self, schedule: Schedule, clock_ms: int) -> None:
@@ -113,7 +114,7 @@ class Processors:
         context.fired_ms = clock_ms
         try:
             self._operators[schedule.node].punctuate(schedule.callback, clock_ms)
-        except Exception as error:
+        except USER_ERRORS as error:
             context.errors.punctuation_failed(schedule.node, f"{schedule.grid.kind.value} {clock_ms}", error)
         finally:
             context.fired_ms = None

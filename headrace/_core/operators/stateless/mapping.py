@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from headrace._core.operators.functions import FunctionOperator, Take, checked_iterable, checked_pair, to_all
+from headrace._core.operators.functions import FunctionOperator, Take, checked_pair, outputs_of, to_all
 
 
 class StreamMap(FunctionOperator):
@@ -83,7 +83,7 @@ class StreamFlatMap(FunctionOperator):
         forward = to_all(children)
 
         def take(key: Any, value: Any) -> None:
-            for pair in checked_iterable(self._mapper(key, value), self.name, "flat_map"):
+            for pair in outputs_of(self._mapper(key, value), key, self.name, "flat_map"):
                 forward(*checked_pair(pair, self.name, "flat_map"))
 
         return take
@@ -100,7 +100,7 @@ class StreamFlatMapValues(FunctionOperator):
         forward = to_all(children)
 
         def take(key: Any, value: Any) -> None:
-            for mapped in checked_iterable(self._mapper(value), self.name, "flat_map_values"):
+            for mapped in outputs_of(self._mapper(value), key, self.name, "flat_map_values"):
                 forward(key, mapped)
 
         return take

@@ -70,9 +70,13 @@ class VersionedTableSource(Operator):
 class TableCopy(Operator):
     """Stores the new value of each change of an earlier stage's table; of a versioned table, as a version."""
 
+    def __init__(self, name: str, table: str) -> None:
+        super().__init__(name)
+        self._table = table
+
     def init(self, context: TaskContext) -> None:
         super().init(context)
-        self._rows = context.tables[self.name]
+        self._rows = context.tables[self._table]
 
     def process(self, record: AnyRecord) -> None:
         self._rows.put(record.key, record.value.new, record.timestamp_ms)

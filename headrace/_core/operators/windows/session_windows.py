@@ -7,6 +7,7 @@ from typing import Any
 
 from headrace._core.operator import AnyRecord
 from headrace._core.operators.windows.windowed_operator import WindowedOperator, WindowSettings
+from headrace.model.end_of_time import later
 from headrace.model.record import Change, Record
 from headrace.model.windows import SessionWindows, Window, Windowed
 
@@ -34,7 +35,7 @@ class SessionWindowAggregate(WindowedOperator):
         gap_ms, closed_ms = self._windows.gap_ms, self._last_closed_end(time_ms)
         self._emit_closed(record, closed_ms)
         aggregate, start_ms, end_ms = self._initializer(), timestamp_ms, timestamp_ms
-        sessions = list(self._store.find_sessions(key, timestamp_ms - gap_ms, timestamp_ms + gap_ms))
+        sessions = list(self._store.find_sessions(key, timestamp_ms - gap_ms, later(timestamp_ms, gap_ms)))
         for session, value in sessions:
             aggregate = self._merger(key, aggregate, value)
             start_ms, end_ms = min(start_ms, session.window.start_ms), max(end_ms, session.window.end_ms)

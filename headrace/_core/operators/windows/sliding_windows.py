@@ -9,7 +9,7 @@ from headrace._core.laws import latest
 from headrace._core.operator import AnyRecord
 from headrace._core.operators.windows.windowed_operator import WindowedOperator, WindowSettings
 from headrace.model.record import Change
-from headrace.model.windows import SlidingWindows, Window
+from headrace.model.windows import SlidingWindows, Window, sized_window
 
 
 class _Row(NamedTuple):
@@ -44,8 +44,7 @@ class SlidingWindowAggregate(WindowedOperator):
         super().process(record)
 
     def _fold(self, record: AnyRecord, key: Any, timestamp_ms: int, time_ms: int) -> None:
-        closed_ms = self._last_closed_end(time_ms)
-        if timestamp_ms + self._difference_ms <= closed_ms:
+        if timestamp_ms <= self._last_closed_start(time_ms, self._difference_ms):
             window = Window(max(0, timestamp_ms - self._difference_ms), max(timestamp_ms, self._difference_ms))
             self._drop_late(record, window, time_ms)
             return
@@ -53,27 +52,27 @@ class SlidingWindowAggregate(WindowedOperator):
         if timestamp_ms < self._difference_ms:
             self._fold_early(update)
         else:
-            self._emit_closed(record, closed_ms)
+            self._emit_closed(record, self._last_closed_end(time_ms))
             self._fold_usual(update)
 
     def _fold_usual(self, update: _Update) -> None:
         """Updates the windows around the record from the newest to the oldest, then creates new ones."""
-        difference_ms, at_ms = self._difference_ms, update.timestamp_ms
+        at_ms = update.timestamp_ms
+        left_ms = at_ms - self._difference_ms  # where the window that ends at the record starts
         left: _Row | None = None
         right: _Row | None = None
         previous_ms: int | None = None
         left_exists = right_exists = False
         seen = set()
-        for start_ms, row in reversed(update.windows(max(0, at_ms - 2 * difference_ms), at_ms + 1)):
-            end_ms = start_ms + difference_ms
+        for start_ms, row in reversed(update.windows(max(0, left_ms - self._difference_ms), at_ms + 1)):
             seen.add(start_ms)
             if start_ms == at_ms + 1:
                 right_exists = True
-            elif end_ms > at_ms:
+            elif start_ms > left_ms:
                 if right is None:
                     right = update.read(start_ms)
                 update.fold(start_ms, row)
-            elif end_ms == at_ms:
+            elif start_ms == left_ms:
                 left_exists = True
                 update.fold(start_ms, row)
                 if row.max_ms >= at_ms:
@@ -82,11 +81,14 @@ class SlidingWindowAggregate(WindowedOperator):
             else:
                 left, previous_ms = row, row.max_ms
                 break
-        if previous_ms is not None and previous_ms + 1 not in seen and previous_ms + 1 + difference_ms >= at_ms:
-            update.fold(previous_ms + 1, None)
+        created_ms: int | None = None
+        if previous_ms is not None and previous_ms + 1 not in seen and previous_ms + 1 >= left_ms:
+            created_ms = previous_ms + 1
+            update.fold(created_ms, None, new=True)
         if not left_exists:
-            overlaps = previous_ms is not None and previous_ms >= at_ms - difference_ms
-            update.fold(at_ms - difference_ms, left if overlaps else None, new=True)
+            overlaps = previous_ms is not None and previous_ms >= left_ms
+            # As in Kafka Streams, it is emitted twice if it is the window after the previous record, too.
+            update.fold(left_ms, left if overlaps else None, new=left_ms != created_ms)
         if not right_exists and right is not None and right.max_ms > at_ms:
             update.copy(at_ms + 1, right)
 
@@ -114,8 +116,8 @@ class SlidingWindowAggregate(WindowedOperator):
         if not right_exists and right is not None and right.max_ms > at_ms:
             update.copy(at_ms + 1, right)
         if previous_ms is not None and previous_ms + 1 not in seen and previous_ms + 1 <= at_ms:
-            update.fold(previous_ms + 1, None)
-        update.fold(0, combined)
+            update.fold(previous_ms + 1, None, new=True)
+        update.fold(0, combined, new=combined is None)
 
 
 class _Update:
@@ -139,15 +141,15 @@ class _Update:
         return _Row(*self._operator._store.fetch(self._key, start_ms))
 
     def fold(self, start_ms: int, row: _Row | None, *, new: bool = False) -> None:
-        """Adds the record to a window with this row, or to a `new` window that starts with this row."""
+        """Adds the record to a window with this row, or to a `new` window that starts with a copy of this row."""
         operator = self._operator
-        end_ms = start_ms + operator._difference_ms
-        if end_ms <= operator._last_closed_end(self._time_ms):
-            operator._drop_late(self._record, Window(start_ms, end_ms), self._time_ms)
+        window = sized_window(start_ms, operator._difference_ms)
+        if start_ms <= operator._last_closed_start(self._time_ms, operator._difference_ms):
+            operator._drop_late(self._record, window, self._time_ms)
             return
         base, result_ms = (operator._initializer(), self.timestamp_ms) if row is None else row
         value = operator._aggregator(self._key, self._record.value, base)
-        has_old = operator.settings.send_old_values and row is not None and not new
+        has_old = operator.settings.send_old_values and not new
         self._put(start_ms, value, self.read(start_ms).value if has_old else None, latest(self.timestamp_ms, result_ms))
 
     def copy(self, start_ms: int, row: _Row) -> None:
@@ -157,5 +159,5 @@ class _Update:
     def _put(self, start_ms: int, value: Any, old: Any, result_ms: int) -> None:
         operator = self._operator
         operator._store.put(self._key, value, start_ms, result_ms)
-        window = Window(start_ms, start_ms + operator._difference_ms)
+        window = sized_window(start_ms, operator._difference_ms)
         operator._emit(self._record, window, Change(value, old), result_ms)

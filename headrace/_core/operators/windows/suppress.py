@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from headrace._core.laws import closes_at, last_closed_end
+from headrace._core.laws import closes_at, due_at, last_closed_end
 from headrace._core.operator import AnyRecord, Operator
 from headrace._core.task.context import TaskContext
 from headrace._core.time.idle_keys import IdleKeys, IdleSettings
@@ -56,7 +56,7 @@ class TableSuppress(Operator):
             self.idle.see(_clock_key(key))
         buffer_time_ms = self._window_end_ms(key) if settings.until_window_closes else record.timestamp_ms
         buffer.put(record, buffer_time_ms, topic=self.context.topic)
-        for row in buffer.evict_due(key, last_closed_end(time_ms, settings.wait_ms)):
+        for row in buffer.evict_due(key, self._last_due_ms(time_ms)):
             self._emit(row)
         if self._is_full():
             if not settings.buffer.emits_early:
@@ -82,10 +82,20 @@ class TableSuppress(Operator):
             self.buffer.usage().records,
             key,
             since_ms=buffer_time_ms,
-            release_ms=closes_at(buffer_time_ms, self.settings.wait_ms),
+            release_ms=self._release_ms(buffer_time_ms),
             release_key=_clock_key(key) if time.by_key else None,
             stream_time_ms=time.current(_clock_key(key)),
         )
+
+    def _last_due_ms(self, time_ms: int) -> int:
+        settings = self.settings
+        if settings.until_window_closes:
+            return last_closed_end(time_ms, settings.wait_ms)
+        return time_ms - settings.wait_ms
+
+    def _release_ms(self, buffer_time_ms: int) -> int | None:
+        released_at = closes_at if self.settings.until_window_closes else due_at
+        return released_at(buffer_time_ms, self.settings.wait_ms)
 
     def _emit(self, row: BufferedRow[Any, Any]) -> None:
         # A window whose last value is None has no final result.

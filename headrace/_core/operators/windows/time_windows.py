@@ -13,7 +13,7 @@ from headrace._core.operators.windows.windowed_operator import WindowedOperator,
 from headrace._core.task.context import TaskContext
 from headrace._core.time.stream_time import KeyAdvances
 from headrace.model.record import Change
-from headrace.model.windows import TimeWindows, UnlimitedWindows, Window
+from headrace.model.windows import TimeWindows, UnlimitedWindows, sized_window
 
 
 class TimeWindowAggregate(WindowedOperator):
@@ -32,15 +32,15 @@ class TimeWindowAggregate(WindowedOperator):
 
     def _fold(self, record: AnyRecord, key: Any, timestamp_ms: int, time_ms: int) -> None:
         windows, store = self.windows, self._store
-        closed_ms = self._last_closed_end(time_ms)
-        self._emit_closed(record, closed_ms)
+        self._emit_closed(record, self._last_closed_end(time_ms))
+        last_closed_ms = self._last_closed_start(time_ms, windows.size_ms)
         starts = windows.starts_for(timestamp_ms)
         if not starts:
             self.context.drop(self.name, "before the first window")
         for start_ms in starts:
-            end_ms = start_ms + windows.size_ms
-            if end_ms <= closed_ms:
-                self._drop_late(record, Window(start_ms, end_ms), time_ms)
+            window = sized_window(start_ms, windows.size_ms)
+            if start_ms <= last_closed_ms:
+                self._drop_late(record, window, time_ms)
                 continue
             row = store.fetch(key, start_ms)
             base, result_ms = (self._initializer(), timestamp_ms) if row is None else row
@@ -49,7 +49,7 @@ class TimeWindowAggregate(WindowedOperator):
             old = store.fetch(key, start_ms)[0] if self.settings.send_old_values and row is not None else None
             result_ms = latest(timestamp_ms, result_ms)
             store.put(key, new, start_ms, result_ms)
-            self._emit(record, Window(start_ms, end_ms), Change(new, old), result_ms)
+            self._emit(record, window, Change(new, old), result_ms)
 
     def init(self, context: TaskContext) -> None:
         super().init(context)

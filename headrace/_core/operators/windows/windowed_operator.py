@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from headrace._core.laws import closes_at, last_closed_end
+from headrace._core.laws import closes_at, last_closed_end, last_closed_start
 from headrace._core.operator import AnyRecord, Operator
 from headrace._core.task.context import TaskContext
 from headrace._core.time.idle_keys import IdleKeys, IdleSettings
@@ -15,6 +15,7 @@ from headrace._core.time.open_windows import ClosedWindow, OpenWindows
 from headrace._core.time.stream_time import stream_time
 from headrace._state.bytes.composite import MAX_TIME
 from headrace._state.layouts.bykey import remove_key
+from headrace.model.end_of_time import later
 from headrace.model.pending import PendingTask
 from headrace.model.record import Change, Record
 from headrace.model.windows import Window, Windowed, Windows
@@ -110,6 +111,9 @@ class WindowedOperator(Operator):
     def _last_closed_end(self, time_ms: int) -> int:
         return last_closed_end(time_ms, self._wait_ms, end_included=self._end_included)
 
+    def _last_closed_start(self, time_ms: int, size_ms: int) -> int:
+        return last_closed_start(time_ms, size_ms, self._wait_ms, end_included=self._end_included)
+
     def pending(self) -> PendingTask | None:
         if self._open is None:
             return None
@@ -146,7 +150,7 @@ class WindowedOperator(Operator):
 
     def _drop_late(self, record: AnyRecord, window: Window, time_ms: int) -> None:
         """Counts a record that is late for a closed window, and forwards it to the child for late records."""
-        close_ms = closes_at(window.end_ms, self._wait_ms, end_included=self._end_included)
+        close_ms = later(window.end_ms, self._wait_ms + self._end_included)
         self.context.drop(self.name, "late")
         _log.info(
             "%s: the record of key %r at %d is late for window [%s]: it closed at %d, stream time is %d.",

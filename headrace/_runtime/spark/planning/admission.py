@@ -12,9 +12,10 @@ from collections.abc import Callable, Collection, Sequence
 import numpy as np
 
 from headrace._core.task.order import Order, concatenated
+from headrace.model.end_of_time import END_OF_TIME_MS
 from headrace.topics.embedded.log import TopicLog
 
-_MAX_TIME_MS = 1 << 43  # the year 2248
+_FAR_MS = 1 << 43  # the year 2248: asked for first, because few timestamps are later
 _WELL_FILLED = 0.75
 
 # From start offsets, the number of records available after each, and a limit: how many of each to read.
@@ -86,10 +87,10 @@ def by_time_index(offsets_at: Callable[[int], Sequence[int]]) -> Take:
     """
 
     def take(starts: Sequence[int], available: Sequence[int], limit: int) -> list[int]:
-        low, high = 0, _MAX_TIME_MS
+        low, high = 0, END_OF_TIME_MS + 1
         chosen, too_many = [0] * len(starts), list(available)
         while high - low > 1 and sum(chosen) < limit * _WELL_FILLED:
-            middle = (low + high) // 2
+            middle = _FAR_MS if low < _FAR_MS < high else (low + high) // 2
             before = [
                 number if at < 0 else min(max(0, at - start), number)
                 for at, start, number in zip(offsets_at(middle), starts, available, strict=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 from headrace._runtime.spark.planning.plan import Plan, offset_key
 from headrace._runtime.spark.topics.backend import TopicBackend
 from headrace._state.log.entries import ApplicationState, BatchPlan
@@ -14,6 +16,10 @@ _FUSE_BELOW_S = 0.1
 # Before anything is measured: the time that operators in Python usually need for a record.
 _RECORD_US = 10.0
 _MEASURABLE_RECORDS = 100
+# How far the wall clock may be behind the last batch before it is followed: machines differ by less.
+_CLOCK_TOLERANCE_MS = 10_000
+
+_log = logging.getLogger(__name__)
 
 
 def choose_spread(plan: Plan, state: ApplicationState, records: int) -> int:
@@ -62,7 +68,7 @@ class BatchPlanner:
         plan, state = self._plan, view.state
         ends = until or self.ends()
         keys = [offset_key(place) for place in plan.places]
-        now_ms = max(plan.clock(), state.clock_ms or 0) if plan.needs_clock else None
+        now_ms = self._now_ms(state) if plan.needs_clock else None
         starts = self.starts(view)
         limits = [max(start, ends.get(key, start)) for key, start in zip(keys, starts, strict=True)]
         chosen = self._backend.admitted(plan, starts, limits, plan.max_records, now_ms)
@@ -71,6 +77,18 @@ class BatchPlanner:
             return None
         ends = dict(zip(keys, chosen, strict=True))
         return BatchPlan(state.batch + 1, ends, now_ms, plan.run, choose_spread(plan, state, records))
+
+    def _now_ms(self, state: ApplicationState) -> int:
+        """The wall clock. It stands still while it is a little behind the last batch; a big step back is followed."""
+        clock_ms, last_ms = self._plan.clock(), state.clock_ms or 0
+        if last_ms - clock_ms <= _CLOCK_TOLERANCE_MS:
+            return max(clock_ms, last_ms)
+        _log.warning(
+            "The wall clock is %d s behind that of the last batch: it was ahead then, or is wrong now. "
+            "Headrace follows it.",
+            (last_ms - clock_ms) // 1000,
+        )
+        return clock_ms
 
     def starts(self, view: LogView) -> list[int]:
         """The offset at which the next batch begins in each topic-partition."""
@@ -84,5 +102,7 @@ class BatchPlanner:
             return False
         if view.state.batch < view.start.first_batch:
             return True
-        alarm_ms = view.state.alarm_ms
+        alarm_ms, last_ms = view.state.alarm_ms, view.state.clock_ms
+        if keeps_running and last_ms is not None and now_ms < last_ms:
+            return True  # the clock went back, so the alarm is too late
         return keeps_running and alarm_ms is not None and alarm_ms <= now_ms

@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import stat
 import subprocess
 import sys
 import tempfile
@@ -21,7 +20,9 @@ from pathlib import Path
 
 import pyspark
 
+from headrace._private import cache_directory, temporary_directory
 from headrace._runtime.spark.session.spark_home import spark_home
+from headrace.errors import ConfigError
 
 _CLAIMED_FOR_S = 3600
 _NICENESS = 19
@@ -67,7 +68,7 @@ def write(archive: Path) -> None:
     builder = hr.StreamsBuilder()
     builder.stream("in").group_by(lambda _, value: value).count().to_stream().to("out")
     options = " ".join([LOCAL_JAVA_OPTIONS, f"-XX:ArchiveClassesAtExit={archive}", *_SETTINGS])
-    with tempfile.TemporaryDirectory(prefix="headrace-archive-") as directory:
+    with tempfile.TemporaryDirectory(prefix="archive-", dir=temporary_directory()) as directory:
         topics = hr.LocalTopics(Path(directory) / "topics")
         for name in ("in", "out"):
             topics.create(name, partitions=2)
@@ -116,14 +117,9 @@ def _archive(directory: Path, home: Path) -> Path:
 
 
 def _directory() -> Path | None:
-    """The cache directory, if only this user can write to it: Java would run whatever another user put there."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    directory = (Path(base) if base else Path.home() / ".cache") / "headrace"
-    with suppress(OSError):
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = directory.lstat()
-        if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022:
-            return directory
+    """The cache directory, if it is private: Java would run whatever another user put there."""
+    with suppress(ConfigError):
+        return cache_directory()
     return None
 
 

@@ -23,6 +23,7 @@ import warnings
 from contextlib import suppress
 from pathlib import Path
 
+from headrace._private import temporary_directory
 from headrace._runtime.spark.session import class_archive
 
 _MODULES = (
@@ -48,7 +49,7 @@ _started: list[tuple[subprocess.Popen[bytes], str]] = []
 def launcher() -> str:
     """The path of a program that Spark can run as Python. The server that it uses ends with this process."""
     if not _started:
-        directory = Path(tempfile.mkdtemp(prefix="headrace-python-"))  # only this user may enter it
+        directory = Path(tempfile.mkdtemp(prefix="python-", dir=temporary_directory()))
         address, script = directory / "socket", directory / "python"
         script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -IS "{_LAUNCHER}" "{address}" "{sys.executable}" "$@"\n')
         script.chmod(0o700)
@@ -76,7 +77,17 @@ class _Server:
         signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
 
     def serve(self) -> None:
-        """Serves launchers until the process that started this one ends."""
+        """Serves launchers until the process that started this one ends; then ends the forked processes, too.
+
+        Most of them would notice by themselves that Spark is gone, but not while they wait, e.g. for a broker.
+        """
+        try:
+            self._serve()
+        finally:
+            for pid in list(self._children):
+                self._abandon(pid)
+
+    def _serve(self) -> None:
         while True:
             connections = {connection.fileno(): pid for pid, connection in self._children.items()}
             waiting = self._listener.fileno()
@@ -149,7 +160,7 @@ class _Server:
                 connection.close()
 
     def _abandon(self, pid: int) -> None:
-        """Ends a process whose launcher was killed."""
+        """Ends a process that nobody waits for any more."""
         self._children.pop(pid).close()
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGTERM)

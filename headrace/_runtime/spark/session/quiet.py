@@ -109,10 +109,12 @@ def launch(settings: Mapping[str, str]) -> None:
     """Starts Spark's JVM with its stderr filtered. Does nothing if Spark is running already, or runs elsewhere.
 
     The JVM gets its own process session, so that Ctrl-C reaches the application, which stops in order, and does not
-    kill the workers.
+    kill the workers. It reads the settings from a file, because every user of the machine can see command lines.
     """
-    from pyspark import SparkConf, SparkContext
+    from pyspark import SparkContext
     from pyspark.java_gateway import launch_gateway
+
+    from headrace._runtime.spark.session.submit import submit_settings
 
     elsewhere = "SPARK_REMOTE" in os.environ or "PYSPARK_GATEWAY_PORT" in os.environ or "spark.remote" in settings
     if SparkContext._gateway is not None or elsewhere:
@@ -122,11 +124,11 @@ def launch(settings: Mapping[str, str]) -> None:
     pump.start()
     atexit.register(pump.drain)
     try:
-        conf = SparkConf().setAll(list(settings.items()))
-        gateway = launch_gateway(conf, {"stderr": writing, "start_new_session": True})
+        with submit_settings(settings):
+            gateway = launch_gateway(popen_kwargs={"stderr": writing, "start_new_session": True})
     finally:
         os.close(writing)
-    SparkContext._ensure_initialized(gateway=gateway, conf=conf)
+    SparkContext._ensure_initialized(gateway=gateway)
 
 
 @contextmanager

@@ -13,8 +13,10 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from headrace._private import temporary_directory
 from headrace._runtime.spark.session import class_archive, java, quiet
 from headrace._runtime.spark.session.forkserver import launcher
+from headrace._secrets import SECRET_SETTING
 from headrace.config import StreamsConfig
 from headrace.errors import ConfigError
 
@@ -49,6 +51,8 @@ _SESSION_SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.python.unix.domain.socket.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
+    # What Spark's UI, event log and query plans hide. Its default pattern lacks some of our names.
+    "spark.redaction.regex": SECRET_SETTING,
 }
 # Records are processed in Python, the JVM only moves frames. Its quick compiler is enough for that: the optimising one,
 # and a garbage collector with its own threads, take more processor time than they save.
@@ -158,7 +162,8 @@ def _launch(config: StreamsConfig) -> dict[str, str]:
     settings.setdefault("spark.master", "local[*]")
     settings.setdefault("spark.app.name", config.application_id)
     if is_local(settings["spark.master"]):
-        settings.update({**_LOCAL_SETTINGS, **config.spark})
+        # Shuffled records: Spark's default is a directory in /tmp that everyone may read.
+        settings.update({**_LOCAL_SETTINGS, "spark.local.dir": str(temporary_directory()), **config.spark})
         if "PYSPARK_PYTHON" not in os.environ:
             os.environ["PYSPARK_PYTHON"] = launcher()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)

@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pyspark
 
+from headrace._private import temporary_directory
+
 _PARTS = ("bin", "data", "jars", "licenses", "sbin")
 
 
@@ -36,10 +38,10 @@ def lean_spark_home() -> Iterator[Path | None]:
 
 def spark_home(installed: Path) -> Path:
     """The lean home for an installed pyspark. It is created once, atomically, and reused."""
-    identity = hashlib.sha256(f"{installed}|{pyspark.__version__}|{os.getuid()}".encode()).hexdigest()[:16]
-    home = Path(tempfile.gettempdir()) / f"headrace-spark-{identity}"
+    identity = hashlib.sha256(f"{installed}|{pyspark.__version__}".encode()).hexdigest()[:16]
+    home = temporary_directory() / f"spark-{identity}"
     if not home.is_dir():
-        made = Path(tempfile.mkdtemp(prefix=f"{home.name}-"))
+        made = Path(tempfile.mkdtemp(prefix=f"{home.name}-", dir=home.parent))
         for part in _PARTS:
             if (installed / part).exists():
                 (made / part).symlink_to(installed / part)

@@ -33,12 +33,16 @@ class FusedRound:
         plan: the plan of the query.
         backend: the topics.
         until: the end offsets of a catch-up run; `None` for a run that waits for new records.
+        repeated: whether Spark has attempted this round before.
     """
 
-    def __init__(self, plan: Plan, backend: TopicBackend, until: dict[str, int] | None) -> None:
+    def __init__(
+        self, plan: Plan, backend: TopicBackend, until: dict[str, int] | None, *, repeated: bool = False
+    ) -> None:
         self._plan = plan
         self._backend = backend
         self._until = until
+        self._repeated = repeated
         self._planner = BatchPlanner(plan, backend)
 
     def run(self) -> None:
@@ -78,7 +82,7 @@ class FusedRound:
                     waiting[frame.stage].append(frame)
             runner.compact_idle_task()
             remaining = [frame for frames in waiting.values() for frame in frames]
-            task = SinkTask(number=0, batch=batch.batch)
+            task = SinkTask(number=0, batch=batch.batch, repeated=self._repeated)
             part = write_part(plan, self._backend, [*remaining, runner.finish()], task)
         records = sum(last - first for _, first, last in plan.ranges(starts, batch.ends))
         part.record_us = estimate_record_us(view.state, records, time.monotonic() - began_s)

@@ -1,8 +1,8 @@
 """Saves the processors of a task between batches.
 
 In Kafka Streams a processor exists as long as its task. On Spark any Python worker may run a batch, so the processors
-and schedules of a task are pickled into its state at the end of a batch, and the next batch of the same run loads them.
-A new run creates new processors: their fields are lost, as after any restart.
+and schedules of a task are pickled into its durable state at the end of a batch, and the next batch of the same run
+loads them. A new run creates new processors: their fields are lost, as after any restart.
 """
 
 from __future__ import annotations
@@ -14,41 +14,36 @@ from typing import Any
 
 from headrace._core.operators.processors.lifecycle import Processors, ProcessorState
 from headrace._runtime.spark.workers.pickling import Pickler
-from headrace._state.bytes.api import ByteStore
+from headrace._state.changes.task_state import TaskState
 from headrace.errors import StateError
-
-_KEY = b"processors"
 
 
 class SavedProcessorState:
     """Loads and saves the processors of a task, in one run of the application."""
 
-    def __init__(self, store: ByteStore, run: str) -> None:
-        self._store = store
+    def __init__(self, state: TaskState, run: str) -> None:
+        self._state = state
         self._run = run.encode() + b"\x00"
-        self._stored = store.get(_KEY)
 
     def load(self, fixtures: Mapping[str, Any]) -> ProcessorState | None:
         """Loads what this run has saved, if anything, and attaches it to the contexts and stores of the new task."""
-        if self._stored is None or not self._stored.startswith(self._run):
+        saved = self._state.processors
+        if saved is None or not saved.startswith(self._run):
             return None
-        state: ProcessorState = _Unpickler(io.BytesIO(self._stored[len(self._run) :]), fixtures).load()
+        state: ProcessorState = _Unpickler(io.BytesIO(saved[len(self._run) :]), fixtures).load()
         return state
 
     def save(self, processors: Processors) -> None:
-        """Saves the processors' state if it changed.
+        """Makes the processors' state part of the next commit.
 
         Raises:
             StateError: if a field cannot be pickled.
         """
         state, fixtures = processors.state, processors.fixtures
         try:
-            pickled = self._run + _dumps(state, fixtures)
+            self._state.processors = self._run + _dumps(state, fixtures)
         except Exception as error:
             raise StateError(_explain_unpicklable(state, fixtures, error)) from error
-        if pickled != self._stored:
-            self._store.put(_KEY, pickled)
-            self._stored = pickled
 
 
 class _Pickler(Pickler):

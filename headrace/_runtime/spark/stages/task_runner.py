@@ -12,7 +12,6 @@ import msgspec
 
 from headrace._core.metrics import Metrics
 from headrace._core.task.chunk import Chunk
-from headrace._runtime.assemble import TASK
 from headrace._runtime.spark.planning.plan import Plan, Stage
 from headrace._runtime.spark.stages import frames
 from headrace._runtime.spark.stages.collector import FrameCollector
@@ -125,7 +124,7 @@ def run_task(
     replica = Replica(replicas_of(plan.instance, plan.local_dir) / task_name(stage, partition))
     with TaskState(durable, replica, describe) as state:
         stores = {name: state.store(name) for name in stage.blueprint.stores}
-        saved = SavedProcessorState(stores[TASK], tick.run) if stage.blueprint.has_processors else None
+        saved = SavedProcessorState(state, tick.run) if stage.blueprint.has_processors else None
         task = stage.blueprint.make_task(
             partition,
             stores,

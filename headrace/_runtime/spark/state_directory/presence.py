@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from headrace._state.log.files import explain_errors
 from headrace.errors import StateError
 
 LOCK_FILE = "running.lock"
@@ -30,8 +31,9 @@ class RunLock:
     def acquire(self) -> None:
         """Acquires the lock unless this run has it; waits for a reset to end."""
         while self._descriptor is None:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            with suppress(FileNotFoundError):  # a reset has just removed the directory
+            # A reset may just have removed the directory.
+            with suppress(FileNotFoundError), explain_errors("write", self._path):
+                self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 self._descriptor = _lock_shared(self._path)
 
     def release(self) -> None:
@@ -50,7 +52,8 @@ def exclusive_lock(application_id: str, state_dir: Path) -> Iterator[None]:
     Raises:
         StateError: if the application is running, or if it cannot be determined whether it is.
     """
-    descriptor = os.open(state_dir / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o666)
+    with explain_errors("write", state_dir / LOCK_FILE):
+        descriptor = os.open(state_dir / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o666)
     try:
         _lock_exclusively(descriptor, application_id, state_dir)
         yield

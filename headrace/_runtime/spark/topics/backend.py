@@ -22,12 +22,13 @@ class SinkTask(NamedTuple):
     """The number of a sink task, and the batch whose output it writes.
 
     A task that runs a whole batch knows its number, `batch`. A task of a spread batch knows only the `step`: Spark's
-    count of the micro-batches of the query.
+    count of the micro-batches of the query. `repeated` says that Spark has attempted the task before.
     """
 
     number: int
     batch: int | None = None
     step: int | None = None
+    repeated: bool = False
 
     def works_on(self, batch: BatchPlan | None) -> bool:
         """Whether this task writes output of that batch."""

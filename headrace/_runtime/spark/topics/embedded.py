@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 import msgspec
@@ -16,7 +17,7 @@ import pyarrow as pa
 
 from headrace._core.metrics import Metrics
 from headrace._runtime.spark.planning.admission import admitted, by_timestamps
-from headrace._runtime.spark.planning.plan import Plan
+from headrace._runtime.spark.planning.plan import Plan, offset_key
 from headrace._runtime.spark.stages import frames
 from headrace._runtime.spark.stages.frames import Frame
 from headrace._runtime.spark.topics.backend import SinkTask
@@ -31,7 +32,7 @@ _CHECK_EVERY_S = 0.005
 
 
 class EmbeddedBackend:
-    """The topics in a directory. All partitions begin at offset 0, and offsets have no gaps."""
+    """The topics in a directory. Partitions begin where retention has left records; compaction leaves gaps."""
 
     has_fixed_slices = False
 
@@ -42,7 +43,10 @@ class EmbeddedBackend:
         return self._log.topics()
 
     def first_offsets(self, places: Sequence[Place], known: Mapping[str, int]) -> dict[str, int]:  # noqa: ARG002
-        return {}
+        """Where the partitions begin now. Offsets known from earlier starts may be deleted, and were never read."""
+        begins = {topic: self._log.begin_offsets(topic) for topic in {topic for topic, _ in places}}
+        first = {(topic, partition): begins[topic][partition] for topic, partition in places}
+        return {offset_key(place): offset for place, offset in first.items() if offset}
 
     def prepare(self, plan: Plan, state: ApplicationState) -> None:
         self.publish(plan, state)
@@ -123,16 +127,17 @@ class EmbeddedBackend:
         """
         writers: list[SegmentWriter] = []
         writers_by_partition: dict[tuple[int, int], dict[tuple[int, int], SegmentWriter]] = {}
-        for frame in sorted(outputs, key=_by_partition_then_task):
-            assigned = writers_by_partition.setdefault((frame.channel, frame.target), {})
-            task = (frame.hop, frame.origin)
-            if task not in assigned:
-                if len(assigned) == len(writers):
-                    writers.append(self._log.writer(plan.instance, plan.epoch))
-                assigned[task] = writers[len(assigned)]
-            records = frames.with_log_order(frames.decode(frame.payload), frame.hop, frame.origin, frame.seq)
-            assigned[task].write(plan.topics[frame.channel], frame.target, records)
-        return [run for writer in writers for run in writer.finish()]
+        with ExitStack() as open_writers:
+            for frame in sorted(outputs, key=_by_partition_then_task):
+                assigned = writers_by_partition.setdefault((frame.channel, frame.target), {})
+                task = (frame.hop, frame.origin)
+                if task not in assigned:
+                    if len(assigned) == len(writers):
+                        writers.append(open_writers.enter_context(self._log.writer(plan.instance, plan.epoch)))
+                    assigned[task] = writers[len(assigned)]
+                records = frames.with_log_order(frames.decode(frame.payload), frame.hop, frame.origin, frame.seq)
+                assigned[task].write(plan.topics[frame.channel], frame.target, records)
+            return [run for writer in writers for run in writer.finish()]
 
 
 def _by_partition_then_task(frame: Frame) -> tuple[int, int, int, int, int]:

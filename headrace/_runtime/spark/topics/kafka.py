@@ -165,7 +165,12 @@ class KafkaBackend:
             raise state_log(plan).superseded(plan.epoch, plan.instance)
         name = str(task.number)
         written, session = self._commits(plan).write(
-            task.number, batch.batch, output.records, rules, last_session=view.state.sessions.get(name)
+            task.number,
+            batch.batch,
+            output.records,
+            rules,
+            last_session=view.state.sessions.get(name),
+            repeated=task.repeated,
         )
         if not written:
             # An earlier attempt has written the batch, but crashed before it could report the refused records: going
@@ -202,7 +207,8 @@ class KafkaBackend:
             ConsumerGroup(self._cluster, plan.application_id).commit(_by_place(state.offsets))
 
     def _commits(self, plan: Plan) -> Commits:
-        return Commits(self._cluster, plan.application_id, plan.instance, plan.epoch)
+        outputs = {topic: plan.partitions[topic] for topic in plan.sink_topics}
+        return Commits(self._cluster, plan.application_id, plan.instance, plan.epoch, outputs)
 
     def _refuse_new_partitions(self, places: Sequence[Place]) -> None:
         """Raises a `NewPartitionsError` if partitions have changed: a query reads only those it started with."""

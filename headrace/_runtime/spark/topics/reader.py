@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
+from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, SupportsTriggerAvailableNow
 
@@ -120,7 +121,9 @@ class TopicsReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             plan = program.load(self._packed_plan)
             backend, batch = backend_of(plan), partition.batch
             if batch is None:
-                FusedRound(plan, backend, partition.until).run()
+                context = TaskContext.get()
+                repeated = context is not None and context.attemptNumber() > 0
+                FusedRound(plan, backend, partition.until, repeated=repeated).run()
                 return
             tick = None if batch.clock_ms is None else Tick(batch.clock_ms, batch.run)
             if partition.leads:

@@ -38,7 +38,8 @@ class TopicsWriter(DataSourceStreamArrowWriter):
             received = [frame for batch in iterator for frame in frames.from_rows(batch)]
             batch_id = context.getLocalProperty(_BATCH_ID) if context else None
             step = None if batch_id is None else int(batch_id) + 1
-            task = SinkTask(context.partitionId() if context else 0, step=step)
+            number, attempt = (context.partitionId(), context.attemptNumber()) if context else (0, 0)
+            task = SinkTask(number, step=step, repeated=attempt > 0)
             return PartMessage(write_part(plan, backend_of(plan), received, task))
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: ARG002, N803

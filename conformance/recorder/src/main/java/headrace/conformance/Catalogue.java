@@ -22,6 +22,7 @@ final class Catalogue {
         StreamJoins.class,
         StreamTableJoins.class,
         TableJoins.class,
+        TableSelfJoins.class,
         Cogroups.class,
         Processors.class,
         Punctuations.class,

@@ -43,6 +43,10 @@ final class Functions {
         return value == null ? List.of() : List.of(value.split(" ", -1));
     }
 
+    static List<String> twice(String value) {
+        return List.of(show(value), show(value) + "2");
+    }
+
     /** The part of "group:item" before the colon; null for "null..." or an empty group. */
     static String group(String value) {
         if (value == null) {
@@ -95,6 +99,14 @@ final class Functions {
         return aggregate.equals(value) ? null : aggregate + "-" + value;
     }
 
+    static String newer(String aggregate, String value) {
+        return value;
+    }
+
+    static String kept(String aggregate, String value) {
+        return aggregate;
+    }
+
     static String with(Object key, String value, String set) {
         TreeSet<String> members = members(set);
         members.add(value);
@@ -117,6 +129,11 @@ final class Functions {
 
     static KeyValue<String, String> byKey(String key, String value) {
         return KeyValue.pair(key, value);
+    }
+
+    /** Everything under one key, which may be that of a row. */
+    static KeyValue<String, String> underA(String key, String value) {
+        return KeyValue.pair("a", value);
     }
 
     static KeyValue<String, String> byValue(String key, String value) {

@@ -55,6 +55,11 @@ final class Stateless {
         plan.write(plan.stream("in").merge(plan.stream("other")));
     }
 
+    static void mergeWithItself(Plan plan, Params params) {
+        KStream<String, String> stream = plan.stream("in");
+        plan.write(stream.merge(stream));
+    }
+
     static void severalTopics(Plan plan, Params params) {
         plan.write(plan.builder.stream(List.of("in", "other"), Consumed.with(Serdes.String(), Serdes.String())));
     }

@@ -44,6 +44,22 @@ final class TableJoins {
             .outerJoin(plan.table("right").mapValues(Functions::shout), Functions::joined));
     }
 
+    /** Which sides of a join know what a change replaces decides which deletions a filter forwards. */
+    static void twoFilteredTablesJoin(Plan plan, Params params) {
+        plan.write(twoFiltered(plan, params));
+    }
+
+    static void twoFilteredTablesJoinAndAggregate(Plan plan, Params params) {
+        plan.write(twoFiltered(plan, params)
+            .groupBy(Functions::byKey, Grouped.with(Plan.TEXT, Plan.TEXT))
+            .aggregate(() -> "", Functions::plus, Functions::minus));
+    }
+
+    static void twoFilteredTablesForeignKeyJoin(Plan plan, Params params) {
+        KTable<String, String> left = plan.table("left").filter(Functions::isLonger);
+        plan.write(byForeignKey(left, plan.table("right").filter(Functions::isLong), params));
+    }
+
     /** An aggregation makes the old values that a join forwards visible. */
     static void tableTableJoinAndAggregate(Plan plan, Params params) {
         plan.write(plan.table("left")
@@ -75,5 +91,23 @@ final class TableJoins {
             .join(plan.table("right"), Functions::group, Functions::joined)
             .groupBy(Functions::byGroup, Grouped.with(Plan.TEXT, Plan.TEXT))
             .aggregate(() -> "", Functions::plus, Functions::minus));
+    }
+
+    /** An inner or a left join by foreign key. */
+    static KTable<String, String> byForeignKey(
+        KTable<String, String> left, KTable<String, String> right, Params params) {
+        return params.text("kind", "inner").equals("inner")
+            ? left.join(right, Functions::group, Functions::joined)
+            : left.leftJoin(right, Functions::group, Functions::joined);
+    }
+
+    private static KTable<String, String> twoFiltered(Plan plan, Params params) {
+        KTable<String, String> left = plan.table("left").filter(Functions::isLong);
+        KTable<String, String> right = plan.table("right").filter(Functions::isLong);
+        return switch (params.text("kind", "inner")) {
+            case "inner" -> left.join(right, Functions::joined);
+            case "left" -> left.leftJoin(right, Functions::joined);
+            default -> left.outerJoin(right, Functions::joined);
+        };
     }
 }

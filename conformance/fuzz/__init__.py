@@ -1,0 +1,1 @@
+"""Random topologies on Kafka Streams and on Headrace, compared record by record."""

@@ -1,0 +1,260 @@
+"""Builds a described topology with Headrace, node by node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import headrace as hr
+from conformance.fuzz.description import Case, Kind, Node, kinds
+from conformance.fuzz.functions import (
+    AGGREGATORS,
+    EXTRACTORS,
+    FLATTENERS,
+    JOINERS,
+    MAPPERS,
+    PREDICATES,
+    REDUCERS,
+    SELECTORS,
+    head,
+    show,
+)
+from conformance.fuzz.processors import Agent, ValueAgent
+from conformance.fuzz.windows import ms, suppression_of, windows_of
+from headrace import serdes
+
+_MOST_NODES = 99
+_EXTRACTORS: dict[str, Any] = {
+    name: (lambda record, time_ms, extract=extract: extract(record.value, record.timestamp_ms, time_ms))
+    for name, extract in EXTRACTORS.items()
+}
+_SERDES: dict[str, Any] = {"text": serdes.String(), "number": serdes.Long(), "windowed": None}
+
+
+def topology_of(case: Case, *rules: str) -> hr.Topology:
+    """The topology of a case.
+
+    Args:
+        case: what to build.
+        rules: rules of Kafka Streams that the library is made to follow; see `classify`.
+
+    Raises:
+        StreamsError: if the library refuses it.
+    """
+    builder = hr.StreamsBuilder()
+    built: list[Any] = []
+    known = kinds(case.nodes)
+    for number, node in enumerate(case.nodes):
+        inputs = [built[position] for position in node.inputs]
+        if node.op.startswith("foreign_") and "foreign-joins-ask-both-sides-for-old-values" in rules:
+            inputs[1].group_by(lambda _, __: ("", ""), name=f"right{number}").count()
+        build = _Build(builder, node, number, known[number], [known[position] for position in node.inputs])
+        if "grouped-topics-come-first" in rules:
+            build.name_group(f"A{number}")
+        elif "grouped-topics-come-in-reverse" in rules:
+            build.name_group(f"g{_MOST_NODES - number}")
+        built.append(build.result(*inputs))
+    return builder.build()
+
+
+class _Build:
+    """One node on its way into the topology."""
+
+    def __init__(self, builder: hr.StreamsBuilder, node: Node, number: int, kind: Kind, given: list[Kind]) -> None:
+        self._builder = builder
+        self._op = node.op
+        self._options = node.options
+        self._number = number
+        self._kind = kind
+        self._given = given
+        self._group_name = f"g{number}"
+
+    def name_group(self, name: str) -> None:
+        """Names a grouping, and thus its internal topic: names decide which of two internal topics comes first."""
+        self._group_name = name
+
+    def result(self, *inputs: Any) -> Any:
+        op = self._op
+        if op in ("stream", "table", "global_table"):
+            return self._source()
+        if op in ("count", "reduce", "aggregate"):
+            return self._aggregate(*inputs)
+        if op == "cogroup":
+            return self._cogroup(*inputs)
+        if op.endswith("join"):
+            return self._join(*inputs)
+        if op == "to":
+            return self._to(inputs[0])
+        return (self._of_table if self._given[0].is_table else self._of_stream)(*inputs)
+
+    def _source(self) -> Any:
+        topics = self._options["topics"]
+        text = {"key_serde": _SERDES["text"], "value_serde": _SERDES["text"]}
+        if "extractor" in self._options:
+            text["timestamp_extractor"] = _EXTRACTORS[self._options["extractor"]]
+        if self._op == "stream":
+            return self._builder.stream(topics, **text)
+        if self._op == "global_table":
+            return self._builder.global_table(topics[0], **text)
+        return self._builder.table(topics[0], **text, **self._store())
+
+    def _to(self, given: Any) -> None:
+        stream = given.to_stream() if self._given[0].is_table else given
+        options = {"key_serde": _SERDES[self._given[0].key], "value_serde": _SERDES[self._given[0].value]}
+        stream.to(f"out{self._number}", **{name: serde for name, serde in options.items() if serde})
+
+    def _of_stream(self, stream: Any, *others: Any) -> Any:
+        fn = self._options.get("fn", "")
+        match self._op:
+            case "filter" | "filter_not":
+                return getattr(stream, self._op)(PREDICATES[fn])
+            case "map":
+                select, mapper = SELECTORS[fn], self._mapper
+                return stream.map(lambda key, value: (select(key, value), mapper(value)))
+            case "map_values":
+                return stream.map_values(self._mapper)
+            case "map_values_with_key":
+                return stream.map_values_with_key(JOINERS["pair"])
+            case "flat_map":
+                return stream.flat_map(lambda _, value: [(head(text), text) for text in FLATTENERS[fn](value)])
+            case "flat_map_values":
+                return stream.flat_map_values(FLATTENERS[fn])
+            case "select_key":
+                return stream.select_key(SELECTORS[fn], key_serde=_SERDES["text"])
+            case "peek":
+                return stream.peek(lambda _, __: None)
+            case "merge":
+                return stream.merge(others[0])
+            case "split":
+                return self._split(stream)
+            case "branch":
+                return stream[str(self._options["number"])]
+        return self._of_keyed_stream(stream, fn)
+
+    def _of_keyed_stream(self, stream: Any, fn: str) -> Any:
+        """Operators that need to know how keys become bytes."""
+        match self._op:
+            case "through":
+                stream.to(f"through{self._number}", **self._serdes)
+                return self._builder.stream(f"through{self._number}", **self._serdes)
+            case "repartition":
+                return stream.repartition(f"r{self._number}", **self._serdes)
+            case "to_table":
+                return stream.to_table(**self._serdes, **self._store())
+            case "process":
+                store = f"agent{self._number}"
+                agent = partial(Agent, fn, store, self._options.get("interval", 0))
+                return stream.process(agent, stores=[_agent_store(store)])
+            case "process_values":
+                store = f"agent{self._number}"
+                return stream.process_values(partial(ValueAgent, store), stores=[_agent_store(store)])
+            case "group_by_key":
+                return stream.group_by_key(**self._serdes, name=self._group_name)
+            case "group_by":
+                return stream.group_by(SELECTORS[fn], **self._serdes, name=self._group_name)
+        raise ValueError(self._op)
+
+    def _of_table(self, table: Any) -> Any:
+        fn = self._options.get("fn", "")
+        match self._op:
+            case "filter" | "filter_not":
+                return getattr(table, self._op)(PREDICATES[fn], **self._store())
+            case "map_values":
+                return table.map_values(self._mapper, value_serde=_SERDES[self._kind.value], **self._store())
+            case "map_values_with_key":
+                return table.map_values_with_key(JOINERS["pair"], value_serde=_SERDES["text"], **self._store())
+            case "to_stream":
+                return table.to_stream()
+            case "suppress":
+                return table.suppress(suppression_of(self._options))
+            case "group_by":
+                select, mapper = SELECTORS[fn], self._mapper
+                return table.group_by(
+                    lambda key, value: (select(key, value), mapper(value)), **self._serdes, name=self._group_name
+                )
+        raise ValueError(self._op)
+
+    def _split(self, stream: Any) -> Any:
+        branches = stream.split(name=f"split{self._number}-")
+        for branch, fn in enumerate(self._options["fns"]):
+            branches = branches.branch(PREDICATES[fn], name=str(branch))
+        return branches.default(name=str(len(self._options["fns"])))
+
+    def _join(self, left: Any, right: Any) -> Any:
+        joiner = JOINERS[self._options["joiner"]]
+        method = getattr(left, self._op.removeprefix("foreign_"))
+        if self._given[0].is_table:
+            options = {"value_serde": _SERDES["text"], **self._store()}
+            if self._op.startswith("foreign_"):
+                options["foreign_key"] = SELECTORS[self._options["fn"]]
+            return method(right, joiner, **options)
+        if self._given[1].shape == "global table":
+            return method(right, joiner, key_selector=SELECTORS[self._options["fn"]])
+        options = {"key_serde": _SERDES["text"], "value_serde": _SERDES[self._given[0].value]}
+        if self._given[1].is_table:
+            grace = {"grace": ms(self._options["grace"])} if "grace" in self._options else {}
+            return method(right, joiner, **options, **grace)
+        durations = {name: ms(self._options[name]) for name in ("before", "after", "grace") if name in self._options}
+        within = hr.JoinWindows.of(ms(self._options["difference"]), **durations)
+        return method(right, joiner, **options, other_value_serde=_SERDES[self._given[1].value], within=within)
+
+    def _aggregate(self, grouped: Any) -> Any:
+        of_table = self._given[0].shape == "grouped table"
+        windows = self._options.get("windows")
+        if windows is not None:
+            grouped = grouped.windowed_by(windows_of(windows))
+            if "emit" in self._options:
+                grouped = grouped.emit_strategy(hr.EmitStrategy.on_window_close())
+        store = self._store()
+        if self._op == "count":
+            return grouped.count(**store)
+        store["value_serde"] = _SERDES[self._kind.value]
+        if self._op == "reduce":
+            reducer = REDUCERS[self._options["fn"]]
+            return grouped.reduce(reducer.add, *([reducer.subtract] if of_table else []), **store)
+        aggregator = AGGREGATORS[self._options["fn"]]
+        more = [aggregator.subtract] if of_table else [aggregator.merge] if _is_session(windows) else []
+        return grouped.aggregate(lambda: aggregator.initial, aggregator.add, *more, **store)
+
+    def _cogroup(self, *grouped: Any) -> Any:
+        aggregator = AGGREGATORS[self._options["fn"]]
+        cogrouped = grouped[0].cogroup(_starred(aggregator.add, ""))
+        for number, other in enumerate(grouped[1:], 1):
+            cogrouped = cogrouped.cogroup(other, _starred(aggregator.add, "*" * number))
+        windows = self._options.get("windows")
+        if windows is not None:
+            cogrouped = cogrouped.windowed_by(windows_of(windows))
+        more = [aggregator.merge] if _is_session(windows) else []
+        value_serde = _SERDES[self._kind.value]
+        return cogrouped.aggregate(lambda: aggregator.initial, *more, value_serde=value_serde, **self._store())
+
+    def _store(self) -> dict[str, Any]:
+        name = f"s{self._number}"
+        if "history" in self._options:
+            serdes_of_rows = {"key_serde": _SERDES["text"], "value_serde": _SERDES[self._kind.value]}
+            return {
+                "store": hr.Stores.versioned_key_value(name, history=ms(self._options["history"]), **serdes_of_rows)
+            }
+        return {"store": name} if "store" in self._options else {}
+
+    @property
+    def _mapper(self) -> Callable[[Any], Any]:
+        return MAPPERS[self._options["mapper"]]
+
+    @property
+    def _serdes(self) -> dict[str, Any]:
+        return {"key_serde": _SERDES[self._kind.key], "value_serde": _SERDES[self._kind.value]}
+
+
+def _agent_store(name: str) -> Any:
+    return hr.Stores.key_value(name, key_serde=_SERDES["text"], value_serde=_SERDES["text"])
+
+
+def _starred(add: Callable[[Any, Any, Any], Any], stars: str) -> Callable[[Any, Any, Any], Any]:
+    """Marks the values of one input of a cogroup."""
+    return lambda key, value, aggregate: add(key, show(value) + stars, aggregate)
+
+
+def _is_session(windows: dict[str, Any] | None) -> bool:
+    return windows is not None and windows["type"] == "session"

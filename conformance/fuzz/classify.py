@@ -1,0 +1,144 @@
+"""Known differences: each has a reason, and a test that recognises it and nothing else.
+
+Most are recognised by a second run in which one side follows the rule of the other. If both then write the same
+records, the difference is that rule. What is on purpose is listed in `conformance/deviations.md`; what begins with
+"open" is a defect, or not decided yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from conformance.fuzz.build import topology_of
+from conformance.fuzz.compare import differing_parts, equal
+from conformance.fuzz.description import Case
+from conformance.fuzz.run import Answer, on_driver
+from headrace._graph.stages import stages
+
+if TYPE_CHECKING:
+    from conformance.fuzz.kafka_streams import KafkaStreams
+
+# Rules that Kafka Streams can be made to follow (the recorder's `fuzz/Rules.java`), and the operators they change.
+OUR_RULES = {
+    "first-change-replaces-nothing": {"count", "aggregate", "cogroup", "reduce"},
+    "no-window-is-lost": {"count", "reduce", "aggregate", "cogroup"},
+    "suppress-sends-what-it-emitted": {"suppress"},
+    "merge-takes-a-stream-twice": {"merge"},
+    "empty-rows-are-rows": {"foreign_join", "foreign_left_join"},
+    "joins-ask-both-sides-for-old-values": {"join", "left_join"},
+}
+
+# Rules that the library can be made to follow, by `build.topology_of`.
+THEIR_RULES = {
+    "foreign-joins-ask-both-sides-for-old-values": {"foreign_join", "foreign_left_join"},
+    "grouped-topics-come-first": {"group_by"},
+    "grouped-topics-come-in-reverse": {"group_by"},
+}
+
+OPEN = {"joins-ask-both-sides-for-old-values", "merge-takes-a-stream-twice", *THEIR_RULES}
+
+# Topologies that Kafka Streams cannot build, by a part of its message.
+THEIR_REFUSALS = {
+    "-repartition-filter is already added": "a grouped stream is aggregated and cogrouped",
+    "KTable source state store must implement": "a windowed cogroup is joined with a table",
+    "is not added yet": "a shared repartition is built after a store that depends on it",
+}
+
+# Topologies that the library refuses on purpose, by a part of its message.
+OUR_REFUSALS = {"which never close": "unlimited windows that are suppressed until they close"}
+
+_SEVERAL_CHANGES = {"flat_map", "flat_map_values", "process", "process_values", "merge", "group_by"}
+_SEVERAL_CHANGES |= {"join", "left_join", "outer_join", "foreign_join", "foreign_left_join"}
+
+
+def reason_for(case: Case, ours: Answer, theirs: Answer, kafka: KafkaStreams) -> str | None:
+    """Why the answers differ, if that is known."""
+    if "refused" in theirs and "refused" not in ours:
+        return _refusal("Kafka Streams", theirs["refused"], THEIR_REFUSALS)
+    if "refused" in ours:
+        return None if "refused" in theirs else _refusal("Headrace", ours["refused"], OUR_REFUSALS)
+    for rules in _combinations(case, OUR_RULES | THEIR_RULES):
+        follows = on_driver(case, *(rule for rule in rules if rule in THEIR_RULES))
+        if equal(follows, kafka.run(case, *(rule for rule in rules if rule in OUR_RULES))):
+            return " and ".join(f"open: {rule}" if rule in OPEN else rule for rule in rules)
+    return _other_reason(case, ours, theirs)
+
+
+def rules_between(case: Case, ours: Answer, theirs: Answer, kafka: KafkaStreams) -> tuple[str, ...] | None:
+    """The rules, all on purpose, with which Kafka Streams writes what the library writes: none if they agree at once.
+
+    Returns `None` if there are none such, or either side refuses the case.
+    """
+    if "outputs" not in ours or "outputs" not in theirs:
+        return None
+    if equal(ours, theirs):
+        return ()
+    chosen = {rule: changed for rule, changed in OUR_RULES.items() if rule not in OPEN}
+    return next((rules for rules in _combinations(case, chosen) if equal(ours, kafka.run(case, *rules))), None)
+
+
+def _combinations(case: Case, known: dict[str, set[str]]) -> Iterator[tuple[str, ...]]:
+    ops = {node.op for node in case.nodes}
+    applicable = [rule for rule, changed in known.items() if ops & changed]
+    for number in range(1, min(3, len(applicable)) + 1):
+        yield from combinations(applicable, number)
+
+
+def _refusal(who: str, message: str, known: dict[str, str]) -> str | None:
+    return next((f"{who} refuses: {why}" for text, why in known.items() if text in message), None)
+
+
+def _other_reason(case: Case, ours: Answer, theirs: Answer) -> str | None:
+    """Reasons that no rule can show, by where the answers differ."""
+    parts = differing_parts(ours, theirs)
+    held_back = {number for number, node in enumerate(case.nodes) if node.op == "suppress"}
+    if parts <= _parts_behind(case, held_back) and equal(_without_deletions(ours), _without_deletions(theirs)):
+        return "a join behind suppress deletes no rows that were never let through"
+    foreign = {
+        number
+        for number, node in enumerate(case.nodes)
+        if node.op.startswith("foreign_") and _meets_itself(case, *node.inputs)
+    }
+    if parts <= _parts_behind(case, foreign):
+        return "open: answers of a foreign-key join whose row changes more than once with one record"
+    reunions = {
+        number
+        for number, node in enumerate(case.nodes)
+        if len(node.inputs) > 1 and _share_a_topic(case, *node.inputs[:2])
+    }
+    graph = topology_of(case)._graph
+    is_cut = len(stages(graph)) > sum(not sub.is_global for sub in graph.sub_topologies)
+    if is_cut and parts <= _parts_behind(case, reunions):
+        return "open: a sub-topology that feeds itself"
+    return None
+
+
+def _without_deletions(answer: Answer) -> Answer:
+    outputs = {topic: [one for one in written if one[1] is not None] for topic, written in answer["outputs"].items()}
+    return {**answer, "outputs": outputs}
+
+
+def _meets_itself(case: Case, left: int, right: int) -> bool:
+    """Whether one input record may change the left row twice, or both rows."""
+    several = any(case.nodes[number].op in _SEVERAL_CHANGES for number in _ancestors(case, left))
+    return several or _share_a_topic(case, left, right)
+
+
+def _share_a_topic(case: Case, left: int, right: int) -> bool:
+    return bool(_topics(case, _ancestors(case, left)) & _topics(case, _ancestors(case, right)))
+
+
+def _topics(case: Case, numbers: set[int]) -> set[str]:
+    return {topic for number in numbers for topic in case.nodes[number].options.get("topics", ())}
+
+
+def _ancestors(case: Case, number: int) -> set[int]:
+    return {number}.union(*(_ancestors(case, given) for given in case.nodes[number].inputs))
+
+
+def _parts_behind(case: Case, numbers: set[int]) -> set[str]:
+    """Output topics and stores of the nodes and of what follows from them."""
+    behind = {number for number in range(len(case.nodes)) if _ancestors(case, number) & numbers}
+    return {name for number in behind for name in (f"out{number}", f"s{number}")}

@@ -1,0 +1,144 @@
+"""One run over many random cases: two ways to run each, and the counts of what came out."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import replace
+from typing import Protocol
+
+from conformance.fuzz.classify import reason_for
+from conformance.fuzz.compare import equal, shrink
+from conformance.fuzz.description import Case
+from conformance.fuzz.generator import random_case
+from conformance.fuzz.kafka_streams import KafkaStreams
+from conformance.fuzz.plan import on_plan, taken_in_order
+from conformance.fuzz.report import differing
+from conformance.fuzz.run import Answer, on_driver
+
+_ON_DISK = 10
+_SILENCE_S = 30
+
+
+class Comparison(Protocol):
+    """What the test driver is compared with."""
+
+    name: str
+
+    def prepare(self, case: Case) -> Case:
+        """The case with input that both sides take in the same order."""
+
+    def run(self, case: Case, ours: Answer) -> Answer:
+        """The answer to compare with that of the test driver."""
+
+    def reason(self, case: Case, ours: Answer, theirs: Answer) -> str | None:
+        """Why the answers differ, if that is known."""
+
+
+class AgainstKafkaStreams:
+    """Compares with Kafka Streams on its own test driver."""
+
+    name = "Kafka Streams"
+
+    def __init__(self, kafka: KafkaStreams) -> None:
+        self._kafka = kafka
+
+    def prepare(self, case: Case) -> Case:
+        return case
+
+    def run(self, case: Case, ours: Answer) -> Answer:
+        """In memory, and on disk if that makes a difference, or every so many cases."""
+        if case.seed % _ON_DISK:
+            answer = self._kafka.run(case, memory=True)
+            if equal(ours, answer):
+                return answer
+        return self._kafka.run(case)
+
+    def reason(self, case: Case, ours: Answer, theirs: Answer) -> str | None:
+        return reason_for(case, ours, theirs, self._kafka)
+
+
+class AgainstPlan:
+    """Compares with the plan that Spark runs, in batches cut at random and with restarts."""
+
+    name = "Plan"
+
+    def prepare(self, case: Case) -> Case:
+        """In the order in which a batch is taken, without the step that fails, if one does."""
+        ordered = replace(case, steps=tuple(taken_in_order(case)))
+        failed = on_driver(ordered).get("failed")
+        return ordered if failed is None else replace(ordered, steps=ordered.steps[:failed])
+
+    def run(self, case: Case, ours: Answer) -> Answer:  # noqa: ARG002
+        return on_plan(case)
+
+    def reason(self, case: Case, ours: Answer, theirs: Answer) -> str | None:  # noqa: ARG002
+        return None
+
+
+class Fuzzing:
+    """Runs cases, counts results, and shows each difference that nothing explains."""
+
+    def __init__(self, comparison: Comparison, max_differences: int, show: str | None = None) -> None:
+        self._comparison = comparison
+        self._max_differences = max_differences
+        self._show = show
+        self._spoke = time.monotonic()
+        self._counts: Counter[str] = Counter()
+        self._unexplained: list[int] = []
+
+    def run(self, first: int, cases: int | None, seconds: float) -> int:
+        """Runs cases from a seed on; returns the exit code, 1 if there is a difference that nothing explains."""
+        began = time.monotonic()
+        seed = first
+        try:
+            while len(self._unexplained) < self._max_differences:
+                if seed >= first + cases if cases is not None else time.monotonic() > began + seconds:
+                    break
+                self._compare(self._comparison.prepare(random_case(seed)))
+                seed += 1
+                self._report_progress(seed - first)
+        except KeyboardInterrupt:
+            print("Interrupted.")
+        print(f"{seed - first} cases from seed {first} in {time.monotonic() - began:.0f} s:")
+        for what, count in self._counts.most_common():
+            print(f"  {count:7} {what}")
+        if self._unexplained:
+            print(f"Without a reason: {' '.join(map(str, self._unexplained))}")
+            print("Repeat one with: python -m conformance.fuzz --cases 1 --seed SEED")
+        return 1 if self._unexplained else 0
+
+    def _report_progress(self, done: int) -> None:
+        if time.monotonic() > self._spoke + _SILENCE_S:
+            self._spoke = time.monotonic()
+            print(f"{done} cases, {len(self._unexplained)} unexplained differences ...", flush=True)
+
+    def _compare(self, case: Case) -> None:
+        ours, theirs = self._answers(case)
+        if "gave up" in theirs:
+            self._counts[f"given up: {theirs['gave up']}"] += 1
+            return
+        if equal(ours, theirs):
+            self._counts["refused by both" if "refused" in ours else "the same"] += 1
+            return
+        reason = self._comparison.reason(case, ours, theirs)
+        if reason is not None:
+            self._counts[f"differ: {reason}"] += 1
+            if self._show is None or self._show not in reason:
+                return
+        else:
+            self._counts["DIFFER WITHOUT A REASON"] += 1
+            self._unexplained.append(case.seed)
+        small = shrink(case, lambda smaller: self._differs(smaller, reason))
+        print(f"--- seed {case.seed}, {reason or 'for no known reason'}")
+        print(differing(small, *self._answers(small), other=self._comparison.name), flush=True)
+
+    def _differs(self, case: Case, reason: str | None) -> bool:
+        ours, theirs = self._answers(case)
+        if "gave up" in theirs or equal(ours, theirs):
+            return False
+        return self._comparison.reason(case, ours, theirs) == reason
+
+    def _answers(self, case: Case) -> tuple[Answer, Answer]:
+        ours = on_driver(case)
+        return ours, ours if "gave up" in ours else self._comparison.run(case, ours)

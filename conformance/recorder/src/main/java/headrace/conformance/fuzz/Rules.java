@@ -1,0 +1,61 @@
+package headrace.conformance.fuzz;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.HashSet;
+import java.util.Set;
+import org.apache.kafka.common.serialization.Serde;
+import org.apache.kafka.common.utils.Bytes;
+import org.apache.kafka.streams.KeyValue;
+import org.apache.kafka.streams.kstream.Grouped;
+import org.apache.kafka.streams.kstream.KStream;
+import org.apache.kafka.streams.kstream.KTable;
+import org.apache.kafka.streams.kstream.Materialized;
+import org.apache.kafka.streams.state.KeyValueStore;
+
+/**
+ * Rules of Headrace that Kafka Streams is made to follow, one by one, to explain a difference: if it then writes the same
+ * records, the difference is that rule and nothing else. {@code conformance/fuzz/classify.py} lists them.
+ */
+final class Rules {
+    private final Set<String> names = new HashSet<>();
+
+    Rules(JsonNode listed) {
+        listed.forEach(name -> names.add(name.textValue()));
+    }
+
+    boolean has(String name) {
+        return names.contains(name);
+    }
+
+    KTable<Object, Object> suppress(KTable<Object, Object> table, JsonNode node, int number) {
+        KTable<Object, Object> held = table.suppress(WindowOptions.suppressed(node));
+        return has("suppress-sends-what-it-emitted") ? remembered(held, node, number) : held;
+    }
+
+    KTable<Object, Object> slidingWindows(KTable<Object, Object> table, JsonNode node, int number) {
+        return has("first-change-replaces-nothing") ? remembered(table, node, number) : table;
+    }
+
+    /** The same table with a store of its own: a change replaces what was there, and nothing if nothing was. */
+    private static KTable<Object, Object> remembered(KTable<Object, Object> table, JsonNode node, int number) {
+        return table.toStream().toTable(Materialized.<Object, Object, KeyValueStore<Bytes, byte[]>>as("rows" + number)
+            .withKeySerde(Kinds.serde(node.get("key").textValue())).withValueSerde(Kinds.value(node)));
+    }
+
+    /** Has both tables of a join send old values, by an aggregation that nobody reads. */
+    void beforeJoin(KTable<Object, Object> left, KTable<Object, Object> right, int number) {
+        if (has("joins-ask-both-sides-for-old-values")) {
+            grouped(left, "left" + number);
+            grouped(right, "right" + number);
+        }
+    }
+
+    private static void grouped(KTable<Object, Object> table, String name) {
+        Serde<Object> text = Kinds.serde("text");
+        table.groupBy((key, value) -> KeyValue.<Object, Object>pair("", ""), Grouped.with(name, text, text)).count();
+    }
+
+    KStream<Object, Object> merge(KStream<Object, Object> one, KStream<Object, Object> two) {
+        return one.merge(has("merge-takes-a-stream-twice") ? two.peek((key, value) -> { }) : two);
+    }
+}

@@ -1,0 +1,37 @@
+"""Decides which foreign-key joins must know the rows of their left table that an input record changes."""
+
+from __future__ import annotations
+
+from headrace._graph.describing.levels import writers
+from headrace._graph.graph import Graph
+from headrace._graph.nodes import ForeignKeyResolve, Source, TableFilter, TableMapValues, TableSource
+
+
+def answers_may_be_stale(graph: Graph, resolve: ForeignKeyResolve) -> bool:
+    """Whether one input record may change a left row twice, or rows of both tables.
+
+    It cannot if the left table is read from a topic that the right table does not follow from.
+    """
+    node = graph.by_name[resolve.left_table]
+    while isinstance(node, TableFilter | TableMapValues | TableSource):
+        node = graph.by_name[node.parents[0]]
+    if not isinstance(node, Source) or node.internal:
+        return True
+    return bool(set(node.topics) & _topics_before(graph, resolve.right_table))
+
+
+def _topics_before(graph: Graph, name: str) -> set[str]:
+    """The topics from which the records of a node follow, also through repartitions."""
+    written = writers(graph)
+    topics: set[str] = set()
+    seen: set[str] = set()
+    pending = [name]
+    while pending:
+        node = graph.by_name[pending.pop()]
+        if node.name not in seen:
+            seen.add(node.name)
+            pending += node.parents
+            if isinstance(node, Source):
+                topics.update(node.topics)
+                pending += [sink for topic in node.topics for sink in written.get(topic, ())]
+    return topics

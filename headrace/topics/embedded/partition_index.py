@@ -1,0 +1,125 @@
+"""Which commits hold which offsets of one partition."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from typing import NamedTuple
+
+
+class Part(NamedTuple):
+    """Consecutive records of a partition that one commit holds."""
+
+    first: int
+    end: int
+    position: int
+    size: int
+    newest_ms: int
+
+
+class OffsetRange(NamedTuple):
+    """Records of one partition at offsets `first` to `end`, exclusive."""
+
+    topic: str
+    partition: int
+    first: int
+    end: int
+
+
+class PartitionIndex:
+    """The parts of one partition, by offset: 32 bytes per part, because a log may have very many."""
+
+    def __init__(self) -> None:
+        self.begin = 0
+        self._ends = array("q")
+        self._positions = array("q")
+        self._sizes = array("q")
+        self._newest_ms = array("q")
+        self._compacted_end = 0
+        self._compacted_records = 0
+        self._commits_since_compaction = 0
+
+    def __iter__(self) -> Iterator[Part]:
+        return map(self._part, range(len(self._ends)))
+
+    @property
+    def end(self) -> int:
+        """The offset of the next record."""
+        return self._ends[-1] if self._ends else self.begin
+
+    def add(self, rows: int, position: int, size: int, newest_ms: int) -> bool:
+        """Adds the rows of a run, from the commit at a position of the log; returns whether they are a new part."""
+        if self._positions and self._positions[-1] == position:
+            self._ends[-1] += rows
+            self._sizes[-1] += size
+            self._newest_ms[-1] = max(self._newest_ms[-1], newest_ms)
+            return False
+        self._insert(len(self._ends), len(self._ends), Part(self.end, self.end + rows, position, size, newest_ms))
+        self._commits_since_compaction += 1
+        return True
+
+    def note_compaction(self, end: int, records: int) -> None:
+        """Notes that compaction has left so many records before an offset."""
+        self._compacted_end, self._compacted_records, self._commits_since_compaction = end, records, 0
+
+    def needs_compaction(self, commits: int) -> bool:
+        """Whether at least half of the records were added since the last compaction, by at least so many commits."""
+        added = self.end - self._compacted_end
+        return self._commits_since_compaction >= commits and added >= self._compacted_records
+
+    def between(self, start: int, end: int) -> list[Part]:
+        """The parts that hold offsets in `start` to `end`, exclusive."""
+        if start >= end:
+            return []
+        return [self._part(i) for i in range(bisect_right(self._ends, start), bisect_left(self._ends, end) + 1)]
+
+    def parts_of(self, position: int) -> Iterator[Part]:
+        """The parts that the commit at a position of the log holds."""
+        at = 0
+        while True:
+            try:
+                at = self._positions.index(position, at)
+            except ValueError:
+                return
+            yield self._part(at)
+            at += 1
+
+    def replace(self, part: Part) -> list[Part]:
+        """Puts a part in place of all parts with its offsets; returns those."""
+        low, high = bisect_right(self._ends, part.first), bisect_left(self._ends, part.end) + 1
+        replaced = [self._part(i) for i in range(low, high)]
+        self._insert(low, high, part)
+        return replaced
+
+    def begin_within(self, oldest_ms: int | None, max_bytes: int | None) -> int:
+        """The first offset to keep: after the parts at the beginning that are too old, or exceed the size."""
+        begin, size = self.begin, 0 if max_bytes is None else sum(self._sizes)
+        for part in self:
+            is_too_old = oldest_ms is not None and part.newest_ms < oldest_ms
+            is_too_much = max_bytes is not None and size - part.size >= max_bytes
+            if not is_too_old and not is_too_much:
+                break
+            begin, size = part.end, size - part.size
+        return begin
+
+    def trim(self, begin: int) -> list[Part]:
+        """Removes the parts before an offset; returns them."""
+        count = bisect_right(self._ends, begin)
+        removed = [self._part(i) for i in range(count)]
+        for column in self._columns:
+            del column[:count]
+        self.begin = begin
+        return removed
+
+    @property
+    def _columns(self) -> tuple[array[int], ...]:
+        return self._ends, self._positions, self._sizes, self._newest_ms
+
+    def _insert(self, low: int, high: int, part: Part) -> None:
+        for column, value in zip(self._columns, part[1:], strict=True):
+            column[low:high] = array("q", [value])
+
+    def _part(self, index: int) -> Part:
+        first = self._ends[index - 1] if index else self.begin
+        return Part(first, *(column[index] for column in self._columns))
