@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import headrace as hr
@@ -59,8 +59,12 @@ def test_join_of_streams_in_columns_equals_the_join_by_records(method):
     batch = st.lists(st.tuples(st.sampled_from(["in", "other"]), records), max_size=3)
     spans = st.integers(0, 12) | st.just(2**56)
 
+    last_ms = 2**63 - 1
+
     @settings(max_examples=examples(100))
     @given(before=spans, after=spans, grace=spans, shift=st.integers(-5, 5), batches=st.lists(batch, max_size=3))
+    @example(0, 2**56, 2**56, -2, [[("other", [("a", 0, last_ms, ())])], [("in", [("a", 0, last_ms - 1, ())])]])
+    @example(0, 0, 5, -4, [[("other", [("a", 0, last_ms, ())])], [("in", [("a", 0, last_ms, ())])]])
     def check(before, after, grace, shift, batches):
         windows = hr.JoinWindows(before + shift, after - shift, grace)
         topology = joined(method, serdes.String(), windows, serdes.Json(), mapped=False)

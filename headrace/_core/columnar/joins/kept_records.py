@@ -14,6 +14,7 @@ from headrace._core.columnar.joins.rows import ROWS_AT_ONCE, Bools, JoinRows, Ma
 from headrace._core.laws import later_many
 from headrace._core.operators.joins.stream_stream import StreamJoin
 from headrace._state.layouts.growing_list import TimedValue
+from headrace.model.end_of_time import END_OF_TIME_MS
 
 
 class SideRecords:
@@ -33,7 +34,9 @@ class SideRecords:
         self._to_store = np.flatnonzero(mine & (times >= oldest))
         seeking = np.flatnonzero(others)
         from_ms = np.maximum(np.maximum(later_many(times, -settings.before_ms), oldest), 0)[seeking]
-        to_ms = np.maximum(later_many(times, settings.after_ms), 0)[seeking]
+        to_ms = np.maximum(later_many(times, settings.after_ms), 0)
+        # A window that begins beyond the end of time has no match: cut off, it would begin at the last record.
+        to_ms = np.where(times > END_OF_TIME_MS - max(-settings.before_ms, 0), -1, to_ms)[seeking]
         numbers, stored_times, raws = self._load(np.unique(rows.numbers[seeking]), from_ms, to_ms)
         self._raws = pa.concat_arrays([raws, rows.batch.values.take(pa.array(self._to_store))])
         candidates = Candidates(
