@@ -33,7 +33,7 @@ class CompactionPolicy:
     Args:
         min_delta_bytes: no pass starts while the retained deltas are smaller than this, unless they are too many.
         max_deltas: the number of retained deltas from which on a pass starts; large state may have one more for every
-            `min_step_bytes`.
+            `bytes_per_delta`.
         min_step_bytes: the least that one step writes.
         max_step_bytes: the most that one step writes, unless the batch's own delta is larger.
         max_removals: the number of unneeded deltas and slices that one batch removes.
@@ -41,14 +41,15 @@ class CompactionPolicy:
 
     min_delta_bytes: int = _MIB
     max_deltas: int = 64
-    min_step_bytes: int = _MIB
+    bytes_per_delta: int = _MIB
+    min_step_bytes: int = _MIB // 4
     max_step_bytes: int = 8 * _MIB
     max_removals: int = 8
 
     def step_bytes(self, delta_size: int, base_size: int) -> int:
         """The number of bytes that one step writes."""
         # The last term bounds the number of slices: the head, which every batch writes, lists all of them.
-        wanted = max(self.min_step_bytes, 2 * delta_size, base_size // 256)
+        wanted = max(self.min_step_bytes, delta_size, base_size // 256)
         return min(wanted, max(self.max_step_bytes, delta_size))
 
 
@@ -68,7 +69,7 @@ def _is_due(head: Head, snapshot: Snapshot, base_size: int, policy: CompactionPo
     entries = sum(region.entries for region in head.regions)
     live = sum(snapshot.reader(store).approximate_len() for store in snapshot.stores)
     live_size = base_size * live // entries if entries > live else base_size
-    if len(needed) > policy.max_deltas + live_size // policy.min_step_bytes:
+    if len(needed) > policy.max_deltas + live_size // policy.bytes_per_delta:
         return True
     return sum(entry.size for entry in needed) > max(live_size, policy.min_delta_bytes)
 

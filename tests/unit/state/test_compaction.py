@@ -46,7 +46,7 @@ def head_of(*versions, **fields):
     [
         (CompactionPolicy(min_delta_bytes=700), (Region(END, 0),)),
         (CompactionPolicy(min_delta_bytes=1, max_deltas=7), (Region(END, 0, 1, 700, 20),)),
-        (CompactionPolicy(min_delta_bytes=1, max_deltas=0, min_step_bytes=100), (Region(END, 0, 1, 700, 20),)),
+        (CompactionPolicy(min_delta_bytes=1, max_deltas=0, bytes_per_delta=100), (Region(END, 0, 1, 700, 20),)),
     ],
 )
 def test_no_compaction_starts_while_the_deltas_are_smaller_than_the_base(snapshot, policy, regions):
@@ -82,13 +82,13 @@ def test_compaction_continues_where_it_stopped_and_removes_in_portions(snapshot)
     durable.deltas = dict.fromkeys(range(1, 8), b"")
     head, cursors = head_of(*range(1, 8)), []
     for _ in range(3):
-        head = advance(head, durable, snapshot, 40, policy)
+        head = advance(head, durable, snapshot, 70, policy)
         cursors.append(head.cursor)
     assert cursors == [full_key("a", b"7"), full_key("b", b"4"), None]
     assert [region.slice_id for region in head.regions] == [1, 2, 3]
     assert sorted(durable.deltas) == [4, 5, 6, 7]
     for _ in range(2):
-        head = advance(head, durable, snapshot, 40, policy)
+        head = advance(head, durable, snapshot, 70, policy)
     assert (sorted(durable.deltas), head.deltas, head.tail) == ([], (), RetainedDelta(7, b"\x07" * 8, 100).position)
 
 
@@ -115,7 +115,8 @@ def test_a_step_over_no_entries_writes_no_slice(snapshot):
 
 
 @pytest.mark.parametrize(
-    ("delta_size", "base_size", "step"), [(0, 0, 10), (8, 0, 16), (60, 0, 100), (300, 0, 300), (0, 256 * 50, 50)]
+    ("delta_size", "base_size", "step"),
+    [(0, 0, 10), (8, 0, 10), (60, 0, 60), (300, 0, 300), (0, 256 * 50, 50), (0, 256 * 500, 100)],
 )
 def test_step_size_depends_on_the_delta_and_the_base(delta_size, base_size, step):
     assert CompactionPolicy(min_step_bytes=10, max_step_bytes=100).step_bytes(delta_size, base_size) == step
