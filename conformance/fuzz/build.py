@@ -47,8 +47,6 @@ def topology_of(case: Case, *rules: str) -> hr.Topology:
     known = kinds(case.nodes)
     for number, node in enumerate(case.nodes):
         inputs = [built[position] for position in node.inputs]
-        if node.op.startswith("foreign_") and "foreign-joins-ask-both-sides-for-old-values" in rules:
-            inputs[1].group_by(lambda _, __: ("", ""), name=f"right{number}").count()
         build = _Build(builder, node, number, known[number], [known[position] for position in node.inputs])
         if "grouped-topics-come-first" in rules:
             build.name_group(f"A{number}")

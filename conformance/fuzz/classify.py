@@ -1,8 +1,8 @@
 """Known differences: each has a reason, and a test that recognises it and nothing else.
 
 Most are recognised by a second run in which one side follows the rule of the other. If both then write the same
-records, the difference is that rule. What is on purpose is listed in `conformance/deviations.md`; what begins with
-"open" is a defect, or not decided yet.
+records, the difference is that rule. All are on purpose and listed in `conformance/deviations.md`: a mended defect has
+no reason here, so that it is reported if it comes back.
 """
 
 from __future__ import annotations
@@ -11,11 +11,9 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from conformance.fuzz.build import topology_of
 from conformance.fuzz.compare import differing_parts, equal
 from conformance.fuzz.description import Case
 from conformance.fuzz.run import Answer, on_driver
-from headrace._graph.stages import stages
 
 if TYPE_CHECKING:
     from conformance.fuzz.kafka_streams import KafkaStreams
@@ -27,17 +25,13 @@ OUR_RULES = {
     "suppress-sends-what-it-emitted": {"suppress"},
     "merge-takes-a-stream-twice": {"merge"},
     "empty-rows-are-rows": {"foreign_join", "foreign_left_join"},
-    "joins-ask-both-sides-for-old-values": {"join", "left_join"},
 }
 
-# Rules that the library can be made to follow, by `build.topology_of`.
+# Rules that the library can be made to follow, by `build.topology_of`: ties between internal topics.
 THEIR_RULES = {
-    "foreign-joins-ask-both-sides-for-old-values": {"foreign_join", "foreign_left_join"},
     "grouped-topics-come-first": {"group_by"},
     "grouped-topics-come-in-reverse": {"group_by"},
 }
-
-OPEN = {"joins-ask-both-sides-for-old-values", "merge-takes-a-stream-twice", *THEIR_RULES}
 
 # Topologies that Kafka Streams cannot build, by a part of its message.
 THEIR_REFUSALS = {
@@ -62,12 +56,12 @@ def reason_for(case: Case, ours: Answer, theirs: Answer, kafka: KafkaStreams) ->
     for rules in _combinations(case, OUR_RULES | THEIR_RULES):
         follows = on_driver(case, *(rule for rule in rules if rule in THEIR_RULES))
         if equal(follows, kafka.run(case, *(rule for rule in rules if rule in OUR_RULES))):
-            return " and ".join(f"open: {rule}" if rule in OPEN else rule for rule in rules)
+            return " and ".join(rules)
     return _other_reason(case, ours, theirs)
 
 
 def rules_between(case: Case, ours: Answer, theirs: Answer, kafka: KafkaStreams) -> tuple[str, ...] | None:
-    """The rules, all on purpose, with which Kafka Streams writes what the library writes: none if they agree at once.
+    """The rules with which Kafka Streams writes what the library writes: none if they agree at once.
 
     Returns `None` if there are none such, or either side refuses the case.
     """
@@ -75,8 +69,7 @@ def rules_between(case: Case, ours: Answer, theirs: Answer, kafka: KafkaStreams)
         return None
     if equal(ours, theirs):
         return ()
-    chosen = {rule: changed for rule, changed in OUR_RULES.items() if rule not in OPEN}
-    return next((rules for rules in _combinations(case, chosen) if equal(ours, kafka.run(case, *rules))), None)
+    return next((rules for rules in _combinations(case, OUR_RULES) if equal(ours, kafka.run(case, *rules))), None)
 
 
 def _combinations(case: Case, known: dict[str, set[str]]) -> Iterator[tuple[str, ...]]:
@@ -99,19 +92,10 @@ def _other_reason(case: Case, ours: Answer, theirs: Answer) -> str | None:
     foreign = {
         number
         for number, node in enumerate(case.nodes)
-        if node.op.startswith("foreign_") and _meets_itself(case, *node.inputs)
+        if node.op == "foreign_join" and _changes_several_times(case, node.inputs[0])
     }
     if parts <= _parts_behind(case, foreign):
-        return "open: answers of a foreign-key join whose row changes more than once with one record"
-    reunions = {
-        number
-        for number, node in enumerate(case.nodes)
-        if len(node.inputs) > 1 and _share_a_topic(case, *node.inputs[:2])
-    }
-    graph = topology_of(case)._graph
-    is_cut = len(stages(graph)) > sum(not sub.is_global for sub in graph.sub_topologies)
-    if is_cut and parts <= _parts_behind(case, reunions):
-        return "open: a sub-topology that feeds itself"
+        return "an inner foreign-key join deletes the result of a row that one record changes twice"
     return None
 
 
@@ -120,18 +104,9 @@ def _without_deletions(answer: Answer) -> Answer:
     return {**answer, "outputs": outputs}
 
 
-def _meets_itself(case: Case, left: int, right: int) -> bool:
-    """Whether one input record may change the left row twice, or both rows."""
-    several = any(case.nodes[number].op in _SEVERAL_CHANGES for number in _ancestors(case, left))
-    return several or _share_a_topic(case, left, right)
-
-
-def _share_a_topic(case: Case, left: int, right: int) -> bool:
-    return bool(_topics(case, _ancestors(case, left)) & _topics(case, _ancestors(case, right)))
-
-
-def _topics(case: Case, numbers: set[int]) -> set[str]:
-    return {topic for number in numbers for topic in case.nodes[number].options.get("topics", ())}
+def _changes_several_times(case: Case, table: int) -> bool:
+    """Whether one input record may change a row of a table more than once."""
+    return any(case.nodes[number].op in _SEVERAL_CHANGES for number in _ancestors(case, table))
 
 
 def _ancestors(case: Case, number: int) -> set[int]:

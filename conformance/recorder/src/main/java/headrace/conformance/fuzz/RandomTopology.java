@@ -202,9 +202,6 @@ final class RandomTopology {
         ValueJoiner<Object, Object, Object> joiner = (one, two) -> NamedFunctions.join(name, one, two);
         BiFunction<Object, Object, Object> foreign = (key, value) -> NamedFunctions.select(fn, key, value);
         boolean stored = node.has("store");
-        if (!node.get("op").textValue().startsWith("foreign_")) {
-            rules.beforeJoin(left, right, number);
-        }
         return switch (node.get("op").textValue()) {
             case "join" -> stored ? left.join(right, joiner, store(node, number)) : left.join(right, joiner);
             case "left_join" -> stored

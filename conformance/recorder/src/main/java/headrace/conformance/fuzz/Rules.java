@@ -3,10 +3,7 @@ package headrace.conformance.fuzz;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.util.HashSet;
 import java.util.Set;
-import org.apache.kafka.common.serialization.Serde;
 import org.apache.kafka.common.utils.Bytes;
-import org.apache.kafka.streams.KeyValue;
-import org.apache.kafka.streams.kstream.Grouped;
 import org.apache.kafka.streams.kstream.KStream;
 import org.apache.kafka.streams.kstream.KTable;
 import org.apache.kafka.streams.kstream.Materialized;
@@ -40,19 +37,6 @@ final class Rules {
     private static KTable<Object, Object> remembered(KTable<Object, Object> table, JsonNode node, int number) {
         return table.toStream().toTable(Materialized.<Object, Object, KeyValueStore<Bytes, byte[]>>as("rows" + number)
             .withKeySerde(Kinds.serde(node.get("key").textValue())).withValueSerde(Kinds.value(node)));
-    }
-
-    /** Has both tables of a join send old values, by an aggregation that nobody reads. */
-    void beforeJoin(KTable<Object, Object> left, KTable<Object, Object> right, int number) {
-        if (has("joins-ask-both-sides-for-old-values")) {
-            grouped(left, "left" + number);
-            grouped(right, "right" + number);
-        }
-    }
-
-    private static void grouped(KTable<Object, Object> table, String name) {
-        Serde<Object> text = Kinds.serde("text");
-        table.groupBy((key, value) -> KeyValue.<Object, Object>pair("", ""), Grouped.with(name, text, text)).count();
     }
 
     KStream<Object, Object> merge(KStream<Object, Object> one, KStream<Object, Object> two) {
