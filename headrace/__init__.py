@@ -1,7 +1,11 @@
 """Headrace: the Kafka Streams programming model for Python, executed by Apache Spark."""
 
+from typing import TYPE_CHECKING
+
 from headrace import serdes
 from headrace._graph.stores import StoreSpec
+from headrace._suggestions.attributes import module_lookup
+from headrace._suggestions.install import suggest_names
 from headrace.config import StreamsConfig
 from headrace.dsl.branches import BranchedKStream
 from headrace.dsl.builder import StreamsBuilder
@@ -142,3 +146,8 @@ __all__ = [
     "serdes",
     "use_partition_time_on_invalid_timestamp",
 ]
+
+suggest_names([globals()[name] for name in __all__])
+
+if not TYPE_CHECKING:  # type checkers must still refuse unknown names
+    __getattr__ = module_lookup(__name__, __all__)

@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
-from headrace.errors import ConfigError
+from headrace.errors import ConfigError, TopologyError
+from headrace.model.arity import checked_arity
 from headrace.model.error_handlers import RESPONSES
+from headrace.serdes.checks import checked_serde
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _APPLICATION_ID = re.compile(r"[A-Za-z0-9._-]{1,200}")
@@ -105,10 +107,22 @@ def check(settings: Mapping[str, Any]) -> None:
                 "cluster, mount a directory that all machines share."
             )
             raise ConfigError(message)
+    _check_defaults(settings)
+
+
+def _check_defaults(settings: Mapping[str, Any]) -> None:
     for name in ("default_key_serde", "default_value_serde"):
-        if settings[name] is not None and not hasattr(settings[name], "deserialize"):
-            message = f"{name} is {settings[name]!r}; it must be a serde such as serdes.String() or serdes.Json()."
-            raise ConfigError(message)
+        if settings[name] is not None:
+            checked_serde(settings[name], name, name, ConfigError)
+    extractor = settings["default_timestamp_extractor"]
+    try:
+        checked_arity(extractor, "default_timestamp_extractor", "extractor(record, partition_time_ms)")
+    except TopologyError as error:
+        message = (
+            f"default_timestamp_extractor is {extractor!r}; it must be a function (record, partition_time_ms) -> "
+            "timestamp_ms, such as hr.use_partition_time_on_invalid_timestamp."
+        )
+        raise ConfigError(message) from error
 
 
 def _check_flags_and_mappings(settings: Mapping[str, Any]) -> None:

@@ -10,7 +10,9 @@ from typing import Any, Literal, Self, overload
 
 from headrace._secrets import hide
 from headrace._settings import check, is_address, writes_two_events
-from headrace.errors import ConfigError, known_names, nearest
+from headrace._suggestions.attributes import SuggestingMeta
+from headrace._suggestions.settings import setting_suggestion
+from headrace.errors import ConfigError, known_names
 from headrace.model.error_handlers import ErrorHandler
 from headrace.model.timestamps import Extractor, fail_on_invalid_timestamp
 from headrace.serdes import Serde
@@ -54,7 +56,7 @@ class _StateDirectorySetting(_DirectorySetting):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class StreamsConfig:
+class StreamsConfig(metaclass=SuggestingMeta):
     """The settings of one application. They are immutable; `replace` returns a copy with some of them changed.
 
     Args:
@@ -149,7 +151,8 @@ class StreamsConfig:
         known = [setting.name for setting in fields(cls)]
         for name in settings:
             if name not in known:
-                message = f"Unknown setting {name!r}.{nearest(name, known)} Known settings: {known_names(known)}."
+                advice = setting_suggestion(name, known)
+                message = f"Unknown setting {name!r}.{advice} Known settings: {known_names(known)}."
                 raise ConfigError(message)
         return super().__new__(cls)
 
@@ -175,7 +178,7 @@ class StreamsConfig:
         for dotted, value in settings.items():
             name = dotted.replace(".", "_")
             if name.endswith("_ms") and "timedelta" in types.get(name.removesuffix("_ms"), ""):
-                name, value = name.removesuffix("_ms"), timedelta(milliseconds=float(value))
+                name, value = name.removesuffix("_ms"), _milliseconds(dotted, value)
             elif types.get(name) == "bool" and isinstance(value, str):
                 value = _TEXT_FLAGS.get(value.lower(), value)
             elif types.get(name, "").startswith("int") and isinstance(value, str) and value.isdecimal():
@@ -191,3 +194,11 @@ class StreamsConfig:
         shown = {setting.name: getattr(self, setting.name) for setting in fields(self)}
         shown |= {"kafka": hide(self.kafka), "spark": hide(self.spark)}
         return f"StreamsConfig({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
+
+
+def _milliseconds(name: str, value: Any) -> timedelta:
+    try:
+        return timedelta(milliseconds=float(value))
+    except (TypeError, ValueError, OverflowError):
+        message = f"{name} is {value!r}; it must be a number of milliseconds."
+        raise ConfigError(message) from None

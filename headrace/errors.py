@@ -16,6 +16,14 @@ class TopologyError(StreamsError, ValueError):
     """A topology is invalid; raised while it is built, before any record is read."""
 
 
+class ArgumentError(TopologyError, TypeError):
+    """A method was called with an argument that it does not have; the message names those it has."""
+
+
+class UnknownNameError(StreamsError, AttributeError):
+    """A public class has no such attribute; the message names the one that was probably meant."""
+
+
 class ConfigError(StreamsError, ValueError):
     """A setting is unknown, missing, or has a value that is not allowed. The message hides passwords in values."""
 

@@ -127,7 +127,11 @@ class Streams:
         """The application, for a call that needs Spark: the JVM starts in the background while modules are imported."""
         if self._spark is None and self._running is None:
             from headrace._runtime.spark.session.session import begin_launch
+            from headrace._runtime.spark.workers.search_path import add_to_search_path, program_directory
 
+            directory = program_directory()
+            if directory is not None:
+                add_to_search_path(directory)
             begin_launch(self._config)
         return self._application
 

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from headrace.errors import TopologyError
+from headrace.model.arity import checked_arity
 from headrace.model.processor import FixedKeyProcessor, Processor
 
 
 def checked_callable(function: object, operation: str, signature: str) -> None:
-    if not callable(function):
-        message = f"{operation}() needs a function {signature}; got {function!r} of type {type(function).__name__}."
-        raise TopologyError(message)
+    """Refuses what is not a function, or does not take the arguments of a signature such as `"mapper(value)"`."""
+    checked_arity(function, operation, signature)
 
 
 def checked_duration(duration: object, subject: str, *, at_least_ms: int | None = 1) -> int:

@@ -51,21 +51,30 @@ class Defaults:
         )
 
     def resolve_key(self, serde: Serde[Any] | None) -> Serde[Any]:
-        """The serde for a node's keys: its own, or the default if it has none."""
-        return (serde or self.key_serde).with_default(self.key_serde)
+        """The serde for a node's keys: its own, or the default if it has none.
+
+        Keys are compared by their bytes, so a tuple may be the key that JSON reads back as a list.
+        """
+        return _resolve(serde, self.key_serde)
 
     def resolve_value(self, serde: Serde[Any] | None) -> Serde[Any]:
-        """The serde for a node's values: its own, or the default if it has none."""
-        return (serde or self.value_serde).with_default(self.value_serde)
+        """The serde for a node's values, which the topology reads back: its own, or the default if it has none."""
+        return _resolve(serde, self.value_serde).read_back()
 
     def serdes(self, node: nodes.Source | nodes.Sink | StoreSpec) -> tuple[Serde[Any], Serde[Any]]:
         """The serdes for the keys and values of a topic or store."""
+        if isinstance(node, nodes.Source | nodes.Sink) and not node.internal:
+            return _resolve(node.key_serde, self.key_serde), _resolve(node.value_serde, self.value_serde)
         return self.resolve_key(node.key_serde), self.resolve_value(node.value_serde)
 
     def view(self, graph: Graph, name: str, parts: Sequence[ByteReader]) -> Any:
         """A read-only view of a store over the parts that its tasks hold."""
         store = known_store(graph, name)
         return make_view(store, parts, self.serdes(store))
+
+
+def _resolve(serde: Serde[Any] | None, default: Serde[Any]) -> Serde[Any]:
+    return (serde or default).with_default(default)
 
 
 def _timestamp_guard(config: StreamsConfig) -> ops.TimestampGuard | None:

@@ -15,6 +15,7 @@ from headrace.dsl.ktable import KTable
 from headrace.errors import TopologyError
 from headrace.model.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows, Windows
 from headrace.serdes import Serde
+from headrace.serdes.inferred import serde_of_results
 
 if TYPE_CHECKING:
     from headrace.dsl.grouped_stream import KGroupedStream
@@ -124,7 +125,9 @@ class CogroupedKStream(Generic[K, A]):
         """
         checked_callable(initializer, "aggregate", "initializer()")
         spec = TimestampedKeyValueSpec(
-            name=self._graph.names.store(store, PREFIX), key_serde=self._key_serde, value_serde=value_serde
+            name=self._graph.names.store(store, PREFIX),
+            key_serde=self._key_serde,
+            value_serde=value_serde or serde_of_results(initializer),
         )
 
         def add(source: Input, node: dict[str, Any], _: tuple[str, ...]) -> None:

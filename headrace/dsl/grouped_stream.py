@@ -16,6 +16,7 @@ from headrace.dsl.ktable import KTable
 from headrace.dsl.windowed_stream import Grouping, SessionWindowedKStream, TimeWindowedKStream
 from headrace.model.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows, Windows
 from headrace.serdes import Long, Serde
+from headrace.serdes.inferred import serde_of_results
 
 if TYPE_CHECKING:
     from headrace.dsl.cogrouped_stream import CogroupedKStream
@@ -121,6 +122,7 @@ class KGroupedStream(Generic[K, V]):
 
         If the aggregator returns `None`, the row is deleted; the next record starts from `initializer()` again, with
         its own timestamp. The aggregator may change the aggregate in place: it is read from the store for every record.
+        Without a `value_serde`, the initializer says the type of the aggregates: as a class, or by its annotation.
 
         Example:
             >>> import headrace as hr
@@ -140,7 +142,7 @@ class KGroupedStream(Generic[K, V]):
             "KSTREAM-AGGREGATE-",
             store,
             name,
-            value_serde,
+            value_serde or serde_of_results(initializer),
             lambda node: StreamAggregate(**node, initializer=initializer, aggregator=aggregator),
         )
 

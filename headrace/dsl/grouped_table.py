@@ -11,6 +11,7 @@ from headrace._graph.nodes import Node, Sink, Source, TableAggregate, TableCount
 from headrace._graph.stores import TimestampedKeyValueSpec
 from headrace.dsl.ktable import KTable
 from headrace.serdes import Long, Serde
+from headrace.serdes.inferred import serde_of_results
 from headrace.serdes.wrapping.change import ChangeEvent
 
 K = TypeVar("K")
@@ -131,7 +132,7 @@ class KGroupedTable(Generic[K, V]):
             "KTABLE-AGGREGATE-",
             store,
             name,
-            value_serde,
+            value_serde or serde_of_results(initializer),
             lambda node: TableAggregate(**node, initializer=initializer, adder=adder, subtractor=subtractor),
         )
 

@@ -13,6 +13,7 @@ from headrace.dsl.tables.handle import K, V
 from headrace.dsl.tables.joining import TableJoins
 from headrace.dsl.tables.suppressing import TableSuppression
 from headrace.serdes import Serde
+from headrace.serdes.inferred import serde_of_results
 
 if TYPE_CHECKING:
     from headrace.dsl.grouped_table import KGroupedTable
@@ -84,7 +85,8 @@ class KTable(TableJoins[K, V], TableSuppression[K, V]):
         Args:
             mapper: returns the new value.
             store: names a store for the result, to query it.
-            value_serde: serde of the new values.
+            value_serde: serde of the new values; default: the table's if the mapper is known to return the type that it
+                writes, by its annotation or because it is a method such as `str.upper`; then the configured one.
             name: name of the operator.
 
         Example:
@@ -93,7 +95,8 @@ class KTable(TableJoins[K, V], TableSuppression[K, V]):
             [Record(key='a', value='X', timestamp_ms=1), Record(key='a', value=None, timestamp_ms=2)]
         """
         checked_callable(mapper, "map_values", "mapper(value)")
-        return self._map_values("map_values", _without_key(mapper), store, value_serde, name)
+        serde = value_serde or serde_of_results(mapper, self._value_serde)
+        return self._map_values("map_values", _without_key(mapper), store, serde, name)
 
     def map_values_with_key(
         self,
@@ -111,7 +114,8 @@ class KTable(TableJoins[K, V], TableSuppression[K, V]):
             [Record(key='a', value='a=7', timestamp_ms=1)]
         """
         checked_callable(mapper, "map_values_with_key", "mapper(key, value)")
-        return self._map_values("map_values_with_key", mapper, store, value_serde, name)
+        serde = value_serde or serde_of_results(mapper, self._value_serde)
+        return self._map_values("map_values_with_key", mapper, store, serde, name)
 
     def to_stream(self, *, name: str | None = None) -> KStream[K, V]:
         """Emits every change as a record: the key, the new value (`None` for a deletion), the row's timestamp.

@@ -14,6 +14,7 @@ from headrace.dsl.cogrouped_stream import PREFIX, CogroupedKStream, Input
 from headrace.dsl.ktable import KTable
 from headrace.model.windows import Windowed, Windows
 from headrace.serdes import Serde
+from headrace.serdes.inferred import serde_of_results
 
 K = TypeVar("K")
 A = TypeVar("A")
@@ -38,7 +39,7 @@ class _WindowedCogroup(Generic[K, A]):
         checked_callable(initializer, "aggregate", "initializer()")
         graph, key_serde, windows = self._cogrouped._graph, self._cogrouped._key_serde, self._windows
         name_or_spec = graph.names.store(None, PREFIX) if store is None else store
-        spec = window_store(name_or_spec, windows, key_serde, value_serde)
+        spec = window_store(name_or_spec, windows, key_serde, value_serde or serde_of_results(initializer))
 
         def add(source: Input, node: dict[str, Any], others: tuple[str, ...]) -> None:
             aggregate = WindowedAggregate(

@@ -17,6 +17,7 @@ from headrace.errors import TopologyError
 from headrace.model.emission import EmitStrategy
 from headrace.model.windows import UnlimitedWindows, Windowed, Windows
 from headrace.serdes import Long, Serde
+from headrace.serdes.inferred import serde_of_results
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -186,7 +187,8 @@ class TimeWindowedKStream(_WindowedKStream[K, V]):
         """
         checked_callable(initializer, "aggregate", "initializer()")
         checked_callable(aggregator, "aggregate", "aggregator(key, value, aggregate)")
-        return self._aggregate("KSTREAM-AGGREGATE-", AggregateFold(initializer, aggregator), store, value_serde, name)
+        serde = value_serde or serde_of_results(initializer)
+        return self._aggregate("KSTREAM-AGGREGATE-", AggregateFold(initializer, aggregator), store, serde, name)
 
 
 class SessionWindowedKStream(_WindowedKStream[K, V]):
@@ -277,6 +279,5 @@ class SessionWindowedKStream(_WindowedKStream[K, V]):
         checked_callable(initializer, "aggregate", "initializer()")
         checked_callable(aggregator, "aggregate", "aggregator(key, value, aggregate)")
         checked_callable(merger, "aggregate", "merger(key, left, right)")
-        return self._aggregate(
-            "KSTREAM-AGGREGATE-", AggregateFold(initializer, aggregator, merger), store, value_serde, name
-        )
+        serde = value_serde or serde_of_results(initializer)
+        return self._aggregate("KSTREAM-AGGREGATE-", AggregateFold(initializer, aggregator, merger), store, serde, name)

@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from headrace._graph.checks import checked_duration
+from headrace._suggestions.attributes import SuggestingMeta
 from headrace.errors import TopologyError
 
 
 @dataclass(frozen=True)
-class EmitStrategy:
+class EmitStrategy(metaclass=SuggestingMeta):
     """Emits every update of a window, or only its final result; for `emit_strategy()` of windowed streams.
 
     Example:
@@ -32,7 +33,7 @@ class EmitStrategy:
 
 
 @dataclass(frozen=True)
-class BufferConfig:
+class BufferConfig(metaclass=SuggestingMeta):
     """Limits how much a suppressed table may hold back; beyond the limit it emits early, or the application fails.
 
     Example:
@@ -96,7 +97,7 @@ _UNBOUNDED = BufferConfig.unbounded()
 
 
 @dataclass(frozen=True)
-class Suppressed:
+class Suppressed(metaclass=SuggestingMeta):
     """When `KTable.suppress` emits the updates that it holds back; a `limit_ms` of `None` means when windows close.
 
     Example:

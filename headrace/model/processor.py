@@ -9,6 +9,7 @@ from datetime import timedelta
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self, overload
 
+from headrace._suggestions.attributes import SuggestingMeta
 from headrace.errors import StreamsError
 from headrace.model.record import Record
 from headrace.model.type_variables import TypeVar
@@ -44,7 +45,7 @@ class RecordMetadata(NamedTuple):
 
 
 @dataclass(frozen=True)
-class To:
+class To(metaclass=SuggestingMeta):
     """The children to forward a record to, and the timestamp it gets. Immutable.
 
     Example:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from numbers import Integral
 from typing import Generic, TypeAlias, TypeVar
 
@@ -25,6 +26,24 @@ def check_timestamp(timestamp_ms: object, subject: str) -> None:
         raise StreamsError(message)
 
 
+def check_headers(headers: object, subject: str) -> None:
+    """Raises a `StreamsError` that begins with `subject` unless headers are a tuple of pairs of text and bytes."""
+    if isinstance(headers, tuple):
+        for pair in headers:
+            if not isinstance(pair, tuple) or len(pair) != 2:
+                break
+            name, value = pair
+            if not isinstance(name, str) or not (value is None or isinstance(value, bytes)):
+                break
+        else:
+            return
+    message = (
+        f"{subject} {headers!r}; headers are a tuple of pairs of a name and bytes or None, such as "
+        '(("source", b"web"), ("flag", None)). Turn text into bytes with text.encode().'
+    )
+    raise StreamsError(message)
+
+
 class Record(msgspec.Struct, Generic[K, V], frozen=True, eq=False, gc=False):
     """One record of a stream.
 
@@ -32,7 +51,8 @@ class Record(msgspec.Struct, Generic[K, V], frozen=True, eq=False, gc=False):
     `partition` is where a record was read from or will be written to; records are equal whatever their partitions.
 
     Raises:
-        StreamsError: for a timestamp that is negative or no whole number.
+        StreamsError: for a timestamp that is negative or no whole number, and for headers that are not pairs of text
+            and bytes.
 
     Example:
         >>> Record("alice", 1, 12).with_value(2)
@@ -46,6 +66,8 @@ class Record(msgspec.Struct, Generic[K, V], frozen=True, eq=False, gc=False):
     partition: int | None = None
 
     def __post_init__(self) -> None:
+        if self.headers:
+            check_headers(self.headers, "Malformed record: headers are")
         if self.timestamp_ms is None:
             return
         if self.timestamp_ms.__class__ is not int:
@@ -66,9 +88,14 @@ class Record(msgspec.Struct, Generic[K, V], frozen=True, eq=False, gc=False):
         """Returns a copy with another timestamp."""
         return Record(self.key, self.value, timestamp_ms, self.headers)
 
-    def with_headers(self, headers: Headers) -> Record[K, V]:
-        """Returns a copy with other headers."""
-        return Record(self.key, self.value, self.timestamp_ms, tuple(headers))
+    def with_headers(self, headers: Headers | Mapping[str, bytes | None]) -> Record[K, V]:
+        """Returns a copy with other headers, pairs of a name and bytes or `None`; a dict counts as its items.
+
+        Raises:
+            StreamsError: for anything else.
+        """
+        pairs = headers.items() if isinstance(headers, Mapping) else headers
+        return Record(self.key, self.value, self.timestamp_ms, tuple(map(_as_pair, pairs)))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Record):
@@ -86,6 +113,10 @@ class Record(msgspec.Struct, Generic[K, V], frozen=True, eq=False, gc=False):
     def __repr__(self) -> str:
         headers = f", headers={self.headers!r}" if self.headers else ""
         return f"Record(key={self.key!r}, value={self.value!r}, timestamp_ms={self.timestamp_ms}{headers})"
+
+
+def _as_pair(pair: object) -> tuple[str, bytes | None]:
+    return tuple(pair) if isinstance(pair, list) else pair  # type: ignore[return-value]  # the record checks it
 
 
 class Change(msgspec.Struct, Generic[V], frozen=True):

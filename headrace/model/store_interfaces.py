@@ -109,8 +109,12 @@ class ReadOnlyTimestampedKeyValueStore(ReadOnlyKeyValueStore[K, V_co], Protocol[
 class TimestampedKeyValueStore(ReadOnlyKeyValueStore[K, tuple[V, int]], Protocol[K, V]):
     """Values with their timestamps by key: what a processor sees of `Stores.timestamped_key_value`.
 
-    Reads return pairs `(value, timestamp_ms)`. The rows of a global table can only be read.
+    Reads return pairs `(value, timestamp_ms)`, where a query sees plain values; `get_with_timestamp` returns the same
+    to both. The rows of a global table can only be read.
     """
+
+    def get_with_timestamp(self, key: K) -> ValueAndTimestamp[V] | None:
+        """Returns the value of a key with its timestamp, or `None`."""
 
     def put(self, key: K, value: V | None, timestamp_ms: int) -> None:
         """Stores a value with its timestamp; a value of `None` removes the key."""

@@ -16,6 +16,7 @@ from headrace._graph.stores import (
 )
 from headrace._state.stores.versioned import NEWEST, NOT_PUT
 from headrace._state.views.suppress import WaitingRow
+from headrace._suggestions.attributes import SuggestingMeta
 from headrace.errors import TopologyError
 from headrace.model.store_interfaces import ValueAndTimestamp, VersionedRecord
 from headrace.model.type_variables import TypeVar
@@ -28,7 +29,7 @@ K = TypeVar("K", default=str)
 V = TypeVar("V", default=Any)
 
 
-class Stores:
+class Stores(metaclass=SuggestingMeta):
     """Describes state stores, for `process(stores=[...])`, `builder.table(store=...)` and `add_state_store()`.
 
     The spec that is returned knows the types of keys and values by its serdes. `context.state_store(spec)`,

@@ -9,6 +9,7 @@ from typing import ClassVar, Generic, TypeVar
 import msgspec
 
 from headrace._graph.checks import checked_duration
+from headrace._suggestions.attributes import SuggestingMeta
 from headrace.errors import StreamsError, TopologyError
 from headrace.model.end_of_time import END_OF_TIME_MS, later
 
@@ -71,7 +72,7 @@ _NO_GRACE = timedelta(0)
 
 
 @dataclass(frozen=True)
-class TimeWindows:
+class TimeWindows(metaclass=SuggestingMeta):
     """Windows of a fixed size, aligned to the epoch: tumbling, or hopping if they advance by less than their size.
 
     A window is `[start, start + size)`, its end excluded. It accepts records until stream time reaches its end plus the
@@ -123,7 +124,7 @@ class TimeWindows:
 
 
 @dataclass(frozen=True)
-class SlidingWindows:
+class SlidingWindows(metaclass=SuggestingMeta):
     """Windows of records no further apart than a difference: one ends at each record, one starts right after it.
 
     A window is `[start, start + difference]`, both ends included.
@@ -153,7 +154,7 @@ class SlidingWindows:
 
 
 @dataclass(frozen=True)
-class SessionWindows:
+class SessionWindows(metaclass=SuggestingMeta):
     """Windows of activity: records of a key no further apart than the gap are in one session.
 
     A session is `[first record, last record]`, both ends included; a record near two sessions merges them.
@@ -183,7 +184,7 @@ class SessionWindows:
 
 
 @dataclass(frozen=True)
-class UnlimitedWindows:
+class UnlimitedWindows(metaclass=SuggestingMeta):
     """One window per key that starts at a fixed time and never closes. Earlier records are in no window.
 
     Example:
@@ -221,7 +222,7 @@ Windows = TimeWindows | SlidingWindows | SessionWindows | UnlimitedWindows
 
 
 @dataclass(frozen=True)
-class JoinWindows:
+class JoinWindows(metaclass=SuggestingMeta):
     """How far apart the timestamps of two joined records may be, both ends included.
 
     A record of the left stream at `t` joins the records of the right stream from `t - before` to `t + after`. The

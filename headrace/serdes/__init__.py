@@ -1,6 +1,10 @@
 """Serdes for common types, in Kafka's own byte formats."""
 
+from typing import TYPE_CHECKING
+
+from headrace._suggestions.attributes import module_lookup
 from headrace.serdes.base import Serde
+from headrace.serdes.functions import Void, serde_from
 from headrace.serdes.json_ import Json
 from headrace.serdes.primitives import Bool, Bytes, Double, Float, Int, Long, Short, String, Uuid
 from headrace.serdes.schemas.avro import Avro
@@ -28,5 +32,10 @@ __all__ = [
     "Short",
     "String",
     "Uuid",
+    "Void",
     "WindowedKey",
+    "serde_from",
 ]
+
+if not TYPE_CHECKING:  # type checkers must still refuse unknown names
+    __getattr__ = module_lookup(__name__, __all__)

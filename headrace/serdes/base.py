@@ -103,6 +103,13 @@ class Serde(Generic[T]):
         """This serde. A serde around another one, created without it, returns a copy around `inner`."""
         return self
 
+    def read_back(self) -> Serde[T]:
+        """The serde for stores and internal topics, whose values the topology reads back.
+
+        Unlike one for an output topic, it must refuse a value that would be read as something else.
+        """
+        return self
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
 

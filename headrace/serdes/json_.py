@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Generic, Self, TypeVar, overload
 
 import msgspec
 import pyarrow as pa
@@ -12,6 +12,7 @@ import pyarrow as pa
 from headrace.errors import SerdeError
 from headrace.serdes.base import Serde, replace_with_null
 from headrace.serdes.models import contains_models, is_model, model_from_json, to_json_types
+from headrace.serdes.plain import explain, is_plain
 
 T = TypeVar("T")
 
@@ -31,6 +32,17 @@ def encode(value: Any) -> bytes:
     return data
 
 
+def _encode_plain(value: Any) -> bytes:
+    """Converts a value to JSON.
+
+    Raises:
+        TypeError: for a value that would be read back as something else, such as a dataclass or a set.
+    """
+    if not is_plain(value):
+        raise TypeError(explain(value))
+    return encode(value)
+
+
 def _check_finite(value: Any) -> None:
     plain = msgspec.to_builtins(value, str_keys=True, enc_hook=_to_plain_types)
     try:
@@ -47,7 +59,9 @@ def _to_plain_types(value: Any) -> Any:
 class Json(Serde[T], Generic[T]):
     """Compact JSON: dicts, lists, text, numbers, booleans; typed values are written as dicts, sets as lists.
 
-    NaN and infinities cannot be serialized: JSON has no such numbers.
+    NaN and infinities cannot be serialized: JSON has no such numbers. In stores and internal topics, `Json()` without a
+    type refuses values that it would read back as something else: typed values, sets, tuples, times, enums, dicts whose
+    keys are not text.
 
     Args:
         type: the type of the values that are read: a dataclass, a `msgspec.Struct`, a pydantic model, `set[str]`,
@@ -68,6 +82,7 @@ class Json(Serde[T], Generic[T]):
     def __init__(self, type: Any = None) -> None:  # noqa: A002
         self._type = type
         self._decode = self._decoder()
+        self._encode = encode
 
     @property
     def repeatable(self) -> bool:
@@ -89,15 +104,23 @@ class Json(Serde[T], Generic[T]):
     def serialize(self, value: T | None) -> bytes | None:
         """Converts a value to JSON; `None` stays `None`."""
         try:
-            return None if value is None else encode(value)
+            return None if value is None else self._encode(value)
         except Exception:
             return super().serialize(value)
 
     def _to_bytes(self, value: T) -> bytes:
-        return encode(value)
+        return self._encode(value)
 
     def _from_bytes(self, data: bytes) -> T:
         return self._decode(data)
+
+    def read_back(self) -> Self:
+        """This serde or, without a type, a copy that refuses values which it would read as something else."""
+        if self._type is not None:
+            return self
+        copy = type(self).__new__(type(self))
+        vars(copy).update(vars(self), _encode=_encode_plain)
+        return copy
 
     def checked(self, column: pa.Array) -> pa.Array:
         """Checks that every value of a binary column can be read; JSON `null` becomes null. Reads equal values once."""
@@ -117,8 +140,9 @@ class Json(Serde[T], Generic[T]):
         return hash(Json)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_type": self._type}
+        return {"_type": self._type, "_encode": self._encode}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._type = state["_type"]
+        self._encode = state["_encode"]
         self._decode = self._decoder()

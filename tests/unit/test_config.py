@@ -34,7 +34,10 @@ def test_from_mapping_accepts_kafkas_dotted_names():
         ({"application_id": "a/b"}, "application_id is 'a/b'"),
         ({"application_id": "a", "commit_interval": 3}, "commit_interval is 3; it must be a timedelta of 0 or more"),
         ({"application_id": "a", "max_records_per_batch": 0}, "max_records_per_batch is 0"),
-        ({"application_id": "a", "default_key_serde": str}, "it must be a serde such as serdes.String()"),
+        (
+            {"application_id": "a", "default_key_serde": str},
+            "is the type str: write default_key_serde=serdes.String().",
+        ),
         ({"application_id": "a", "processing_guarantee": "twice"}, "processing_guarantee is 'twice'"),
         (
             {"application_id": "a", "bootstrap_servers": "h:1", "topics_dir": "t"},

@@ -16,8 +16,10 @@ from headrace.model.processor import RecordMetadata
 from headrace.serdes.base import shortened
 
 _TRACE = 20_000  # characters of each end of a long traceback
-_PACKAGE = str(Path(__file__).resolve().parents[1])
-_LIBRARIES = (_PACKAGE, sysconfig.get_paths()["stdlib"], *site.getsitepackages())
+_PACKAGE = Path(__file__).resolve().parents[2]
+# Not `cli`: its demos have functions that stand for a user's.
+_OWN = tuple(str(_PACKAGE / folder) for folder in ("_core", "_runtime", "_state", "_suggestions", "model", "serdes"))
+_LIBRARIES = (*_OWN, sysconfig.get_paths()["stdlib"], *site.getsitepackages())
 
 
 def processing_error(

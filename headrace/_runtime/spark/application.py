@@ -17,12 +17,21 @@ from headrace._runtime.pending import nodes_holding_results
 from headrace._runtime.spark import query as queries
 from headrace._runtime.spark.planning.clock import Clock, fixed_clock, system_clock
 from headrace._runtime.spark.planning.plan import Plan
-from headrace._runtime.spark.session.session import begin_session, cores_of, cores_of_launched, own_session, parallelism
+from headrace._runtime.spark.session.session import (
+    begin_session,
+    cores_of,
+    cores_of_launched,
+    is_local,
+    own_session,
+    parallelism,
+)
 from headrace._runtime.spark.starting import committed_view, start
 from headrace._runtime.spark.state_directory.finish import FinishFile
 from headrace._runtime.spark.state_directory.interactive import StoreReader
 from headrace._runtime.spark.state_directory.presence import RunLock
 from headrace._runtime.spark.topics.backend import backend_of
+from headrace._runtime.spark.workers.modules import send_with_plan
+from headrace._runtime.spark.workers.search_path import program_directory
 from headrace._state.log.state_log import LogView
 from headrace.config import StreamsConfig
 from headrace.errors import NewPartitionsError, StreamsError
@@ -161,10 +170,22 @@ class Application:
             plan = start(self._graph, self._config, self._run, self._parallelism)
             self._lock.acquire()
             plan = replace(plan, clock=clock, round_s=_OWN_ROUND_S if self._owns_session else _SHARED_ROUND_S)
-            return plan, queries.start(self.spark, plan, self._config, available_now=available_now)
+            spark = self.spark
+            self._send_modules(spark)
+            return plan, queries.start(spark, plan, self._config, available_now=available_now)
         except BaseException:
             self._lock.release()
             raise
+
+    def _send_modules(self, spark: Any) -> None:
+        """Sends the application's own modules to workers that cannot import them: on a cluster, or already running.
+
+        Workers that this process starts on this machine find them: `Streams` extended their search path.
+        """
+        directory = program_directory()
+        starts_workers = self._owns_session and is_local(spark.conf.get("spark.master", "remote"))
+        if directory is not None and not starts_workers and not spark.conf.get("spark.submit.pyFiles", ""):
+            send_with_plan(directory)
 
     def _parallelism(self, tasks: int, before: LogView | None) -> tuple[int, bool]:
         cores = cores_of_launched(self._config) if self._owns_session and self._session is None else None

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar, cast
 
+from headrace._suggestions.attributes import suggest_attributes
 from headrace.errors import StateError
 from headrace.serdes import Serde
 
@@ -14,6 +15,7 @@ K = TypeVar("K")
 _log = logging.getLogger(__name__)
 
 
+@suggest_attributes
 class TypedStore(Generic[K]):
     """A store whose keys and values are converted to and from bytes by serdes."""
 

@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from headrace._state.bytes.api import ByteStore, next_key
 from headrace._state.layouts.typed import TypedStore
+from headrace.model.store_interfaces import ValueAndTimestamp
 from headrace.serdes import Serde
 
 K = TypeVar("K")
@@ -130,6 +131,11 @@ class TypedTimestampedKeyValueStore(_KeyValues[K, Timestamped[V]], Generic[K, V]
     def put(self, key: K, value: V | None, timestamp_ms: int) -> None:
         """Stores a value with its timestamp; a value of `None` removes the key."""
         self.write(self.key_bytes(key), value, timestamp_ms)
+
+    def get_with_timestamp(self, key: K) -> ValueAndTimestamp[V] | None:
+        """The value of a key with its timestamp, or `None`, as a query returns it."""
+        pair = self.get(key)
+        return None if pair is None else ValueAndTimestamp(*pair)
 
     def read(self, key_bytes: bytes) -> Timestamped[V] | None:
         """`get` for an operator that has already serialized the key."""

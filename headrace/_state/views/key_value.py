@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Generic, TypeVar
 
 from headrace._state.stores.key_value import TypedKeyValueStore, TypedTimestampedKeyValueStore
+from headrace._suggestions.attributes import suggest_attributes
 from headrace.model.store_interfaces import ValueAndTimestamp
 from headrace.serdes import Serde
 
@@ -13,6 +14,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
+@suggest_attributes
 class KeyValueView(Generic[K, V]):
     """Reads of a key-value store.
 
@@ -49,6 +51,7 @@ class KeyValueView(Generic[K, V]):
         return self._store.approximate_num_entries()
 
 
+@suggest_attributes
 class TimestampedKeyValueView(Generic[K, V]):
     """The same of a timestamped store: plain values, and the timestamp on request.
 

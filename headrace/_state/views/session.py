@@ -7,6 +7,7 @@ from heapq import merge
 from typing import Generic, TypeVar
 
 from headrace._state.stores.session import TypedSessionStore
+from headrace._suggestions.attributes import suggest_attributes
 from headrace.model.windows import Windowed
 
 K = TypeVar("K")
@@ -15,6 +16,7 @@ V = TypeVar("V")
 _Sessions = Iterator[tuple[Windowed[K], V]]
 
 
+@suggest_attributes
 class SessionView(Generic[K, V]):
     """A session store for reading. At most one part has sessions of a key; each part has its own clock.
 

@@ -7,12 +7,14 @@ from heapq import merge
 from typing import Generic, TypeVar
 
 from headrace._state.stores.versioned import TypedVersionedStore
+from headrace._suggestions.attributes import suggest_attributes
 from headrace.model.store_interfaces import VersionedRecord
 
 K = TypeVar("K")
 V = TypeVar("V")
 
 
+@suggest_attributes
 class VersionedView(Generic[K, V]):
     """A versioned store for reading. At most one part has versions of a key; each part has its own clock.
 

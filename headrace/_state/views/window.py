@@ -8,6 +8,7 @@ from operator import itemgetter
 from typing import Any, Generic, TypeVar, overload
 
 from headrace._state.stores.window import TypedTimestampedWindowStore, TypedWindowStore
+from headrace._suggestions.attributes import suggest_attributes
 from headrace.model.windows import Windowed
 
 K = TypeVar("K")
@@ -16,6 +17,7 @@ V = TypeVar("V")
 _Part = TypedWindowStore[K, V] | TypedTimestampedWindowStore[K, V]
 
 
+@suggest_attributes
 class WindowView(Generic[K, V]):
     """A window store for reading. At most one part has windows of a key; each part has its own clock.
 

@@ -20,6 +20,7 @@ from headrace._graph.nodes import (
 from headrace.dsl.streams.handle import K, StreamHandle, V
 from headrace.errors import TopologyError
 from headrace.serdes import Serde
+from headrace.serdes.inferred import serde_of_entries, serde_of_results
 
 if TYPE_CHECKING:
     from headrace.dsl.branches import BranchedKStream
@@ -70,13 +71,17 @@ class StatelessOperators(StreamHandle[K, V]):
     def map_values(self, mapper: Callable[[V], V2], *, name: str | None = None) -> KStream[K, V2]:
         """Replaces the value by `mapper(value)`; key and partitioning stay.
 
+        The stream keeps its value serde if the mapper is known to return the type that the serde writes: by its
+        annotation, or because it is a method such as `str.upper`.
+
         Example:
             >>> from headrace.testing import run_stream
             >>> run_stream(lambda stream: stream.map_values(lambda value: value * 2), ("a", 4, 10))
             [Record(key='a', value=8, timestamp_ms=10)]
         """
         checked_callable(mapper, "map_values", "mapper(value)")
-        return self._derive_same_key(self._add(MapValues, "KSTREAM-MAPVALUES-", name, mapper=mapper), None)
+        node = self._add(MapValues, "KSTREAM-MAPVALUES-", name, mapper=mapper)
+        return self._derive_same_key(node, serde_of_results(mapper, self._value_serde))
 
     def map_values_with_key(self, mapper: Callable[[K, V], V2], *, name: str | None = None) -> KStream[K, V2]:
         """Replaces the value by `mapper(key, value)`; key and partitioning stay.
@@ -87,7 +92,8 @@ class StatelessOperators(StreamHandle[K, V]):
             [Record(key='a', value='a:4', timestamp_ms=10)]
         """
         checked_callable(mapper, "map_values_with_key", "mapper(key, value)")
-        return self._derive_same_key(self._add(MapValuesWithKey, "KSTREAM-MAPVALUES-", name, mapper=mapper), None)
+        node = self._add(MapValuesWithKey, "KSTREAM-MAPVALUES-", name, mapper=mapper)
+        return self._derive_same_key(node, serde_of_results(mapper, self._value_serde))
 
     def flat_map(
         self, mapper: Callable[[K, V], Iterable[tuple[K2, V2]]], *, name: str | None = None
@@ -107,7 +113,8 @@ class StatelessOperators(StreamHandle[K, V]):
     def flat_map_values(self, mapper: Callable[[V], Iterable[V2]], *, name: str | None = None) -> KStream[K, V2]:
         """Replaces each record by one record for every value that `mapper(value)` returns, in their order.
 
-        All of them have the key and the timestamp of the record; the partitioning stays.
+        All of them have the key and the timestamp of the record; the partitioning stays. The stream keeps its value
+        serde if the mapper is known to return values of the type that the serde writes, as `str.split` does.
 
         Example:
             >>> from headrace.testing import run_stream
@@ -115,7 +122,8 @@ class StatelessOperators(StreamHandle[K, V]):
             [Record(key='a', value='to', timestamp_ms=10), Record(key='a', value='be', timestamp_ms=10)]
         """
         checked_callable(mapper, "flat_map_values", "mapper(value) -> iterable of values")
-        return self._derive_same_key(self._add(FlatMapValues, "KSTREAM-FLATMAPVALUES-", name, mapper=mapper), None)
+        node = self._add(FlatMapValues, "KSTREAM-FLATMAPVALUES-", name, mapper=mapper)
+        return self._derive_same_key(node, serde_of_entries(mapper, self._value_serde))
 
     def select_key(
         self, selector: Callable[[K, V], K2], *, key_serde: Serde[K2] | None = None, name: str | None = None

@@ -28,6 +28,10 @@ class Sides(Serde[SideValue]):
         """A copy with `inner` as the serde of the sides that have none."""
         return Sides((self.left or inner).with_default(inner), (self.right or inner).with_default(inner))
 
+    def read_back(self) -> Sides:
+        """A copy whose sides refuse values that would be read as something else."""
+        return Sides(self.left and self.left.read_back(), self.right and self.right.read_back())
+
     def _to_bytes(self, value: SideValue) -> bytes:
         raw = self._of(is_left=value.is_left).serialize(value.value)
         return (LEFT if value.is_left else RIGHT) + (raw or b"")

@@ -6,6 +6,7 @@ from typing import Any, Generic, Self, TypeVar
 
 from headrace.errors import SerdeError
 from headrace.serdes.base import Serde
+from headrace.serdes.checks import checked_serde
 
 T = TypeVar("T")
 
@@ -14,6 +15,8 @@ class Wrapping(Serde[T], Generic[T]):
     """A serde around an `inner` serde; if that is `None`, the topology's default is used."""
 
     def __init__(self, inner: Serde[Any] | None = None) -> None:
+        if inner is not None:
+            checked_serde(inner, f"{type(self).__name__}(): the inner serde", error=SerdeError)
         self.given = inner
         self.canonical = self._is_canonical()
 
@@ -27,7 +30,14 @@ class Wrapping(Serde[T], Generic[T]):
 
     def with_default(self, inner: Serde[Any]) -> Self:
         """This serde, or a copy around `inner` if it has no inner serde."""
-        if self.given is not None:
+        return self._around((self.given or inner).with_default(inner))
+
+    def read_back(self) -> Self:
+        """This serde around an inner serde that refuses values which would be read as something else."""
+        return self if self.given is None else self._around(self.given.read_back())
+
+    def _around(self, inner: Serde[Any]) -> Self:
+        if inner is self.given:
             return self
         copy = type(self).__new__(type(self))
         vars(copy).update(vars(self), given=inner)

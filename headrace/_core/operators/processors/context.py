@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from headrace._core.operator import AnyRecord
 from headrace._core.task.context import TaskContext
 from headrace._core.time.punctuation import Grid
+from headrace._suggestions.attributes import suggest_attributes
 from headrace.errors import StateError, StreamsError, known_names, nearest
 from headrace.model.processor import Cancellable, PunctuationType, RecordMetadata, To
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 _MILLISECOND = timedelta(milliseconds=1)
 
 
+@suggest_attributes
 class NodeContext:
     """The `ProcessorContext` of one processor in one task."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import sysconfig
 from pathlib import Path
@@ -10,6 +9,8 @@ from types import ModuleType
 
 import msgspec
 from pyspark import cloudpickle
+
+from headrace._runtime.spark.workers.search_path import add_to_search_path
 
 _PACKAGE = str(Path(__file__).resolve().parents[3])
 _INSTALLED = (_PACKAGE, sysconfig.get_paths()["stdlib"], sysconfig.get_paths()["platstdlib"])
@@ -32,7 +33,7 @@ def send_with_plan(directory: Path) -> None:
             if _is_importable_from(directory, module, Path(file)) and _must_be_imported(module):
                 continue
             cloudpickle.register_pickle_by_value(module)
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(directory), os.environ.get("PYTHONPATH")]))
+    add_to_search_path(directory)
 
 
 def _is_importable_from(directory: Path, module: ModuleType, file: Path) -> bool:

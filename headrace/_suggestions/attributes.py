@@ -1,0 +1,107 @@
+"""Unknown attributes of public classes and of the package: the error names the right one.
+
+Python calls `__getattr__` only after the normal lookup has failed, so names that exist cost nothing.
+"""
+
+from __future__ import annotations
+
+import dis
+import sys
+from abc import ABCMeta
+from collections.abc import Callable, Collection
+from types import FrameType
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+from headrace._suggestions.kafka_names import CLASS_SUFFIXES, CLASSES, METHODS
+from headrace.errors import UnknownNameError, nearest
+
+T = TypeVar("T")
+
+_IMPORT_FROM = dis.opmap["IMPORT_FROM"]
+
+
+def canonical(name: str) -> str:
+    """A name without capitals and underscores: `mapValues`, `map_values` and `mapvalues` are the same guess."""
+    return name.replace("_", "").lower()
+
+
+def suggestion(name: str, known: Collection[str], hints: dict[str, str]) -> str:
+    """A sentence, with a space before it, that says what to write instead of a name; empty if nothing is close."""
+    guess = canonical(name)
+    for candidate in known:
+        if canonical(candidate) == guess:
+            return f" Did you mean {candidate!r}?"
+    for hint_name, hint in hints.items():
+        if canonical(hint_name) == guess:
+            return f" {hint}"
+    return nearest(name, known)
+
+
+def suggest_attributes(kind: type[T]) -> type[T]:
+    """Makes an unknown attribute of the instances of a class an `UnknownNameError`. A class decorator."""
+    if not any("__getattr__" in vars(base) for base in kind.__mro__):
+        kind.__getattr__ = _refuse_on_instance  # type: ignore[attr-defined]
+    return kind
+
+
+def module_lookup(module: str, names: Collection[str]) -> Callable[[str], Any]:
+    """The `__getattr__` of a module: an error that says how a class of Kafka Streams is written here.
+
+    `from headrace import Materialized` would replace an `AttributeError` by an `ImportError` without explanation, so
+    that case raises an `ImportError` itself.
+    """
+
+    def look_up(name: str) -> NoReturn:
+        if name.startswith("_"):
+            message = f"module {module!r} has no attribute {name!r}"
+            raise AttributeError(message)
+        advice = suggestion(name, names, CLASSES) or _by_suffix(name)
+        message = f"module {module!r} has no {name!r}.{advice}"
+        if _is_import(sys._getframe(1)):
+            raise ImportError(message, name=module)
+        raise UnknownNameError(message)
+
+    return look_up
+
+
+def _by_suffix(name: str) -> str:
+    return next((f" {hint}" for suffix, hint in CLASS_SUFFIXES.items() if name.endswith(suffix)), "")
+
+
+def _is_import(frame: FrameType) -> bool:
+    code = frame.f_code.co_code
+    return 0 <= frame.f_lasti < len(code) and code[frame.f_lasti] == _IMPORT_FROM
+
+
+class SuggestingMeta(ABCMeta):
+    """The metaclass of classes with factory methods: explains unknown ones, such as `TimeWindows.ofSize`.
+
+    It extends `ABCMeta` so that such a class may have abstract bases.
+    """
+
+    if not TYPE_CHECKING:  # type checkers must still refuse unknown names
+
+        def __getattr__(cls, name: str) -> NoReturn:
+            _refuse(cls, name, f"type object {cls.__name__!r}")
+
+
+def _refuse_on_instance(self: object, name: str) -> NoReturn:
+    # Only the class is looked at: `copy` and `pickle` ask for attributes of objects that have no fields yet.
+    kind = type(self)
+    _refuse(kind, name, f"{kind.__name__!r} object")
+
+
+def _refuse(kind: type, name: str, subject: str) -> NoReturn:
+    message = f"{subject} has no attribute {name!r}"
+    if name.startswith("_"):
+        raise AttributeError(message)
+    hints = dict(METHODS["*"])
+    for base in reversed(kind.__mro__):
+        hints |= METHODS.get(base.__name__, {})
+    raise UnknownNameError(f"{message}.{suggestion(name, _public_names(kind), hints)}")
+
+
+def _public_names(kind: type) -> list[str]:
+    names = {name for base in kind.__mro__ if base.__module__.startswith("headrace") for name in vars(base)}
+    fields = {name for base in kind.__mro__ for name in getattr(base, "__annotations__", {})}
+    return sorted(name for name in names | fields if not name.startswith("_"))

@@ -1,0 +1,1 @@
+"""What errors say about guessed names and arguments."""
