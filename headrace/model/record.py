@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from numbers import Integral
-from typing import Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import msgspec
 
@@ -35,7 +35,7 @@ def check_headers(headers: object, subject: str) -> None:
             name, value = pair
             if not isinstance(name, str) or not (value is None or isinstance(value, bytes)):
                 break
-        else:
+        else:  # every pair is right
             return
     message = (
         f"{subject} {headers!r}; headers are a tuple of pairs of a name and bytes or None, such as "
@@ -94,8 +94,10 @@ class Record(msgspec.Struct, Generic[K, V], frozen=True, eq=False, gc=False):
         Raises:
             StreamsError: for anything else.
         """
-        pairs = headers.items() if isinstance(headers, Mapping) else headers
-        return Record(self.key, self.value, self.timestamp_ms, tuple(map(_as_pair, pairs)))
+        pairs: Any = headers.items() if isinstance(headers, Mapping) else headers
+        if isinstance(pairs, Iterable) and not isinstance(pairs, str):
+            pairs = tuple(tuple(pair) if isinstance(pair, list) else pair for pair in pairs)
+        return Record(self.key, self.value, self.timestamp_ms, pairs)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Record):
@@ -113,10 +115,6 @@ class Record(msgspec.Struct, Generic[K, V], frozen=True, eq=False, gc=False):
     def __repr__(self) -> str:
         headers = f", headers={self.headers!r}" if self.headers else ""
         return f"Record(key={self.key!r}, value={self.value!r}, timestamp_ms={self.timestamp_ms}{headers})"
-
-
-def _as_pair(pair: object) -> tuple[str, bytes | None]:
-    return tuple(pair) if isinstance(pair, list) else pair  # type: ignore[return-value]  # the record checks it
 
 
 class Change(msgspec.Struct, Generic[V], frozen=True):

@@ -52,3 +52,31 @@ def test_records_are_immutable_and_picklable():
     with pytest.raises(AttributeError):
         record.key = "j"
     assert pickle.loads(pickle.dumps(record)) == record
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        (("a", "1"),),
+        ("a",),
+        (("a", b"1", 2),),
+        ((1, b"1"),),
+        (("a", 1),),
+        "ab",
+        5,
+    ],
+)
+def test_headers_that_are_not_pairs_of_text_and_bytes_are_refused(headers):
+    said = r"headers are .*; headers are a tuple of pairs of a name and bytes or None.*text\.encode\(\)"
+    with pytest.raises(StreamsError, match=said):
+        Record("k", 1, 0, headers)
+    with pytest.raises(StreamsError, match=said):
+        Record("k", 1, 0).with_headers(headers)
+
+
+def test_headers_may_be_a_dict_or_a_list_of_pairs():
+    record = Record("k", 1, 0)
+    expected = (("a", b"1"), ("b", None))
+    assert record.with_headers({"a": b"1", "b": None}).headers == expected
+    assert record.with_headers([("a", b"1"), ["b", None]]).headers == expected
+    assert record.with_headers(expected).headers == expected

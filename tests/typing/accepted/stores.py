@@ -62,6 +62,7 @@ def processor(context: ProcessorContext) -> None:
     assert_type(timestamped, TimestampedKeyValueStore[int, str])
     assert_type(timestamped.get(1), tuple[str, int] | None)
     assert_type(timestamped.all(), Iterator[tuple[int, tuple[str, int]]])
+    assert_type(timestamped.get_with_timestamp(1), ValueAndTimestamp[str] | None)
     timestamped.put(1, "a", 12)
 
     window = context.state_store(windows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headrace import StreamsBuilder, serdes
+from headrace import StreamsBuilder, TimeWindows, serdes
 from tests.typing.model import Customer, Sale
 
 builder = StreamsBuilder()
@@ -10,6 +10,9 @@ sales = builder.stream("sales", value_serde=serdes.Json(Sale))
 rows = builder.table("rows", value_serde=serdes.Json(Sale))
 grouped = sales.group_by_key()
 
+sales.mapValues(str)  # has no attribute "mapValues" | Cannot access attribute "mapValues"
+TimeWindows.ofSize()  # has no attribute "ofSize" | Cannot access attribute "ofSize"
+serdes.Integer()  # Module has no attribute "Integer" | "Integer" is not a known attribute
 sales.map_values(lambda sale: sale.cent)  # "Sale" has no attribute "cent" | Cannot access attribute "cent"
 sales.map_values_with_key(lambda shop, sale: sale.cent)  # has no attribute "cent" | Cannot access attribute "cent"
 sales.map(lambda shop, sale: (shop.cents, sale))  # "str" has no attribute "cents" | Cannot access attribute "cents"
