@@ -62,11 +62,18 @@ def combined(chosen):
     nodes, stores = [], {}
     for prefix, golden in worlds.copies(chosen):
         graph = golden.topology()._graph
-        nodes += [_with_prefix(node, prefix) for node in graph.nodes]
-        stores |= {f"{prefix}{name}": replace(store, name=f"{prefix}{name}") for name, store in graph.stores.items()}
+        renamed = with_prefix(graph, prefix)
+        nodes += renamed.nodes
+        stores |= renamed.stores
         scenarios = sum(worlds._copies[worlds._kind(other)] == prefix for other in chosen)
         worlds.partitions |= {f"{prefix}{topic}": scenarios for topic in graph.source_topics}
     return Topology(Graph(tuple(nodes), stores)), worlds
+
+
+def with_prefix(graph, prefix):
+    """A copy of a graph in which all names of nodes, stores and topics have a prefix."""
+    stores = {f"{prefix}{name}": replace(store, name=f"{prefix}{name}") for name, store in graph.stores.items()}
+    return Graph(tuple(_with_prefix(node, prefix) for node in graph.nodes), stores)
 
 
 def _with_prefix(node, prefix):
