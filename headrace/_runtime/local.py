@@ -232,6 +232,7 @@ class _LocalTask:
             yield topic, self._task.context.order.take([position]), message
 
     def commit(self) -> Counts:
+        self._task.context.errors.end_batch()
         for name, store in self._stores.items():
             self._durable[name].put_many(store.changes.items())
             store.discard_changes()
