@@ -26,6 +26,7 @@ from headrace.errors import (
 )
 from headrace.model.emission import BufferConfig, EmitStrategy, Suppressed
 from headrace.model.error_handlers import ErrorHandlerContext, ErrorHandlerResponse
+from headrace.model.lifecycle import State, StateListener, UncaughtExceptionHandler, UncaughtExceptionResponse
 from headrace.model.pending import Pending, PendingTask
 from headrace.model.processor import (
     Cancellable,
@@ -114,7 +115,9 @@ __all__ = [
     "SessionWindowedKStream",
     "SessionWindows",
     "SlidingWindows",
+    "State",
     "StateError",
+    "StateListener",
     "StoreSpec",
     "Stores",
     "Streams",
@@ -130,6 +133,8 @@ __all__ = [
     "TopicError",
     "Topology",
     "TopologyError",
+    "UncaughtExceptionHandler",
+    "UncaughtExceptionResponse",
     "UnlimitedWindows",
     "ValueAndTimestamp",
     "VersionedKeyValueStore",

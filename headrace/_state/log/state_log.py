@@ -122,6 +122,16 @@ class StateLog:
             self._trim(view.number - _KEEP_BEFORE_BASE)
         return view
 
+    def recent_commits(self) -> list[Commit]:
+        """The last commits whose entries still exist, oldest first."""
+        commits = []
+        for number in sorted(self._numbers()):
+            data = self._content(number)
+            entry = None if data is None else decode(data, self._name(number))
+            if entry is not None and entry.commit is not None:
+                commits.append(entry.commit)
+        return commits
+
     def superseded(self, epoch: int, instance: str) -> TakenOverError:
         """The error for a start that is no longer the newest."""
         now = self.view()
