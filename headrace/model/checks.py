@@ -45,7 +45,7 @@ def checked_headers(headers: object, subject: str) -> Headers:
         (('trace', b'1'),)
         >>> checked_headers({"trace": b"1"}, "Topic 'in'")
         Traceback (most recent call last):
-        headrace.errors.StreamsError: Topic 'in': headers are {'trace': b'1'}; they must be a sequence of pairs ...
+        headrace.errors.StreamsError: Topic 'in': headers are {'trace': b'1'}; headers must be a sequence of pairs ...
     """
     if isinstance(headers, Mapping | str | bytes) or not isinstance(headers, Iterable):
         raise StreamsError(_wrong_headers(subject, f"headers are {headers!r}"))
@@ -61,6 +61,6 @@ def checked_headers(headers: object, subject: str) -> Headers:
 
 def _wrong_headers(subject: str, problem: str) -> str:
     return (
-        f"{subject}: {problem}; they must be a sequence of pairs (name, value) of a str and of bytes or None, "
+        f"{subject}: {problem}; headers must be a sequence of pairs (name, value) of a str and of bytes or None, "
         'e.g. headers=[("trace", b"1")].'
     )
