@@ -111,6 +111,17 @@ def test_ids_and_default_serdes_come_from_the_arguments():
         context.state_store("numbers").put("a", "text")
 
 
+def test_a_processor_that_keeps_the_key_is_tested_alike(context):
+    class Doubling(hr.FixedKeyProcessor):
+        def process(self, record):
+            self.context.forward(record.with_value(record.value * 2))
+
+    processor = Doubling()
+    processor.init(context)
+    processor.process(hr.Record("a", 4, 12))
+    assert context.forwarded() == [CapturedForward(hr.Record("a", 8, 12))]
+
+
 def test_misuse_is_refused_as_in_a_topology(context):
     with pytest.raises(hr.StateError, match=r"has no store 'total'. Did you mean 'totals'"):
         context.state_store("total")
