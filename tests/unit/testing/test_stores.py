@@ -90,6 +90,20 @@ def test_written_rows_are_joined_also_by_later_stages_of_the_same_sub_topology()
         assert driver.output_topic("looked-up").read_values() == [None]
 
 
+def test_rows_of_windows_and_sessions_can_be_written():
+    builder = hr.StreamsBuilder()
+    grouped = builder.stream("in").group_by_key()
+    grouped.windowed_by(hr.TimeWindows.of(10 * MS)).count(store="windows").to_stream().to("windows-out")
+    grouped.windowed_by(hr.SessionWindows.of(5 * MS)).count(store="sessions").to_stream().to("sessions-out")
+    with TopologyTestDriver(builder.build(), partitions=3) as driver:
+        driver.store("windows").put("a", 41, 10, 11)
+        driver.store("sessions").put(hr.Windowed("a", hr.Window(8, 11)), 6)
+        driver.input_topic("in").pipe("a", "x", 14)
+        windows, sessions = (driver.output_topic(f"{name}-out").read_key_values() for name in ("windows", "sessions"))
+        assert [(str(key), value) for key, value in windows] == [("[a@10/20]", 42)]
+        assert [(str(key), value) for key, value in sessions] == [("[a@8/11]", None), ("[a@8/14]", 7)]
+
+
 def test_a_global_table_can_be_written():
     builder = hr.StreamsBuilder()
     table = builder.global_table("rows", store="rows")
