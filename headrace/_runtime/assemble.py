@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -31,6 +31,7 @@ from headrace._runtime.stores import make_global_rows, make_store
 from headrace._state.bytes.api import ByteStore
 from headrace.config import StreamsConfig
 from headrace.model.timestamps import Extractor, fail_on_invalid_timestamp
+from headrace.serdes import SessionWindowedKey, WindowedKey
 
 PARTITION_TIMES = "$partition-times"
 TASK = "$task"
@@ -190,6 +191,17 @@ class _NoOutput:
         raise AssertionError(message)
 
     send_batch = send
+
+
+def key_suffixes(stages: Iterable[TaskBlueprint]) -> dict[str, int]:
+    """How many bytes at the end of a topic's keys encode a window, which does not affect the partition."""
+    return {
+        sink.topic: key_serde.suffix_size
+        for stage in stages
+        for sink in stage.sub.sinks
+        for key_serde in [stage.defaults.serdes(sink)[0]]
+        if isinstance(key_serde, WindowedKey | SessionWindowedKey)
+    }
 
 
 def blueprints(graph: Graph, config: StreamsConfig) -> tuple[TaskBlueprint, ...]:

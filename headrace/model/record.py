@@ -8,6 +8,7 @@ from typing import Generic, TypeAlias, TypeVar
 import msgspec
 
 from headrace.errors import StreamsError
+from headrace.model.end_of_time import END_OF_TIME_MS
 
 # Covariant, because records are immutable: a `Record[str, bool]` is a `Record[str, int]`.
 K = TypeVar("K", covariant=True)
@@ -32,7 +33,7 @@ class Record(msgspec.Struct, Generic[K, V], frozen=True, eq=False, gc=False):
     `partition` is where a record was read from or will be written to; records are equal whatever their partitions.
 
     Raises:
-        StreamsError: for a timestamp that is negative or no whole number.
+        StreamsError: for a timestamp that is negative, greater than 2**63 - 1 or no whole number.
 
     Example:
         >>> Record("alice", 1, 12).with_value(2)
@@ -50,8 +51,9 @@ class Record(msgspec.Struct, Generic[K, V], frozen=True, eq=False, gc=False):
             return
         if self.timestamp_ms.__class__ is not int:
             check_timestamp(self.timestamp_ms, "Malformed record: timestamp_ms is")
-        if self.timestamp_ms < 0:
-            message = f"Malformed record: timestamp_ms is {self.timestamp_ms}; a timestamp is 0 or greater."
+        if not 0 <= self.timestamp_ms <= END_OF_TIME_MS:
+            allowed = "0 or greater" if self.timestamp_ms < 0 else f"at most {END_OF_TIME_MS}"
+            message = f"Malformed record: timestamp_ms is {self.timestamp_ms}; a timestamp is {allowed}."
             raise StreamsError(message)
 
     def with_key(self, key: K2) -> Record[K2, V]:

@@ -90,7 +90,8 @@ def test_mistakes_are_refused_for_the_right_reason(checker):
 def test_any_is_written_only_where_a_value_may_be_of_any_type():
     """Stores by name, serdes that know no types, keys of any operator, metrics, settings, schemas, test records."""
     allowed = """
-        ProcessorContext.state_store Streams.store TopologyTestDriver.store
+        ProcessorContext.state_store Streams.store TopologyTestDriver.store TopologyTestDriver.stores
+        MockProcessorContext.state_store
         Topology.add_source Topology.add_sink StoreSpec.key_serde StoreSpec.value_serde
         Serde.with_default Wrapping.inner Wrapping.with_default
         PendingTask.oldest PendingTask.release_key Streams.metrics TopologyTestDriver.metrics

@@ -35,7 +35,7 @@ from headrace._state.views.key_value import KeyValueView, TimestampedKeyValueVie
 from headrace._state.views.session import SessionView
 from headrace._state.views.versioned import VersionedView
 from headrace._state.views.window import WindowView
-from headrace.testing import TopologyTestDriver
+from headrace.testing import TopologyTestDriver, WritableTimestampedKeyValueStore, WritableVersionedKeyValueStore
 
 day = timedelta(days=1)
 long = serdes.Long()
@@ -100,7 +100,18 @@ def queries(app: Streams, driver: TopologyTestDriver) -> None:
     assert_type(app.store(sessions), ReadOnlySessionStore[str, int])
     assert_type(app.store(versions), ReadOnlyVersionedKeyValueStore[str, int])
     assert_type(app.store("values"), Any)
-    assert_type(driver.store(values), ReadOnlyKeyValueStore[str, int])
+    assert_type(driver.store(values), KeyValueStore[str, int])
+    assert_type(driver.store(values, partition=2), KeyValueStore[str, int])
+    assert_type(driver.store(rows), WritableTimestampedKeyValueStore[int, str])
+    assert_type(driver.store(rows).put_if_absent(1, "a", 12), str | None)
+    assert_type(driver.store(rows).delete(1), str | None)
+    driver.store(rows).put(1, "a", 12)
+    assert_type(driver.store(windows), WindowStore[str, int])
+    assert_type(driver.store(sessions), SessionStore[str, int])
+    assert_type(driver.store(versions), WritableVersionedKeyValueStore[str, int])
+    assert_type(driver.store(versions).put("a", 1, 12), int)
+    driver.store(versions).delete("a", 13)
+    assert_type(driver.store("values"), Any)
     assert_type(driver.store(rows).get(1), str | None)
     assert_type(driver.store(rows).get_with_timestamp(1), ValueAndTimestamp[str] | None)
     assert_type(driver.store(windows).fetch("a", 0), int | None)

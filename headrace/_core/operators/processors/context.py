@@ -56,20 +56,7 @@ class NodeContext:
         time_shift: timedelta | None = None,
     ) -> Cancellable:
         name = self._operator.name
-        if not isinstance(interval, timedelta) or interval < _MILLISECOND:
-            message = f"{name}: schedule() was given the interval {interval!r}; it must be a timedelta of 1 ms or more."
-            raise StreamsError(message)
-        if not isinstance(type, PunctuationType):
-            message = (
-                f"{name}: schedule() was given the type {type!r}; allowed: {', '.join(map(str, PunctuationType))}."
-            )
-            raise StreamsError(message)
-        if not callable(callback):
-            message = f"{name}: schedule() needs a function callback(timestamp_ms); got {callback!r}."
-            raise StreamsError(message)
-        if time_shift is not None and not isinstance(time_shift, timedelta):
-            message = f"{name}: schedule() was given time_shift={time_shift!r}; it must be a timedelta or None."
-            raise StreamsError(message)
+        check_schedule(name, interval, type, callback, time_shift)
         task = self._task
         clock_ms = task.stream_time_ms if type is PunctuationType.STREAM_TIME else task.system_time_ms
         shift_ms = None if time_shift is None else time_shift // _MILLISECOND
@@ -98,3 +85,23 @@ class NodeContext:
 
     def commit(self) -> None:
         """Does nothing: every batch commits."""
+
+
+def check_schedule(name: str, interval: object, kind: object, callback: object, time_shift: object) -> None:
+    """Checks the arguments of `schedule()`.
+
+    Raises:
+        StreamsError: if one is not allowed; the message begins with `name`.
+    """
+    if not isinstance(interval, timedelta) or interval < _MILLISECOND:
+        message = f"{name}: schedule() was given the interval {interval!r}; it must be a timedelta of 1 ms or more."
+        raise StreamsError(message)
+    if not isinstance(kind, PunctuationType):
+        message = f"{name}: schedule() was given the type {kind!r}; allowed: {', '.join(map(str, PunctuationType))}."
+        raise StreamsError(message)
+    if not callable(callback):
+        message = f"{name}: schedule() needs a function callback(timestamp_ms); got {callback!r}."
+        raise StreamsError(message)
+    if time_shift is not None and not isinstance(time_shift, timedelta):
+        message = f"{name}: schedule() was given time_shift={time_shift!r}; it must be a timedelta or None."
+        raise StreamsError(message)

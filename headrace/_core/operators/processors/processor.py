@@ -72,23 +72,14 @@ class UserProcessor(Operator):
         if self._now_ms is None:
             message = f"{self.name}: forward() was called outside process() and punctuations; there is no record now."
             raise StreamsError(message)
-        if not isinstance(record, Record):
-            message = f"{self.name}: forward() needs a Record; got {record!r} of type {type(record).__name__}."
-            raise StreamsError(message)
-        if to is not None and not isinstance(to, To):
-            message = f"{self.name}: forward() was given to={to!r}; it must be To.child(name) or To.all()."
-            raise StreamsError(message)
+        check_forward(self.name, record, to)
         if self._fixed_key and self._current is not None and record.key is not self._current.key:
             message = (
                 f"{self.name} keeps the key: it was given {self._current.key!r} and may not forward {record.key!r}. "
                 "Derive what is forwarded with with_value(), or use process() instead of process_values()."
             )
             raise StreamsError(message)
-        timestamp_ms = to.timestamp_ms if to is not None and to.timestamp_ms is not None else record.timestamp_ms
-        if timestamp_ms is None:
-            timestamp_ms = self._now_ms
-        if timestamp_ms != record.timestamp_ms:
-            record = Record(record.key, record.value, timestamp_ms, record.headers)
+        record = with_forward_time(record, to, self._now_ms)
         if to is None or to.name is None:
             self.forward(record)
         else:
@@ -120,3 +111,27 @@ class UserProcessor(Operator):
             )
             raise TopologyError(message)
         return processor
+
+
+def check_forward(name: str, record: object, to: object) -> None:
+    """Checks the arguments of `forward()`.
+
+    Raises:
+        StreamsError: if one is not allowed; the message begins with `name`.
+    """
+    if not isinstance(record, Record):
+        message = f"{name}: forward() needs a Record; got {record!r} of type {type(record).__name__}."
+        raise StreamsError(message)
+    if to is not None and not isinstance(to, To):
+        message = f"{name}: forward() was given to={to!r}; it must be To.child(name) or To.all()."
+        raise StreamsError(message)
+
+
+def with_forward_time(record: AnyRecord, to: To | None, now_ms: int | None) -> AnyRecord:
+    """The record with the timestamp that children see: that of `to`, else its own, else the current one."""
+    timestamp_ms = to.timestamp_ms if to is not None and to.timestamp_ms is not None else record.timestamp_ms
+    if timestamp_ms is None:
+        timestamp_ms = now_ms
+    if timestamp_ms == record.timestamp_ms:
+        return record
+    return Record(record.key, record.value, timestamp_ms, record.headers)

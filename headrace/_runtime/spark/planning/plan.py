@@ -13,11 +13,10 @@ from functools import cached_property
 from headrace._core.errors.handlers import ErrorHandlers
 from headrace._graph.graph import Graph
 from headrace._graph.partitions import partition_counts
-from headrace._runtime.assemble import TaskBlueprint, blueprints
+from headrace._runtime.assemble import TaskBlueprint, blueprints, key_suffixes
 from headrace._runtime.spark.planning.clock import Clock, system_clock
 from headrace._runtime.spark.planning.routing import Routes, choose_routes
 from headrace.config import StreamsConfig
-from headrace.serdes import SessionWindowedKey, WindowedKey
 from headrace.topics.kafka.cluster import KafkaCluster, Place
 
 
@@ -130,13 +129,7 @@ class Plan:
     @cached_property
     def key_suffixes(self) -> dict[str, int]:
         """How many bytes at the end of a topic's keys encode a window, which does not affect the partition."""
-        return {
-            sink.topic: key_serde.suffix_size
-            for stage in self.stages
-            for sink in stage.blueprint.sub.sinks
-            for key_serde in [stage.blueprint.defaults.serdes(sink)[0]]
-            if isinstance(key_serde, WindowedKey | SessionWindowedKey)
-        }
+        return key_suffixes(stage.blueprint for stage in self.stages)
 
     @cached_property
     def source_topics(self) -> tuple[str, ...]:
