@@ -199,6 +199,7 @@ class _LocalTask:
             self._metrics,
             runtime.places,
             columnar=False,
+            flush_each_record=True,
             system_time_ms=runtime.wall_clock_ms,
         )
 
