@@ -127,6 +127,7 @@ class Task:
         if form is not None:
             yield from self._process_columns(form, chunks)
             return
+        self._cache.use_records()
         join = self._join_for(chunks)
         if join is not None:
             yield from self._process_join(join, chunks)
