@@ -13,11 +13,6 @@ from headrace.model.error_handlers import RESPONSES
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _APPLICATION_ID = re.compile(r"[A-Za-z0-9._-]{1,200}")
 
-# Settings of Kafka Streams that this version does not support: only the value that turns them off is accepted.
-_NOT_YET: dict[str, tuple[Any, str]] = {
-    "statestore_cache_max_bytes": (0, "the record cache"),
-}
-
 _GUARANTEES = ("exactly_once_v2", "exactly_once", "at_least_once")
 _RESETS = ("earliest", "latest")
 # Settings of the Kafka client that Headrace controls: exactly-once depends on them, or a StreamsConfig setting exists.
@@ -71,13 +66,7 @@ def check(settings: Mapping[str, Any]) -> None:
             "nor '..', because it names a directory."
         )
         raise ConfigError(message)
-    for name, (neutral, capability) in _NOT_YET.items():
-        if settings[name] != neutral:
-            message = (
-                f"{name}={settings[name]!r} needs {capability}, which this version does not have. Set it to "
-                f"{neutral!r}, or leave it out."
-            )
-            raise ConfigError(message)
+    _check_cache(settings["statestore_cache_max_bytes"])
     if settings["upgrade_from"] is not None and settings["upgrade_from"] not in _VERSIONS:
         message = f"upgrade_from is {settings['upgrade_from']!r}; allowed: None, {', '.join(map(repr, _VERSIONS))}."
         raise ConfigError(message)
@@ -187,6 +176,15 @@ def _check_error_handlers(settings: Mapping[str, Any]) -> None:
     if topic is not None and not writing and not any(callable(settings[name]) for name in _ERROR_HANDLERS):
         message = (
             f"dead_letter_topic={topic!r}, but no handler writes to it: set one of {', '.join(names)} to 'dead_letter'."
+        )
+        raise ConfigError(message)
+
+
+def _check_cache(max_bytes: object) -> None:
+    if not isinstance(max_bytes, int) or isinstance(max_bytes, bool) or max_bytes < 0:
+        message = (
+            f"statestore_cache_max_bytes is {max_bytes!r}; it must be a whole number of bytes, for example 10_485_760, "
+            "or 0 to forward every update."
         )
         raise ConfigError(message)
 

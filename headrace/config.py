@@ -71,6 +71,8 @@ class StreamsConfig:
         commit_interval: time between the starts of two micro-batches of a running application; 0 runs them back to
             back.
         max_records_per_batch: the most records that one micro-batch reads.
+        statestore_cache_max_bytes: the size of the record cache of each task. With a cache, tables with a store forward
+            only the last update of a row in each micro-batch. Default: 0, they forward every update.
         default_key_serde: serde of keys where an operator names none. Default: `serdes.String()`.
         default_value_serde: serde of values where an operator names none. Default: `serdes.Json()`.
         default_timestamp_extractor: returns the event time of a record. Default: the record's own timestamp.

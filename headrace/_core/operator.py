@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace._core.errors.user_errors import USER_ERRORS
 from headrace._core.task.context import TaskContext
@@ -13,13 +13,17 @@ from headrace.errors import StateError
 from headrace.model.pending import PendingTask
 from headrace.model.record import Record
 
+if TYPE_CHECKING:
+    from headrace._core.caching import StoreCache
+
 AnyRecord = Record[Any, Any]
 
 
 class Operator(ABC):
     """A node of a running task. Children get a forwarded record depth first, in the order they were added.
 
-    `idle` has the idle keys of an operator that closes them, else `None`.
+    `idle` has the idle keys of an operator that closes them, `cache` the updates that a cached operator has not
+    forwarded; else they are `None`.
     """
 
     def __init__(self, name: str) -> None:
@@ -27,6 +31,7 @@ class Operator(ABC):
         self.children: tuple[Operator, ...] = ()
         self.forward: Callable[[AnyRecord], None] = _discard
         self.idle: IdleKeys | None = None
+        self.cache: StoreCache | None = None
 
     def connect(self, children: Sequence[Operator]) -> None:
         self.children = tuple(children)

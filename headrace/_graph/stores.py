@@ -47,7 +47,9 @@ class KeyValueSpec(StoreSpec[KeyValueStore[K, V], ReadOnlyKeyValueStore[K, V]], 
 class TimestampedKeyValueSpec(
     StoreSpec[TimestampedKeyValueStore[K, V], ReadOnlyTimestampedKeyValueStore[K, V]], Generic[K, V]
 ):
-    """Values with their timestamps by key."""
+    """Values with their timestamps by key. If a table is not `cached`, it forwards every update of its rows."""
+
+    cached: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +60,7 @@ class WindowSpec(StoreSpec[WindowStore[K, V], ReadOnlyWindowStore[K, V]], Generi
     window_size_ms: int
     retain_duplicates: bool = False
     by_key: bool = False
+    cached: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +74,7 @@ class TimestampedWindowSpec(StoreSpec):
     window_size_ms: int
     by_key: bool = False
     caller_expires: bool = False
+    cached: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +83,7 @@ class SessionSpec(StoreSpec[SessionStore[K, V], ReadOnlySessionStore[K, V]], Gen
 
     retention_ms: int
     by_key: bool = False
+    cached: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)

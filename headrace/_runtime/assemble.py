@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from headrace._core import operators as ops
+from headrace._core.caching import RecordCache
 from headrace._core.columnar.compile import columnar_forms
 from headrace._core.columnar.joins.forms import join_forms
 from headrace._core.columnar.layout import TaskStores
@@ -100,10 +101,14 @@ class TaskBlueprint:
         places: Sequence[tuple[str, int]],
         *,
         columnar: bool = True,
+        flush_each_record: bool = False,
         system_time_ms: int = 0,
         load_state: LoadProcessorState | None = None,
     ) -> Task:
         """Builds the task of one partition on these stores; `columnar=False` makes it process record by record.
+
+        With `flush_each_record` every record is a commit of its own for the record cache; records that would not leave
+        the task in Kafka Streams belong to the commit of the record that caused them.
 
         Tasks with processors use the last two: `system_time_ms` is the wall-clock time at which new processors start,
         and `load_state` loads the processors that the last batch saved, if there are any.
@@ -115,6 +120,7 @@ class TaskBlueprint:
         context.errors.guard(built.values())
         for name, operator in built.items():
             operator.connect([built[child] for child in self.sub.children[name]])
+        cache = self._cache(context, built, typed)
         times = stores.get(PARTITION_TIMES)
         sources, global_sources = (self._sources(built, is_global=is_global) for is_global in (False, True))
         counted = self.counted_tables if partition == 0 else frozenset[str]()
@@ -130,7 +136,9 @@ class TaskBlueprint:
             users = [operator for operator in built.values() if isinstance(operator, ops.UserProcessor)]
             processors = partial(Processors, context, users, stores[TASK], load_state)
         decoder = Decoder(context, sources, self.extractors, times)
-        return Task(context, list(built.values()), decoder, forms, tables, joins, processors)
+        flushed_with_batch = self.sub.handed_over if flush_each_record else None
+        operators = list(built.values())
+        return Task(context, operators, decoder, forms, tables, joins, cache, processors, flushed_with_batch)
 
     def operator_on(self, name: str, partition: int, stores: Mapping[str, ByteStore]) -> Operator:
         """Builds one operator on the stores of a task, to report what it holds back; it must not process records."""
@@ -139,6 +147,15 @@ class TaskBlueprint:
         operator = operator_for(node, self.defaults)
         operator.init(self._context(partition, _NoOutput(), typed, Metrics(), (), (node,)))
         return operator
+
+    def _cache(self, context: TaskContext, built: Mapping[str, Operator], stores: Mapping[str, Any]) -> RecordCache:
+        """The record cache of the task, installed in the operators that are cached."""
+        cache = RecordCache(context, self.defaults.cache_max_bytes)
+        context.retains_columns = bool(self.defaults.cache_max_bytes) and self.defaults.error_handlers.skip_results
+        for node in self.sub.of_type(nodes.TableNode):
+            if node.cached:
+                cache.add(built[node.name], stores[node.stores[0]], send_old_values=node.send_old_values)
+        return cache
 
     def _sources(self, built: Mapping[str, Operator], *, is_global: bool) -> dict[str, Source]:
         """The source operator of each topic: of global topics, or of all others."""

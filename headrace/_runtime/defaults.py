@@ -33,6 +33,7 @@ class Defaults:
     single_event: bool
     guard: ops.TimestampGuard | None
     error_handlers: ErrorHandlers
+    cache_max_bytes: int
 
     @classmethod
     def of(cls, config: StreamsConfig) -> Defaults:
@@ -48,6 +49,7 @@ class Defaults:
                 config.production_exception_handler,
                 config.dead_letter_topic,
             ),
+            cache_max_bytes=config.statestore_cache_max_bytes,
         )
 
     def resolve_key(self, serde: Serde[Any] | None) -> Serde[Any]:

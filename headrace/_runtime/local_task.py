@@ -62,6 +62,7 @@ class LocalTask:
             self._metrics,
             places,
             columnar=False,
+            flush_each_record=True,
             system_time_ms=wall_clock_ms,
         )
 

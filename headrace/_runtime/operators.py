@@ -29,7 +29,7 @@ def operator_for(node: nodes.Node, defaults: Defaults) -> Operator:
 def _table_source(node: nodes.TableSource) -> Operator:
     if isinstance(node.store_when_needed, VersionedSpec):
         return ops.VersionedTableSource(node.name, node.stores[0], send_old_values=node.send_old_values)
-    return ops.TableSource(node.name, _own_store(node), send_old_values=node.send_old_values)
+    return ops.TableSource(node.name, _own_store(node), send_old_values=_knows_old(node))
 
 
 def _windowed_aggregate(node: nodes.WindowedAggregate) -> Operator:
@@ -40,7 +40,8 @@ def _windowed_aggregate(node: nodes.WindowedAggregate) -> Operator:
         open_windows=nodes.open_windows(node.name) if node.emit_on_close else None,
         late_sink=node.late_sink,
         idle=_idle(node.idle_ms, node.name, node.sharing),
-        send_old_values=node.send_old_values,
+        send_old_values=_knows_old(node),
+        cached=node.cached,
     )
     initializer, aggregator, merger = _fold(node.fold)
     match node.windows:
@@ -123,6 +124,11 @@ def _stream_table_join(node: nodes.StreamTableJoin) -> Operator:
     )
 
 
+def _knows_old(node: nodes.TableNode) -> bool:
+    """Whether an operator puts old values into its changes: for its children, or for the record cache."""
+    return node.send_old_values or node.cached
+
+
 def _own_store(node: nodes.Node) -> str | None:
     return node.stores[0] if node.stores else None
 
@@ -149,12 +155,12 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
     nodes.PassThrough: lambda node, _: ops.PassThrough(node.name),
     nodes.JoinWindow: lambda node, _: ops.StreamJoinWindow(node.name, node.stores[0]),
     nodes.StreamJoin: lambda node, _: _stream_join(node),
-    nodes.StreamCount: lambda node, _: ops.StreamCount(node.name, node.stores[0], send_old_values=node.send_old_values),
+    nodes.StreamCount: lambda node, _: ops.StreamCount(node.name, node.stores[0], send_old_values=_knows_old(node)),
     nodes.StreamAggregate: lambda node, _: ops.StreamAggregate(
-        node.name, node.stores[0], node.initializer, node.aggregator, send_old_values=node.send_old_values
+        node.name, node.stores[0], node.initializer, node.aggregator, send_old_values=_knows_old(node)
     ),
     nodes.StreamReduce: lambda node, _: ops.StreamReduce(
-        node.name, node.stores[0], node.reducer, send_old_values=node.send_old_values
+        node.name, node.stores[0], node.reducer, send_old_values=_knows_old(node)
     ),
     nodes.CogroupMerge: lambda node, _: ops.PassThrough(node.name),
     nodes.WindowedAggregate: lambda node, _: _windowed_aggregate(node),
@@ -164,27 +170,27 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
         _own_store(node),
         node.predicate,
         keep=node.keep,
-        send_old_values=node.send_old_values,
+        send_old_values=_knows_old(node),
         versioned=node.versioned,
     ),
     nodes.TableMapValues: lambda node, _: ops.TableMapValues(
-        node.name, _own_store(node), node.mapper, send_old_values=node.send_old_values
+        node.name, _own_store(node), node.mapper, send_old_values=_knows_old(node)
     ),
     nodes.Suppress: lambda node, _: _suppress(node),
     nodes.TableGroupBy: lambda node, defaults: ops.TableGroupBy(
         node.name, node.selector, node.key_serde or defaults.key_serde, single_event=defaults.single_event
     ),
-    nodes.TableCount: lambda node, _: ops.TableCount(node.name, node.stores[0], send_old_values=node.send_old_values),
+    nodes.TableCount: lambda node, _: ops.TableCount(node.name, node.stores[0], send_old_values=_knows_old(node)),
     nodes.TableAggregate: lambda node, _: ops.TableAggregate(
         node.name,
         node.stores[0],
         node.initializer,
         node.adder,
         node.subtractor,
-        send_old_values=node.send_old_values,
+        send_old_values=_knows_old(node),
     ),
     nodes.TableReduce: lambda node, _: ops.TableReduce(
-        node.name, node.stores[0], node.adder, node.subtractor, send_old_values=node.send_old_values
+        node.name, node.stores[0], node.adder, node.subtractor, send_old_values=_knows_old(node)
     ),
     nodes.TableJoin: lambda node, _: ops.TableJoin(
         node.name,
@@ -193,7 +199,7 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
         ops.TableSide(node.is_left, node.optional, node.other_optional),
         send_old_values=node.send_old_values,
     ),
-    nodes.TableJoinMerge: lambda node, _: ops.TableJoinMerge(node.name, _own_store(node)),
+    nodes.TableJoinMerge: lambda node, _: ops.TableJoinMerge(node.name, _own_store(node), reads_old_values=node.cached),
     nodes.StreamTableJoin: lambda node, _: _stream_table_join(node),
     nodes.ForeignKeySubscribe: lambda node, defaults: ops.ForeignKeySubscribe(
         node.name,
@@ -247,7 +253,7 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
         versioned=node.versioned,
     ),
     nodes.TableCopy: lambda node, _: ops.TableCopy(node.name, node.tables[0]),
-    nodes.HandOver: lambda node, _: ops.HandOver(node.name, node.number),
+    nodes.HandOver: lambda node, _: ops.HandOver(node.name, node.number, every_update=node.every_update),
     nodes.TakeOver: lambda node, _: ops.TakeOver(node.name, node.number),
     nodes.StreamGlobalJoin: lambda node, _: ops.StreamGlobalJoin(
         node.name, node.global_stores[0], node.key_selector, node.joiner, left=node.left

@@ -55,14 +55,27 @@ class Stores:
 
     @staticmethod
     def timestamped_key_value(
-        name: str, *, key_serde: Serde[K] | None = None, value_serde: Serde[V] | None = None
+        name: str,
+        *,
+        key_serde: Serde[K] | None = None,
+        value_serde: Serde[V] | None = None,
+        cached: bool = True,
     ) -> TimestampedKeyValueSpec[K, V]:
         """Describes a store of values with their timestamps by key, a `TimestampedKeyValueStore`.
 
         Reads return pairs `(value, timestamp_ms)`. The rows of tables and the results of aggregations are in such
-        stores. The arguments are those of `key_value`.
+        stores.
+
+        Args:
+            name: name of the store.
+            key_serde: serde of the keys; default: the configured one, then `serdes.String()`.
+            value_serde: serde of the values; default: the configured one, then `serdes.Json()`.
+            cached: whether a table with this store uses the record cache, if the application has one
+                (`statestore_cache_max_bytes`). If not, the table forwards every update.
         """
-        return TimestampedKeyValueSpec(name=checked_name(name, "store"), key_serde=key_serde, value_serde=value_serde)
+        return TimestampedKeyValueSpec(
+            name=checked_name(name, "store"), key_serde=key_serde, value_serde=value_serde, cached=cached
+        )
 
     @staticmethod
     def window(
@@ -73,6 +86,7 @@ class Stores:
         retain_duplicates: bool = False,
         key_serde: Serde[K] | None = None,
         value_serde: Serde[V] | None = None,
+        cached: bool = True,
     ) -> WindowSpec[K, V]:
         """Describes a store of values by key and window start, a `WindowStore`.
 
@@ -85,6 +99,7 @@ class Stores:
             retain_duplicates: store all values of the same key and start, in the order they were put.
             key_serde: serde of the keys; default: the configured one, then `serdes.String()`.
             value_serde: serde of the values; default: the configured one, then `serdes.Json()`.
+            cached: whether an aggregation with this store uses the record cache, as in `timestamped_key_value`.
 
         Raises:
             TopologyError: for durations that are not positive, or a retention shorter than a window.
@@ -110,6 +125,7 @@ class Stores:
             retain_duplicates=retain_duplicates,
             key_serde=key_serde,
             value_serde=value_serde,
+            cached=cached,
         )
 
     @staticmethod
@@ -119,6 +135,7 @@ class Stores:
         retention: timedelta,
         key_serde: Serde[K] | None = None,
         value_serde: Serde[V] | None = None,
+        cached: bool = True,
     ) -> SessionSpec[K, V]:
         """Describes a store of values by key and session, a `SessionStore`.
 
@@ -129,6 +146,7 @@ class Stores:
             retention: how long sessions are stored.
             key_serde: serde of the keys; default: the configured one, then `serdes.String()`.
             value_serde: serde of the values; default: the configured one, then `serdes.Json()`.
+            cached: whether an aggregation with this store uses the record cache, as in `timestamped_key_value`.
 
         Raises:
             TopologyError: for a retention that is not positive.
@@ -139,7 +157,9 @@ class Stores:
         """
         named = checked_name(name, "store")
         retention_ms = checked_duration(retention, f"Store {named!r}: retention")
-        return SessionSpec(name=named, retention_ms=retention_ms, key_serde=key_serde, value_serde=value_serde)
+        return SessionSpec(
+            name=named, retention_ms=retention_ms, key_serde=key_serde, value_serde=value_serde, cached=cached
+        )
 
     @staticmethod
     def versioned_key_value(

@@ -26,10 +26,10 @@ def settings(golden, **more):
     return hr.StreamsConfig.from_mapping({"application.id": "golden", **golden.config, **more})
 
 
-def on_driver(golden, mode):
+def on_driver(golden, mode, **more):
     """Replays record by record; with the mode "restarts", restarts in between."""
     topology = golden.topology()
-    with TopologyTestDriver(topology, settings(golden), wall_clock_ms=0) as driver:
+    with TopologyTestDriver(topology, settings(golden, **more), wall_clock_ms=0) as driver:
         for number, step in enumerate(golden.steps):
             if number in golden.restarts(mode):
                 driver.restart()

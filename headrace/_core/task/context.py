@@ -53,6 +53,19 @@ class SourceRecord(NamedTuple):
     headers: Headers
 
 
+class Moment(NamedTuple):
+    """What a task was processing: a record, or what a clock caused.
+
+    `columns` and `row_shift` locate the bytes of the record, if the task retains them for dead letters.
+    """
+
+    position: int
+    fired_ms: int | None
+    topic: str
+    columns: RecordColumns | None
+    row_shift: int
+
+
 @dataclass
 class TaskContext:
     """The state that the operators of one task share.
@@ -68,6 +81,7 @@ class TaskContext:
         system_time_ms: the wall clock of the batch, set by the runner.
         stream_time_ms: the task's stream time; like `agenda`, only for tasks with processors.
         fired_ms: while a punctuation or an idle key is handled, and no record, the time that its clock shows.
+        retains_columns: whether `moment` includes the bytes of the record, because an error handler may need them.
     """
 
     task_id: str
@@ -82,6 +96,7 @@ class TaskContext:
     global_tables: Mapping[str, Any] = field(default_factory=dict)
     stream_time_ms: int = -1
     fired_ms: int | None = None
+    retains_columns: bool = False
     position: int = 0
     topic: str = ""
     order: Order = field(default_factory=Order.of_nothing)
@@ -144,6 +159,17 @@ class TaskContext:
             columns.values[row],
             columns.headers[row] if columns.headers else (),
         )
+
+    def moment(self) -> Moment:
+        """What the task is processing, to return to it later in the same batch."""
+        columns = getattr(self, "columns", None) if self.retains_columns and self.fired_ms is None else None
+        return Moment(self.position, self.fired_ms, self.topic, columns, self.row_shift)
+
+    def return_to(self, moment: Moment) -> None:
+        """Makes what is processed next descend from what the task processed at an earlier moment."""
+        self.position, self.fired_ms, self.topic, columns, self.row_shift = moment
+        if columns is not None:
+            self.columns = columns
 
     def append(self, order: Order) -> int:
         """Appends more records of the batch to `order`; returns the position of the first of them."""

@@ -14,9 +14,13 @@ from headrace.serdes import Serde
 
 @dataclass(frozen=True, kw_only=True)
 class TableNode(Node):
-    """A node that forwards changes; with the row's old value only if something downstream needs it."""
+    """A node that forwards changes; with the row's old value only if something downstream needs it.
+
+    If `cached`, it forwards only the last change of a row since the record cache was last flushed.
+    """
 
     send_old_values: bool = False
+    cached: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

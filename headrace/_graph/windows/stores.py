@@ -21,9 +21,9 @@ def window_store(
     shortest_ms = _shortest_retention_ms(windows)
     kind = SessionSpec if isinstance(windows, SessionWindows) else WindowSpec
     if isinstance(given, str):
-        name, retention_ms = checked_name(given, "store"), shortest_ms
+        name, retention_ms, cached = checked_name(given, "store"), shortest_ms, True
     elif isinstance(given, kind):
-        name, retention_ms = given.name, given.retention_ms
+        name, retention_ms, cached = given.name, given.retention_ms, given.cached
         key_serde, value_serde = given.key_serde or key_serde, given.value_serde or value_serde
         if retention_ms < shortest_ms:
             message = (
@@ -35,10 +35,10 @@ def window_store(
         factory = "session" if kind is SessionSpec else "window"
         message = f"A windowed aggregation cannot use store={given!r}; pass a name, or Stores.{factory}(...)."
         raise TopologyError(message)
-    serdes: dict[str, Any] = {"key_serde": key_serde, "value_serde": value_serde}
+    settings: dict[str, Any] = {"key_serde": key_serde, "value_serde": value_serde, "cached": cached}
     if isinstance(windows, SessionWindows):
-        return SessionSpec(name=name, retention_ms=retention_ms, **serdes)
-    return TimestampedWindowSpec(name=name, retention_ms=retention_ms, window_size_ms=_size_ms(windows), **serdes)
+        return SessionSpec(name=name, retention_ms=retention_ms, **settings)
+    return TimestampedWindowSpec(name=name, retention_ms=retention_ms, window_size_ms=_size_ms(windows), **settings)
 
 
 def windowed_key_serde(windows: Windows, key_serde: Serde[Any] | None) -> Serde[Any]:

@@ -24,6 +24,7 @@ config = StreamsConfig(
     production_exception_handler=lambda failed: "fail" if failed.topic else "continue",
     dead_letter_topic="dead",
     sync_state=False,
+    statestore_cache_max_bytes=10_485_760,
 )
 with Streams(StreamsBuilder().build(), config.replace(state_dir="state")) as app:
     app.process_available()

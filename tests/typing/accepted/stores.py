@@ -43,6 +43,7 @@ values = Stores.key_value("values", value_serde=long)
 rows = Stores.timestamped_key_value("rows", key_serde=serdes.Long(), value_serde=serdes.String())
 windows = Stores.window("windows", retention=day, window_size=day, value_serde=long)
 sessions = Stores.session("sessions", retention=day, value_serde=long)
+uncached = Stores.timestamped_key_value("uncached", value_serde=long, cached=False)
 versions = Stores.versioned_key_value("versions", history=day, value_serde=long)
 untyped = Stores.key_value("untyped")
 

@@ -29,6 +29,11 @@ class AggregatingOperator(Operator):
         super().init(context)
         self._store = context.store(self.store_name)
 
+    @property
+    def forwards_old_values(self) -> bool:
+        """Whether its children get old values; the record cache gets them in any case."""
+        return self.send_old_values if self.cache is None else self.cache.send_old_values
+
     def accepts(self, key: Any, value: Any) -> bool:  # noqa: ARG002
         """Whether a record can be folded in; if not, counts it as dropped."""
         return True

@@ -64,11 +64,15 @@ class TableJoin(Operator):
 
 
 class TableJoinMerge(Operator):
-    """The joined table, which gets the results of both sides; stores its rows if it has a store."""
+    """The joined table, which gets the results of both sides; stores its rows if it has a store.
 
-    def __init__(self, name: str, store: str | None) -> None:
+    With `reads_old_values`, the old value of a change is the stored row, not the result that the join computed.
+    """
+
+    def __init__(self, name: str, store: str | None, *, reads_old_values: bool) -> None:
         super().__init__(name)
         self._store_name = store
+        self._reads_old_values = reads_old_values
 
     def init(self, context: TaskContext) -> None:
         super().init(context)
@@ -76,5 +80,8 @@ class TableJoinMerge(Operator):
 
     def process(self, record: AnyRecord) -> None:
         if self._store is not None:
+            if self._reads_old_values:
+                row = self._store.get(record.key)
+                record = record.with_value(Change(record.value.new, None if row is None else row[0]))
             self._store.put(record.key, record.value.new, record.timestamp_ms)
         self.forward(record)

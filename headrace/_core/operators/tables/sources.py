@@ -19,6 +19,11 @@ class TableSource(Operator):
         self.store_name = store
         self.send_old_values = send_old_values
 
+    @property
+    def forwards_old_values(self) -> bool:
+        """Whether its children get old values; the record cache gets them in any case."""
+        return self.send_old_values if self.cache is None else self.cache.send_old_values
+
     def init(self, context: TaskContext) -> None:
         super().init(context)
         self._store = None if self.store_name is None else context.store(self.store_name)

@@ -56,11 +56,15 @@ class Sink(Operator):
 
 
 class HandOver(Operator):
-    """Marks the records of one node with its number, before they enter a relay shared with other nodes."""
+    """Marks the records of one node with its number, before they enter a relay shared with other nodes.
 
-    def __init__(self, name: str, number: int) -> None:
+    With `every_update` it gets the updates of a cached node before they enter the record cache.
+    """
+
+    def __init__(self, name: str, number: int, *, every_update: bool) -> None:
         super().__init__(name)
         self._number = number
+        self.every_update = every_update
 
     def process(self, record: AnyRecord) -> None:
         self.forward(record.with_value((self._number, record.value)))

@@ -24,7 +24,10 @@ _log = logging.getLogger(__name__)
 
 
 class WindowSettings(NamedTuple):
-    """The settings of a windowed aggregation besides its windows: its stores, and the child that gets late records."""
+    """The settings of a windowed aggregation besides its windows: its stores, and the child that gets late records.
+
+    `cached` says whether its results go to the record cache, which needs the old value of every change.
+    """
 
     store: str
     stream_times: str
@@ -33,6 +36,7 @@ class WindowSettings(NamedTuple):
     late_sink: str | None
     idle: IdleSettings | None
     send_old_values: bool
+    cached: bool
 
 
 class WindowedOperator(Operator):
