@@ -15,6 +15,7 @@ from headrace._core.task.order import Order
 from headrace._core.task.task import Task
 from headrace._graph.graph import Graph
 from headrace._graph.nodes import Node
+from headrace._graph.patterns import with_matching_topics
 from headrace._runtime.assemble import TaskBlueprint, blueprints
 from headrace._runtime.pending import nodes_holding_results, pending_in_task, pending_results
 from headrace._state.bytes.memory import MemoryStore
@@ -47,6 +48,7 @@ class LocalRuntime:
 
     def __init__(self, graph: Graph, config: StreamsConfig, wall_clock_ms: int) -> None:
         self._graph = graph
+        self._config = config
         self._blueprints = blueprints(graph, config)
         sinks = [sink for blueprint in self._blueprints for sink in blueprint.sub.sinks if sink.internal]
         self._internal = {sink.topic for sink in sinks}
@@ -67,6 +69,14 @@ class LocalRuntime:
             if blueprint.has_processors:
                 self._task(stage, 0)
         self._commit()
+
+    def add_topic(self, topic: str) -> None:
+        """Reads one more topic that matches a pattern; tasks and processors stay as they are."""
+        known = dict.fromkeys((*self._graph.source_topics, topic), 1)
+        self._graph = with_matching_topics(self._graph, known)
+        self._blueprints = blueprints(self._graph, self._config)
+        for (stage, _), task in self._tasks.items():
+            task.add_topic(topic, self._blueprints[stage])
 
     def metrics(self) -> Counts:
         return self._counts
@@ -201,6 +211,12 @@ class _LocalTask:
             columnar=False,
             system_time_ms=runtime.wall_clock_ms,
         )
+
+    def add_topic(self, topic: str, blueprint: TaskBlueprint) -> None:
+        """Reads one more topic, if the sub-topology of the new blueprint does."""
+        for node in blueprint.sub.sources:
+            if topic in node.topics:
+                self._task.add_topic(topic, node.name, blueprint.extractors.get(topic))
 
     def send(self, topic: str, key: bytes | None, value: bytes | None, timestamp_ms: int, headers: Headers) -> None:
         self._written.append((topic, self._task.context.position, Message(key, value, timestamp_ms, headers)))

@@ -158,7 +158,7 @@ class Application:
         try:
             if committed_view(self._config) is not None:
                 self._lock.acquire()  # a reset must not delete what the plan relies on
-            plan = start(self._graph, self._config, self._run, self._parallelism)
+            plan = start(self._graph, self._config, self._run, self._parallelism, clock)
             self._lock.acquire()
             plan = replace(plan, clock=clock, round_s=_OWN_ROUND_S if self._owns_session else _SHARED_ROUND_S)
             return plan, queries.start(self.spark, plan, self._config, available_now=available_now)
