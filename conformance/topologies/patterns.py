@@ -18,12 +18,6 @@ def pattern(builder: hr.StreamsBuilder) -> None:
     builder.stream(_BOTH).map_values(f.shout).to("out")
 
 
-@topology("pattern-of-own-output")
-def own_output(builder: hr.StreamsBuilder) -> None:
-    """The pattern matches the output topic as well, which must not be read."""
-    builder.stream(re.compile("in|o.*")).map_values(f.shout).to("out")
-
-
 @topology("pattern-and-topic")
 def and_topic(builder: hr.StreamsBuilder) -> None:
     builder.stream(re.compile("oth.*")).map_values(f.shout).merge(builder.stream("in")).to("out")

@@ -16,7 +16,7 @@ _FEW = Shape((Lane("in", values=inputs.few_letters), Lane("other", values=inputs
 _ORDERS = Shape((Lane("in", values=inputs.orders), Lane("other", values=inputs.orders)))
 _NEAR = _TWO.but(unit_ms=6, reach_ms=50, length=24)
 _STREAM_AND_TABLE = Shape((Lane("stream"), Lane("table", values=inputs.capitals)), unit_ms=6, null_value=0.15)
-_STATELESS = ("pattern", "pattern-of-own-output", "pattern-and-topic", "pattern-twice", "two-patterns")
+_STATELESS = ("pattern", "pattern-and-topic", "pattern-twice", "two-patterns")
 
 VARIATIONS: dict[str, list[Variation]] = {
     **dict.fromkeys(_STATELESS, several_inputs(_KEYLESS)),

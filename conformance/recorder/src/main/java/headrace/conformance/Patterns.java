@@ -17,11 +17,6 @@ final class Patterns {
         plan.write(stream(plan, BOTH).mapValues(Functions::shout));
     }
 
-    /** The pattern matches the output topic as well, which must not be read. */
-    static void patternOfOwnOutput(Plan plan, Params params) {
-        plan.write(stream(plan, "in|o.*").mapValues(Functions::shout));
-    }
-
     static void patternAndTopic(Plan plan, Params params) {
         plan.write(stream(plan, "oth.*").mapValues(Functions::shout).merge(plan.stream("in")));
     }
