@@ -161,7 +161,7 @@ class StreamsConfig:
         vars(self)["spark"] = {str(name): str(value) for name, value in self.spark.items()}
 
     @property
-    def reset(self) -> AutoOffsetReset:
+    def offset_reset(self) -> AutoOffsetReset:
         """`auto_offset_reset` as an object, also if it was given by name."""
         return offset_reset_of(self.auto_offset_reset, "auto_offset_reset", ConfigError)
 

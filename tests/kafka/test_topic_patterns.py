@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-import subprocess
-import sys
 from collections import Counter
 from datetime import timedelta
 
@@ -13,8 +11,9 @@ import pytest
 
 import headrace as hr
 from headrace import AutoOffsetReset, serdes
-from tests.kafka.test_kill import kill_when_a_part_is_written
 from tests.kafka.test_partitions import SOON, TEXT, wait_until, written
+from tests.support import state_logs
+from tests.support.stopped_application import StoppedApplication
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]
 
@@ -94,42 +93,31 @@ def test_every_source_begins_where_its_reset_says(topics, config, spark):
         hr.Streams(refused.build(), other, spark=spark).process_available()
 
 
-def start(directory, broker, max_records):
-    command = [sys.executable, "-m", "tests.support.killable", "orders_by_value", str(directory), str(max_records)]
-    return subprocess.Popen(
-        [*command, broker.bootstrap_servers],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        start_new_session=True,
-    )
-
-
 @pytest.mark.slow
-def test_topics_that_appear_between_kills_are_counted_exactly_once(topics, broker, tmp_path):
-    seed = random.randrange(10**6)
-    print(f"seed {seed}")
-    rng = random.Random(seed)
+def test_topics_that_appear_before_a_batch_is_repeated_are_counted_exactly_once(topics, broker, tmp_path):
     values = Counter()
 
     def fill(topic, partitions, number):
         topics.create(topic, partitions=partitions)
-        chosen = [rng.choice("abcdef") for _ in range(number)]
+        chosen = random.Random(topic).choices("abcdef", k=number)
         values.update(chosen)
-        records = [
-            hr.Record("k", value, 1 + time_ms, partition=time_ms % partitions) for time_ms, value in enumerate(chosen)
-        ]
+        records = [hr.Record("k", value, 1 + at, partition=at % partitions) for at, value in enumerate(chosen)]
         topics.produce(topic, records, **TEXT)
 
-    fill("orders-m", 2, 150)
-    halves = 0
-    for number, (topic, partitions) in enumerate([("orders-a", 3), ("orders-z", 1), ("orders-n", 4)]):
-        halves += kill_when_a_part_is_written(start(tmp_path, broker, 10), topics, tmp_path, rng)
+    def run(step, batch, partitions):
+        options = {"broker": broker, "partitions": partitions, "topology": "orders_by_value"}
+        return StoppedApplication(tmp_path, step, batch, **options)
+
+    fill("orders-m", 2, 120)
+    # New topics come before and after the others in the order of names, and have fewer and more partitions.
+    kills = [("output written", "orders-a", 3), ("about to commit", "orders-z", 1), ("planned", "orders-n", 4)]
+    for number, (step, topic, partitions) in enumerate(kills):
+        stopped = run(step, number, 1 + number % 2)
+        stopped.kill(stopped.wait(), "driver")
+        assert state_logs.newest_begun(tmp_path / "state") > state_logs.newest_committed(tmp_path / "state")
         fill(topic, partitions, 40 + number)
-    final = start(tmp_path, broker, 1000)
-    output, _ = final.communicate(timeout=600)
-    assert output.split() == ["running", "done"]
-    print(f"{halves} of 3 kills left a batch for the next start")
+    final = run(None, 0, 2)
+    assert final.end() == ["running", "done"], final.stderr.read_text()
     updates = {}
     for record in topics.read("orders-counted", value_serde=serdes.Long()):
         updates.setdefault(record.key, []).append(record.value)

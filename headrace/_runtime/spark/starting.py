@@ -138,7 +138,7 @@ def _checked(
         backend.refuse_other_age(plan, before)
         deleted = {key for key in before.state.offsets if topic_of(key) not in topics}
         _refuse_lost_batch(plan, before, topics)
-    return replace(plan, first_offsets=first_offsets(backend, plan, config.reset, before, now_ms)), deleted
+    return replace(plan, first_offsets=first_offsets(backend, plan, config.offset_reset, before, now_ms)), deleted
 
 
 def _refuse_lost_batch(plan: Plan, before: LogView, topics: Collection[str]) -> None:

@@ -46,13 +46,12 @@ def _describe_topics(loaded: LoadedApplication) -> str:
 
 
 def _describe_next_run(loaded: LoadedApplication, config: StreamsConfig) -> str:
-    graph = loaded.topology._graph
-    strategies = {reset_of(source, config.reset).strategy for source in graph.user_sources}
-    if strategies <= {"earliest", "none"}:
-        begins = "reads its input from the beginning"
-    elif strategies == {"latest"}:
-        begins = "begins at the end of its input (offset reset 'latest')"
-    else:
-        begins = "begins in each input topic where the offset reset of its source says"
-    ending = "." if strategies == {"latest"} else ", and appends its output again."
-    return f"The next run {begins}{ending}"
+    sources = loaded.topology._graph.user_sources
+    strategies = {reset_of(source, config.offset_reset).strategy for source in sources}
+    if "none" in strategies:
+        return "The next run refuses to start as long as the offset reset of a source is 'none'."
+    if strategies == {"latest"}:
+        return "The next run begins at the end of its input (offset reset 'latest')."
+    if strategies == {"earliest"}:
+        return "The next run reads its input from the beginning, and appends its output again."
+    return "The next run begins where the offset reset of each source says, and appends its output again."

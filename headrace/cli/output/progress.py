@@ -47,7 +47,7 @@ class Meter:
 
     def __init__(self, graph: Graph, config: StreamsConfig) -> None:
         self._graph = configured(graph, config)
-        self._reset = config.reset
+        self._reset = config.offset_reset
         self._dead_letters = config.dead_letter_topic
         self._log = open_log(str(config.state_dir.absolute()), config.application_id)
         self._backend = backend_of(config)

@@ -70,7 +70,7 @@ class Driver:
             application_id="model",
             state_dir=Path(self._actor.name),
             sync_state=True,
-            reset=AutoOffsetReset.earliest(),
+            offset_reset=AutoOffsetReset.earliest(),
         )
         wanted = world.random.choice((None, None, 1, 2, 3))
         plan = self._actor.plan = starting.start(None, config, self._actor.name, partial(parallelism, CORES, wanted))

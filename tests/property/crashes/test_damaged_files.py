@@ -46,7 +46,7 @@ def start_on_damaged(world):
     world.replicas.clear()
     actor = SimpleNamespace(name=world.new_name("start"))
     reset = AutoOffsetReset.earliest()
-    config = SimpleNamespace(application_id="model", state_dir=Path(actor.name), sync_state=True, reset=reset)
+    config = SimpleNamespace(application_id="model", state_dir=Path(actor.name), sync_state=True, offset_reset=reset)
     try:
         plan = starting.start(None, config, "", partial(parallelism, CORES, 1))
         view = current_view(plan)

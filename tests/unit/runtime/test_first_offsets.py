@@ -133,5 +133,5 @@ def test_wrong_durations_are_refused(duration):
 def test_kafkas_form_of_a_duration_is_understood():
     settings = {"application.id": "a", "auto.offset.reset": "by_duration:P1DT2H3M4.5S"}
     duration = timedelta(days=1, hours=2, minutes=3, seconds=4.5)
-    assert hr.StreamsConfig.from_mapping(settings).reset == AutoOffsetReset.by_duration(duration)
+    assert hr.StreamsConfig.from_mapping(settings).offset_reset == AutoOffsetReset.by_duration(duration)
     assert str(AutoOffsetReset.by_duration(timedelta(hours=6))) == "by_duration(6:00:00)"

@@ -9,8 +9,9 @@ import pytest
 
 import headrace as hr
 from headrace import serdes
+from headrace._graph.configured import configured
 from headrace._graph.partitions import partition_counts
-from headrace._graph.patterns import with_matching_topics
+from headrace._graph.patterns import pattern_key, with_matching_topics
 from headrace._runtime.spark.planning.batch_planner import BatchPlanner
 from headrace._runtime.spark.starting import log_of
 from headrace._runtime.spark.state_directory.log import current_view, state_log
@@ -239,3 +240,19 @@ def test_state_log_has_the_patterns_and_the_tasks(topics, tmp_path):
     assert start.layout[0]["patterns"] == {"orders-.*": 2}
     assert start.first_offsets == {"orders-eu-0": 0, "orders-eu-1": 0}
     assert replace(runner.plan).patterns == ("orders-.*",)
+
+
+def test_own_output_dead_letters_and_topics_read_by_name_never_match():
+    builder = hr.StreamsBuilder()
+    builder.stream(re.compile("(?!in$).*")).group_by(lambda _, value: value, name="by").count().to_stream().to("out")
+    builder.stream("in").to("copies")
+    handler = {"processing_exception_handler": "dead_letter", "dead_letter_topic": "dead"}
+    config = hr.StreamsConfig(application_id="test", **handler)
+    names = ("in", "out", "copies", "dead", "by-repartition", "orders")
+    graph = with_matching_topics(configured(builder.build()._graph, config), dict.fromkeys(names, 1))
+    assert [source.topics for source in graph.user_sources] == [("orders",), ("in",)]
+
+
+def test_flags_distinguish_patterns():
+    assert pattern_key(re.compile("a")) == "a"
+    assert pattern_key(re.compile("a", re.IGNORECASE)) != pattern_key(re.compile("a"))
