@@ -10,6 +10,7 @@ from conformance.registry import REQUIRES, TOPOLOGIES
 from conformance.topologies import (
     aggregations,
     cogroups,
+    patterns,
     pipelines,
     processing,
     repartitions,
@@ -30,6 +31,7 @@ FAMILIES = (
     aggregations,
     repartitions,
     timestamps,
+    patterns,
     tables,
     table_aggregations,
     windows,

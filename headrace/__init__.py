@@ -27,6 +27,7 @@ from headrace.errors import (
 from headrace.model.emission import BufferConfig, EmitStrategy, Suppressed
 from headrace.model.error_handlers import ErrorHandlerContext, ErrorHandlerResponse
 from headrace.model.lifecycle import State, StateListener, UncaughtExceptionHandler, UncaughtExceptionResponse
+from headrace.model.offset_reset import AutoOffsetReset
 from headrace.model.pending import Pending, PendingTask
 from headrace.model.processor import (
     Cancellable,
@@ -75,6 +76,7 @@ from headrace.topics.kafka.topics import KafkaTopics
 __version__ = "0.1.0"
 
 __all__ = [
+    "AutoOffsetReset",
     "BranchedKStream",
     "BufferConfig",
     "Cancellable",

@@ -9,12 +9,12 @@ from typing import Any
 
 from headrace.errors import ConfigError
 from headrace.model.error_handlers import RESPONSES
+from headrace.model.offset_reset import offset_reset_of
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _APPLICATION_ID = re.compile(r"[A-Za-z0-9._-]{1,200}")
 
 _GUARANTEES = ("exactly_once_v2", "exactly_once", "at_least_once")
-_RESETS = ("earliest", "latest")
 # Settings of the Kafka client that Headrace controls: exactly-once depends on them, or a StreamsConfig setting exists.
 _OWN_KAFKA_SETTINGS = {
     "bootstrap.servers": "set bootstrap_servers",
@@ -114,7 +114,7 @@ def _check_flags_and_mappings(settings: Mapping[str, Any]) -> None:
 
 def _check_kafka(settings: Mapping[str, Any]) -> None:
     servers, client_settings = settings["bootstrap_servers"], settings["kafka"]
-    _check_choice("auto_offset_reset", settings["auto_offset_reset"], _RESETS)
+    offset_reset_of(settings["auto_offset_reset"], "auto_offset_reset", ConfigError)
     if servers is not None and (not isinstance(servers, str) or not servers.strip()):
         message = f"bootstrap_servers is {servers!r}; it must be text like 'host:9092', with commas between brokers."
         raise ConfigError(message)
@@ -130,11 +130,8 @@ def _check_kafka(settings: Mapping[str, Any]) -> None:
             "seconds or more: a single request to a broker may take that long."
         )
         raise ConfigError(message)
-    if servers is None and (client_settings or settings["auto_offset_reset"] != "earliest"):
-        message = (
-            "kafka and auto_offset_reset apply only to topics on Kafka: set bootstrap_servers as well, or leave them "
-            "out."
-        )
+    if servers is None and client_settings:
+        message = "kafka applies only to topics on Kafka: set bootstrap_servers as well, or leave it out."
         raise ConfigError(message)
     for name in client_settings or {}:
         if name in _OWN_KAFKA_SETTINGS:

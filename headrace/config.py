@@ -12,6 +12,7 @@ from headrace._secrets import hide
 from headrace._settings import check, is_address, writes_two_events
 from headrace.errors import ConfigError, known_names, nearest
 from headrace.model.error_handlers import ErrorHandler
+from headrace.model.offset_reset import AutoOffsetReset, OffsetReset, offset_reset_of
 from headrace.model.timestamps import Extractor, fail_on_invalid_timestamp
 from headrace.serdes import Serde
 
@@ -64,8 +65,9 @@ class StreamsConfig:
             `{"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN", ...}`.
         task_timeout: how long a running application waits for brokers that do not answer before it fails. Default: 5
             minutes.
-        auto_offset_reset: where to begin in a Kafka topic that the application has not read before: "earliest", or
-            "latest", which is the end of the topic at the first start of the application.
+        auto_offset_reset: where to begin in a topic that the application has not read before, unless its source has an
+            `offset_reset`: "earliest", "latest", "none", or `AutoOffsetReset.by_duration(...)`. Topics of global tables
+            are read from their beginning, as in Kafka Streams.
         topics_dir: directory of the embedded topics, which need no broker.
         state_dir: directory of offsets and state, one per application. Default: `headrace-state/<application_id>`.
         commit_interval: time between the starts of two micro-batches of a running application; 0 runs them back to
@@ -122,7 +124,7 @@ class StreamsConfig:
     bootstrap_servers: str | None = None
     kafka: Mapping[str, Any] = field(default_factory=dict)
     task_timeout: timedelta = timedelta(minutes=5)
-    auto_offset_reset: Literal["earliest", "latest"] = "earliest"
+    auto_offset_reset: OffsetReset = "earliest"
     topics_dir: _DirectorySetting = _DirectorySetting()
     state_dir: _StateDirectorySetting = _StateDirectorySetting()
     local_dir: _DirectorySetting = _DirectorySetting()
@@ -159,6 +161,11 @@ class StreamsConfig:
         check(self._values())
         vars(self)["kafka"] = dict(self.kafka)
         vars(self)["spark"] = {str(name): str(value) for name, value in self.spark.items()}
+
+    @property
+    def offset_reset(self) -> AutoOffsetReset:
+        """`auto_offset_reset` as an object, also if it was given by name."""
+        return offset_reset_of(self.auto_offset_reset, "auto_offset_reset", ConfigError)
 
     @property
     def writes_old_change_events(self) -> bool:

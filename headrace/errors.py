@@ -36,7 +36,7 @@ class TopicError(StreamsError):
 
 
 class NewPartitionsError(TopicError):
-    """The partitions of a topic changed while the application ran; its next start reads the new ones."""
+    """Partitions, or topics that match a pattern, changed while the application ran; its next start reads them."""
 
 
 class StateError(StreamsError):

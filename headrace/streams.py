@@ -48,7 +48,7 @@ class Streams:
                 "bootstrap_servers to the brokers of a Kafka cluster."
             )
             raise ConfigError(message)
-        if not topology._graph.source_topics:
+        if not topology._graph.shown_source_topics:
             message = "The topology reads no topic. Add a source, such as builder.stream(...)."
             raise TopologyError(message)
         self._topology = topology

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from conformance.variations import joins, pipelines, processing, streams, tables, windows
+from conformance.variations import joins, patterns, pipelines, processing, streams, tables, windows
 from conformance.variations.variation import Variation
 
 VARIATIONS: dict[str, list[Variation]] = {
     **streams.VARIATIONS,
+    **patterns.VARIATIONS,
     **tables.VARIATIONS,
     **windows.VARIATIONS,
     **joins.VARIATIONS,

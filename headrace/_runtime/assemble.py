@@ -70,11 +70,15 @@ class TaskBlueprint:
         """Timestamp extractors by topic; topics that use the record's own timestamp have none."""
         extractors: dict[str, Extractor] = {}
         for source in self.sub.sources:
-            default = fail_on_invalid_timestamp if source.is_global else self.defaults.extractor
-            extractor = source.timestamp_extractor or default
-            if not source.internal and extractor is not fail_on_invalid_timestamp:
+            extractor = self._extractor(source)
+            if extractor is not None:
                 extractors.update(dict.fromkeys(source.topics, extractor))
         return extractors
+
+    def _extractor(self, source: nodes.Source) -> Extractor | None:
+        default = fail_on_invalid_timestamp if source.is_global else self.defaults.extractor
+        extractor = source.timestamp_extractor or default
+        return None if source.internal or extractor is fail_on_invalid_timestamp else extractor
 
     def spec(self, name: str) -> StoreSpec:
         """The description of a store of this sub-topology, or of a copy of a table here."""
@@ -83,7 +87,8 @@ class TaskBlueprint:
     @property
     def stores(self) -> tuple[str, ...]:
         """Names of all byte stores a task of this sub-topology needs."""
-        times = (PARTITION_TIMES,) if self.extractors else ()
+        # A source whose pattern matches no topic yet has an extractor for the topics to come.
+        times = (PARTITION_TIMES,) if any(map(self._extractor, self.sub.sources)) else ()
         task = (TASK,) if self.has_processors else ()
         return (*self.sub.stores, *self.internal_stores, *times, *task)
 

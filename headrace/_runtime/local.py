@@ -12,6 +12,7 @@ from headrace._core.metrics import Counts, total
 from headrace._core.task.order import Order
 from headrace._graph.graph import Graph
 from headrace._graph.nodes import CogroupMerge, Node
+from headrace._graph.patterns import with_matching_topics
 from headrace._runtime.assemble import blueprints
 from headrace._runtime.local_partitions import LocalPartitions
 from headrace._runtime.local_task import Arrival, LocalTask, Message
@@ -46,7 +47,9 @@ class LocalRuntime:
         partitions: int | Mapping[str, int] | None = None,
     ) -> None:
         self._graph = graph
+        self._config = config
         self._blueprints = blueprints(graph, config)
+        self._given_partitions = partitions
         self.partitions = LocalPartitions(graph, self._blueprints, partitions)
         self._durable: dict[_StoreKey, MemoryStore] = {}
         self._offsets: dict[tuple[str, int], int] = {}
@@ -66,6 +69,15 @@ class LocalRuntime:
                 for partition in self.partitions.tasks(stage):
                     self._task(stage, partition)
         self._commit()
+
+    def add_topic(self, topic: str) -> None:
+        """Reads one more topic that matches a pattern; tasks and processors stay as they are."""
+        known = dict.fromkeys((*self._graph.source_topics, topic), 1)
+        self._graph = with_matching_topics(self._graph, known)
+        self._blueprints = blueprints(self._graph, self._config)
+        self.partitions = LocalPartitions(self._graph, self._blueprints, self._given_partitions)
+        for (stage, _), task in self._tasks.items():
+            task.add_topic(topic, self._blueprints[stage])
 
     def metrics(self) -> Counts:
         return self._counts

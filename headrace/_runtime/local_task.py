@@ -66,6 +66,12 @@ class LocalTask:
             system_time_ms=wall_clock_ms,
         )
 
+    def add_topic(self, topic: str, blueprint: TaskBlueprint) -> None:
+        """Reads one more topic, if the sub-topology of the new blueprint does."""
+        for node in blueprint.sub.sources:
+            if topic in node.topics:
+                self._task.add_topic(topic, node.name, blueprint.extractors.get(topic))
+
     def send(self, topic: str, key: bytes | None, value: bytes | None, timestamp_ms: int, headers: Headers) -> None:
         if headers:
             headers = checked_headers(headers, f"Topic {topic!r}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any, Self
 
@@ -11,8 +12,10 @@ from headrace._graph.describing.mermaid import to_mermaid
 from headrace._graph.graph import Graph, GraphBuilder
 from headrace._graph.names import checked_name
 from headrace._graph.nodes import Node, Process, Sink, Source
+from headrace._graph.patterns import checked_pattern, checked_reset
 from headrace._graph.stores import StoreSpec
 from headrace.errors import TopologyError
+from headrace.model.offset_reset import OffsetReset
 from headrace.model.processor import ProcessorFactory
 from headrace.model.timestamps import Extractor
 from headrace.serdes import Serde
@@ -60,25 +63,40 @@ class Topology:
     def add_source(
         self,
         name: str,
-        *topics: str | Iterable[str],
+        *topics: str | Iterable[str] | re.Pattern[str],
         key_serde: Serde[Any] | None = None,
         value_serde: Serde[Any] | None = None,
         timestamp_extractor: Extractor | None = None,
+        offset_reset: OffsetReset | None = None,
     ) -> Self:
-        """Adds a node that reads topics.
+        """Adds a node that reads topics, or all topics whose names match a pattern; see `StreamsBuilder.stream`.
 
         Args:
             name: name of the node.
-            topics: one topic or several, also as a list; only one source can read a topic.
+            topics: one topic or several, also as a list, or one pattern; only one source can read a topic.
             key_serde: serde of the keys; default: the configured one, then `serdes.String()`.
             value_serde: serde of the values; default: the configured one, then `serdes.Json()`.
             timestamp_extractor: `(record, partition_time_ms) -> timestamp_ms`; a negative timestamp drops the record.
+            offset_reset: where to begin in a topic that the application has not read before: "earliest", "latest",
+                "none", or an `AutoOffsetReset`. Default: the configured one.
         """
-        listed = tuple(topic for some in topics for topic in _as_names(some))
-        if not listed:
+        patterns = [some for some in topics if isinstance(some, re.Pattern)]
+        listed = tuple(topic for some in topics if not isinstance(some, re.Pattern) for topic in _as_names(some))
+        if not listed and not patterns:
             message = f"Source {name!r} was given no topic; it needs at least one."
             raise TopologyError(message)
-        self._refuse_read_twice(name, listed)
+        if len(patterns) > 1 or (patterns and listed):
+            message = (
+                f"Source {name!r} was given a pattern together with other topics or patterns; it reads topics or one "
+                "pattern. Write one pattern for all, e.g. re.compile('orders|payments-.*')."
+            )
+            raise TopologyError(message)
+        pattern = checked_pattern(patterns[0], f"Source {name!r}") if patterns else None
+        if pattern is None:
+            self._refuse_read_twice(name, listed)
+        elif self._builder.source_of_pattern(pattern) is not None:
+            message = f"Source {name!r} names the pattern {pattern.pattern!r}, which another source reads already."
+            raise TopologyError(message)
         return self._add(
             Source(
                 name=checked_name(name, "node"),
@@ -86,6 +104,8 @@ class Topology:
                 key_serde=key_serde,
                 value_serde=value_serde,
                 timestamp_extractor=timestamp_extractor,
+                offset_reset=checked_reset(offset_reset, f"offset_reset of source {name!r}"),
+                pattern=pattern,
             )
         )
 
@@ -200,9 +220,10 @@ class Topology:
                 by = f"source {reading[topic]!r}" if topic in reading else "this very source"
                 message = f"Source {name!r} names topic {topic!r}, which is already read by {by}. Read each topic once."
                 raise TopologyError(message)
+        self._builder.refuse_matched(topics)
 
     def __repr__(self) -> str:
-        sources, sinks = ", ".join(self._graph.source_topics), ", ".join(self._graph.sink_topics)
+        sources, sinks = ", ".join(self._graph.shown_source_topics), ", ".join(self._graph.sink_topics)
         return f"<Topology {sources or 'nothing'} -> {sinks or 'nothing'}>"
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, overload
 from headrace._core.metrics import readable
 from headrace._graph.configured import configured
 from headrace._graph.nodes import Sink, Source
+from headrace._graph.patterns import with_matching_topics
 from headrace._runtime.defaults import Defaults
 from headrace._runtime.local import LocalRuntime
 from headrace._runtime.stores import known_store
@@ -98,7 +99,7 @@ class TopologyTestDriver:
         """An input topic of the topology, to pipe records into.
 
         Args:
-            name: the topic.
+            name: the topic; if the topology reads a pattern, any name that matches it.
             key_serde: serde of the keys; by default that of the topology. Pass the same one for a typed topic, or
                 another one to write keys that the topology cannot decode.
             value_serde: serde of the values, likewise.
@@ -107,15 +108,25 @@ class TopologyTestDriver:
             auto_advance: how much later each further record without a timestamp is.
         """
         self._open()
-        source = next((s for s in self._graph.nodes if isinstance(s, Source) and name in s.topics), None)
-        if source is None or source.internal:
-            known = self._graph.source_topics
+        source = self._source_of(name)
+        if source is None:
+            known = self._graph.shown_source_topics
             message = (
                 f"The topology does not read topic {name!r}.{nearest(name, known)} It reads: {known_names(known)}."
             )
             raise TopicError(message)
         serdes = self._serdes(name, source, key_serde, value_serde)
         return TestInputTopic(self, name, *serdes, start_timestamp_ms, auto_advance)
+
+    def _source_of(self, topic: str) -> Source | None:
+        """The source that reads a topic; a new topic that matches a pattern is added to the topology."""
+        if topic not in self._graph.source_topics and self._graph.shown_source_topics != self._graph.source_topics:
+            known = dict.fromkeys((*self._graph.source_topics, topic), 1)
+            graph = with_matching_topics(self._graph, known)
+            if topic in graph.source_topics:
+                self._graph = graph
+                self._runtime.add_topic(topic)
+        return next((source for source in self._graph.user_sources if topic in source.topics), None)
 
     def output_topic(
         self, name: str, key_serde: Serde[K] | None = None, value_serde: Serde[V] | None = None

@@ -46,8 +46,8 @@ def test_from_mapping_accepts_kafkas_dotted_names():
             "kafka={'group.id': ...} cannot be set: it is always the application_id.",
         ),
         (
-            {"application_id": "a", "bootstrap_servers": "h:1", "auto_offset_reset": "none"},
-            "auto_offset_reset is 'none'; allowed: 'earliest', 'latest'.",
+            {"application_id": "a", "auto_offset_reset": "first"},
+            "auto_offset_reset is 'first'; allowed: 'earliest', 'latest', 'none', or AutoOffsetReset.by_duration(",
         ),
         (
             {"application_id": "a", "bootstrap_servers": "h:1", "task_timeout": timedelta(seconds=9)},

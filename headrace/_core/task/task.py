@@ -29,6 +29,7 @@ from headrace._core.task.order import Order
 from headrace.errors import SerdeError
 from headrace.model.processor import PunctuationType
 from headrace.model.record import Record
+from headrace.model.timestamps import Extractor
 
 _ROWS_PER_YIELD = 20_000
 _ROWS_PER_JOIN = 200_000
@@ -73,6 +74,12 @@ class Task:
         for operator in operators:
             operator.init(context)
         self.processors = processors() if processors is not None else None
+
+    def add_topic(self, topic: str, source: str, extractor: Extractor | None) -> None:
+        """Reads one more topic, which has begun to match the pattern of the source with that name."""
+        reader = next(operator for operator in self._operators if operator.name == source)
+        assert isinstance(reader, Source)
+        self._decoder.add_topic(topic, reader, extractor)
 
     def process(self, chunks: Sequence[Chunk]) -> Iterator[None]:
         """Processes all records of a batch; yields now and then so that the caller can collect the output so far.

@@ -214,7 +214,7 @@ class Application:
         try:
             if committed_view(self._config) is not None:
                 self._lock.acquire()  # a reset must not delete what the plan relies on
-            plan = start(self._graph, self._config, self._run, self._parallelism)
+            plan = start(self._graph, self._config, self._run, self._parallelism, clock)
             self._lock.acquire()
             if self._is_paused:
                 PauseFile(self._config.state_dir).request(self._run)

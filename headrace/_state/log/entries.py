@@ -87,7 +87,10 @@ class Commit(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Start(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A start of the application: from this entry on, only this start may write. `first_batch` is the first it runs."""
+    """A start of the application: from this entry on, only this start may write. `first_batch` is the first it runs.
+
+    `patterns` are the patterns of topics that it reads.
+    """
 
     application_id: str
     instance: str
@@ -95,6 +98,7 @@ class Start(msgspec.Struct, frozen=True, omit_defaults=True):
     time_ms: int
     layout: Any = None
     first_offsets: dict[str, int] = {}
+    patterns: tuple[str, ...] = ()
 
 
 class ApplicationState(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -94,6 +94,16 @@ def test_describe_prints_a_mermaid_flowchart():
     assert headrace("describe", app(), "--format", "mermaid") == (load("app.py").topology.to_mermaid(), "", 0)
 
 
+def test_describe_shows_patterns_of_topics():
+    app("import re\n" + APP.replace('builder.stream("words"', 'builder.stream(re.compile("<in>.*")'))
+    assert "(topics: <in>.*)" in headrace("describe", "app.py")[0]
+    assert headrace("describe", "app.py", "--format", "html", "--output", "app.html")[2] == 0
+    page = Path("app.html").read_text()
+    assert "Reads <b>&lt;in&gt;.*</b>" in page
+    svg = ET.fromstring(page[page.index("<svg") : page.index("</svg>") + len("</svg>")])
+    assert "<in>.*" in "".join(svg.itertext())
+
+
 def test_describe_writes_a_self_contained_html_page():
     assert headrace("describe", app(), "--format", "html", "--output", "app.html") == ("Wrote app.html.\n", "", 0)
     page = Path("app.html").read_text()

@@ -15,6 +15,7 @@ final class Catalogue {
         Aggregations.class,
         Repartitions.class,
         Timestamps.class,
+        Patterns.class,
         Tables.class,
         TableAggregations.class,
         Windows.class,

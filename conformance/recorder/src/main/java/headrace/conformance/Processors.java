@@ -37,7 +37,7 @@ final class Processors {
         plan.use(topology);
     }
 
-    private static final class Obedient extends ContextualProcessor<String, String, String, String> {
+    static final class Obedient extends ContextualProcessor<String, String, String, String> {
         @Override
         public void process(Record<String, String> record) {
             String[] order = Functions.show(record.value()).split(" ");
