@@ -14,6 +14,7 @@ from conformance.topologies import (
     processing,
     repartitions,
     stateless,
+    stores,
     stream_joins,
     stream_table_joins,
     suppressions,
@@ -40,6 +41,7 @@ FAMILIES = (
     table_self_joins,
     cogroups,
     processing,
+    stores,
     pipelines,
 )
 

@@ -2,6 +2,7 @@
 
 from headrace import serdes
 from headrace._graph.stores import StoreSpec
+from headrace._state.bytes.api import ByteReader, ByteStore
 from headrace.config import StreamsConfig
 from headrace.dsl.branches import BranchedKStream
 from headrace.dsl.builder import StreamsBuilder
@@ -38,15 +39,25 @@ from headrace.model.processor import (
 )
 from headrace.model.record import Change, Record
 from headrace.model.store_interfaces import (
+    AggregationWithHeaders,
     KeyValueStore,
     ReadOnlyKeyValueStore,
     ReadOnlySessionStore,
+    ReadOnlySessionStoreWithHeaders,
     ReadOnlyTimestampedKeyValueStore,
+    ReadOnlyTimestampedKeyValueStoreWithHeaders,
+    ReadOnlyTimestampedWindowStore,
+    ReadOnlyTimestampedWindowStoreWithHeaders,
     ReadOnlyVersionedKeyValueStore,
     ReadOnlyWindowStore,
     SessionStore,
+    SessionStoreWithHeaders,
     TimestampedKeyValueStore,
+    TimestampedKeyValueStoreWithHeaders,
+    TimestampedWindowStore,
+    TimestampedWindowStoreWithHeaders,
     ValueAndTimestamp,
+    ValueTimestampHeaders,
     VersionedKeyValueStore,
     VersionedRecord,
     WindowStore,
@@ -74,8 +85,11 @@ from headrace.topics.kafka.topics import KafkaTopics
 __version__ = "0.1.0"
 
 __all__ = [
+    "AggregationWithHeaders",
     "BranchedKStream",
     "BufferConfig",
+    "ByteReader",
+    "ByteStore",
     "Cancellable",
     "Change",
     "CogroupedKStream",
@@ -102,7 +116,11 @@ __all__ = [
     "PunctuationType",
     "ReadOnlyKeyValueStore",
     "ReadOnlySessionStore",
+    "ReadOnlySessionStoreWithHeaders",
     "ReadOnlyTimestampedKeyValueStore",
+    "ReadOnlyTimestampedKeyValueStoreWithHeaders",
+    "ReadOnlyTimestampedWindowStore",
+    "ReadOnlyTimestampedWindowStoreWithHeaders",
     "ReadOnlyVersionedKeyValueStore",
     "ReadOnlyWindowStore",
     "Record",
@@ -110,6 +128,7 @@ __all__ = [
     "RegistryError",
     "SerdeError",
     "SessionStore",
+    "SessionStoreWithHeaders",
     "SessionWindowedCogroupedKStream",
     "SessionWindowedKStream",
     "SessionWindows",
@@ -126,12 +145,16 @@ __all__ = [
     "TimeWindowedKStream",
     "TimeWindows",
     "TimestampedKeyValueStore",
+    "TimestampedKeyValueStoreWithHeaders",
+    "TimestampedWindowStore",
+    "TimestampedWindowStoreWithHeaders",
     "To",
     "TopicError",
     "Topology",
     "TopologyError",
     "UnlimitedWindows",
     "ValueAndTimestamp",
+    "ValueTimestampHeaders",
     "VersionedKeyValueStore",
     "VersionedRecord",
     "Window",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.variations import joins, pipelines, processing, streams, tables, windows
+from conformance.variations import joins, pipelines, processing, stores, streams, tables, windows
 from conformance.variations.variation import Variation
 
 VARIATIONS: dict[str, list[Variation]] = {
@@ -11,5 +11,6 @@ VARIATIONS: dict[str, list[Variation]] = {
     **windows.VARIATIONS,
     **joins.VARIATIONS,
     **processing.VARIATIONS,
+    **stores.VARIATIONS,
     **pipelines.VARIATIONS,
 }

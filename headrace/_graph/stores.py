@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic
 
@@ -9,11 +10,19 @@ from headrace.model.store_interfaces import (
     KeyValueStore,
     ReadOnlyKeyValueStore,
     ReadOnlySessionStore,
+    ReadOnlySessionStoreWithHeaders,
     ReadOnlyTimestampedKeyValueStore,
+    ReadOnlyTimestampedKeyValueStoreWithHeaders,
+    ReadOnlyTimestampedWindowStore,
+    ReadOnlyTimestampedWindowStoreWithHeaders,
     ReadOnlyVersionedKeyValueStore,
     ReadOnlyWindowStore,
     SessionStore,
+    SessionStoreWithHeaders,
     TimestampedKeyValueStore,
+    TimestampedKeyValueStoreWithHeaders,
+    TimestampedWindowStore,
+    TimestampedWindowStoreWithHeaders,
     VersionedKeyValueStore,
     WindowStore,
 )
@@ -51,6 +60,29 @@ class TimestampedKeyValueSpec(
 
 
 @dataclass(frozen=True, kw_only=True)
+class KeyValueWithHeadersSpec(
+    StoreSpec[TimestampedKeyValueStoreWithHeaders[K, V], ReadOnlyTimestampedKeyValueStoreWithHeaders[K, V]],
+    Generic[K, V],
+):
+    """Values with their timestamps and headers by key."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LruSpec(StoreSpec[KeyValueStore[K, V], ReadOnlyKeyValueStore[K, V]], Generic[K, V]):
+    """Values by key: at most `max_entries` in each task, those that were used last."""
+
+    max_entries: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class CustomSpec(StoreSpec[StoreT, ViewT], Generic[StoreT, ViewT]):
+    """A store of the user's own class: `factory` creates it, `view` combines those of all tasks for queries."""
+
+    factory: Callable[[Any], StoreT]
+    view: Callable[[tuple[StoreT, ...]], ViewT] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class WindowSpec(StoreSpec[WindowStore[K, V], ReadOnlyWindowStore[K, V]], Generic[K, V]):
     """Values by key and window start; with duplicates, every value put. `by_key` forgets by the time of each key."""
 
@@ -61,7 +93,9 @@ class WindowSpec(StoreSpec[WindowStore[K, V], ReadOnlyWindowStore[K, V]], Generi
 
 
 @dataclass(frozen=True, kw_only=True)
-class TimestampedWindowSpec(StoreSpec):
+class TimestampedWindowSpec(
+    StoreSpec[TimestampedWindowStore[K, V], ReadOnlyTimestampedWindowStore[K, V]], Generic[K, V]
+):
     """Values with their timestamps by key and window start; `by_key` forgets by the time of each key.
 
     A store that is `caller_expires` what to forget keeps no times itself.
@@ -69,8 +103,21 @@ class TimestampedWindowSpec(StoreSpec):
 
     retention_ms: int
     window_size_ms: int
+    retain_duplicates: bool = False
     by_key: bool = False
     caller_expires: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowWithHeadersSpec(
+    StoreSpec[TimestampedWindowStoreWithHeaders[K, V], ReadOnlyTimestampedWindowStoreWithHeaders[K, V]],
+    Generic[K, V],
+):
+    """Values with their timestamps and headers by key and window start; with duplicates, every value put."""
+
+    retention_ms: int
+    window_size_ms: int
+    retain_duplicates: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +126,15 @@ class SessionSpec(StoreSpec[SessionStore[K, V], ReadOnlySessionStore[K, V]], Gen
 
     retention_ms: int
     by_key: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class SessionWithHeadersSpec(
+    StoreSpec[SessionStoreWithHeaders[K, V], ReadOnlySessionStoreWithHeaders[K, V]], Generic[K, V]
+):
+    """Values with their headers by key and session."""
+
+    retention_ms: int
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,8 +7,9 @@ that `Stores` returned instead of the name, both return a typed store.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar, overload
+from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar, overload
 
+from headrace.model.record import Headers
 from headrace.model.windows import Windowed
 from headrace.serdes import Serde
 
@@ -25,11 +26,49 @@ class ValueAndTimestamp(NamedTuple, Generic[V_co]):
     timestamp_ms: int
 
 
-class VersionedRecord(NamedTuple, Generic[V_co]):
-    """A version: a value and the time, in epoch milliseconds, from which it is valid."""
+class ValueTimestampHeaders(NamedTuple, Generic[V_co]):
+    """A value, the time, in epoch milliseconds, at which it was stored, and headers."""
 
     value: V_co
     timestamp_ms: int
+    headers: Headers = ()
+
+
+class AggregationWithHeaders(NamedTuple, Generic[V_co]):
+    """The value of a session, and headers."""
+
+    aggregation: V_co
+    headers: Headers = ()
+
+
+class _Version(NamedTuple, Generic[V_co]):
+    value: V_co
+    timestamp_ms: int
+
+
+class VersionedRecord(_Version[V_co]):
+    """A version: a pair of a value and the time, in epoch milliseconds, from which it is valid.
+
+    The attribute `valid_to_ms` is the time from which it is no longer valid, the timestamp of the next version; it is
+    `None` for the latest version. It is no part of the pair, and comparisons ignore it.
+
+    Example:
+        >>> version = VersionedRecord("Biel", 20, valid_to_ms=30)
+        >>> value, timestamp_ms = version
+        >>> version, version.valid_to_ms, version == ("Biel", 20)
+        (VersionedRecord(value='Biel', timestamp_ms=20, valid_to_ms=30), 30, True)
+    """
+
+    valid_to_ms: int | None
+
+    def __new__(cls, value: V_co, timestamp_ms: int, valid_to_ms: int | None = None) -> Self:
+        record = tuple.__new__(cls, (value, timestamp_ms))
+        record.valid_to_ms = valid_to_ms
+        return record
+
+    def __repr__(self) -> str:
+        until = "" if self.valid_to_ms is None else f", valid_to_ms={self.valid_to_ms}"
+        return f"VersionedRecord(value={self.value!r}, timestamp_ms={self.timestamp_ms}{until})"
 
 
 class ReadOnlyKeyValueStore(Protocol[K, V_co]):
@@ -41,6 +80,9 @@ class ReadOnlyKeyValueStore(Protocol[K, V_co]):
     def range(self, from_key: K | None = None, to_key: K | None = None) -> Iterator[tuple[K, V_co]]:
         """Iterates over the entries between two keys, both inclusive, by serialized key; `None` is an open end."""
 
+    def reverse_range(self, from_key: K | None = None, to_key: K | None = None) -> Iterator[tuple[K, V_co]]:
+        """Iterates over the entries of `range(from_key, to_key)`, from the last to the first."""
+
     def prefix_scan(self, prefix: P, prefix_serde: Serde[P] | None = None) -> Iterator[tuple[K, V_co]]:
         """Iterates over the entries whose serialized key starts with the serialized prefix.
 
@@ -49,6 +91,9 @@ class ReadOnlyKeyValueStore(Protocol[K, V_co]):
 
     def all(self) -> Iterator[tuple[K, V_co]]:
         """Iterates over all entries, by serialized key."""
+
+    def reverse_all(self) -> Iterator[tuple[K, V_co]]:
+        """Iterates over all entries, from the last to the first."""
 
     def approximate_num_entries(self) -> int:
         """Returns about how many entries there are."""
@@ -98,28 +143,79 @@ class ReadOnlyTimestampedKeyValueStore(ReadOnlyKeyValueStore[K, V_co], Protocol[
         >>> with TopologyTestDriver(builder.build()) as driver:
         ...     driver.input_topic("in").pipe("bern", "x", timestamp_ms=12)
         ...     view = driver.store(counts)  # a ReadOnlyTimestampedKeyValueStore[str, int]
-        ...     view.get("bern"), view.get_with_timestamp("bern")
-        (1, ValueAndTimestamp(value=1, timestamp_ms=12))
+        ...     view.get("bern"), view.get_with_timestamp("bern"), list(view.with_timestamps().all())
+        (1, ValueAndTimestamp(value=1, timestamp_ms=12), [('bern', ValueAndTimestamp(value=1, timestamp_ms=12))])
     """
 
     def get_with_timestamp(self, key: K) -> ValueAndTimestamp[V_co] | None:
         """Returns the value of a key with its timestamp, or `None`."""
 
+    def with_timestamps(self) -> ReadOnlyKeyValueStore[K, ValueAndTimestamp[V_co]]:
+        """Returns a view of the same entries whose reads all return values with their timestamps."""
 
-class TimestampedKeyValueStore(ReadOnlyKeyValueStore[K, tuple[V, int]], Protocol[K, V]):
+
+class TimestampedKeyValueStore(ReadOnlyKeyValueStore[K, ValueAndTimestamp[V]], Protocol[K, V]):
     """Values with their timestamps by key: what a processor sees of `Stores.timestamped_key_value`.
 
-    Reads return pairs `(value, timestamp_ms)`. The rows of a global table can only be read.
+    Reads return `ValueAndTimestamp`, a pair. The rows of a global table can only be read.
     """
 
     def put(self, key: K, value: V | None, timestamp_ms: int) -> None:
         """Stores a value with its timestamp; a value of `None` removes the key."""
 
-    def put_if_absent(self, key: K, value: V | None, timestamp_ms: int) -> tuple[V, int] | None:
+    def put_if_absent(self, key: K, value: V | None, timestamp_ms: int) -> ValueAndTimestamp[V] | None:
         """Stores a value unless the key has one; returns the pair that the key had, or `None`."""
 
-    def delete(self, key: K) -> tuple[V, int] | None:
+    def put_all(self, entries: Iterable[tuple[K, tuple[V | None, int] | None]]) -> None:
+        """Puts every entry, in order: a key with its value and timestamp, as `all()` yields them, or with `None`."""
+
+    def delete(self, key: K) -> ValueAndTimestamp[V] | None:
         """Removes a key; returns the pair that it had, or `None`."""
+
+
+class ReadOnlyTimestampedKeyValueStoreWithHeaders(ReadOnlyTimestampedKeyValueStore[K, V_co], Protocol[K, V_co]):
+    """Reads of values by key, of their timestamps and headers: what a query sees of a store with headers."""
+
+    def with_headers(self) -> ReadOnlyKeyValueStore[K, ValueTimestampHeaders[V_co]]:
+        """Returns a view of the same entries whose reads all return values with their timestamps and headers."""
+
+
+class TimestampedKeyValueStoreWithHeaders(ReadOnlyKeyValueStore[K, ValueTimestampHeaders[V]], Protocol[K, V]):
+    """Values with their timestamps and headers by key: `Stores.timestamped_key_value_with_headers` for a processor.
+
+    Example:
+        >>> import headrace as hr
+        >>> from headrace import serdes
+        >>> from headrace.testing import run_stream
+        >>> last = hr.Stores.timestamped_key_value_with_headers("last", value_serde=serdes.Long())
+        >>> class Previous(hr.Processor[str, int, str, int]):
+        ...     def process(self, record: hr.Record[str, int]) -> None:
+        ...         store = self.context.state_store(last)
+        ...         before = store.get(record.key)
+        ...         store.put(record.key, record.value, record.timestamp_ms, record.headers)
+        ...         if before is not None:
+        ...             self.context.forward(hr.Record(record.key, *before))
+        >>> run_stream(
+        ...     lambda stream: stream.process(Previous, stores=[last]),
+        ...     ("a", 1, 10, (("trace", b"t1"),)),
+        ...     ("a", 2, 11),
+        ... )
+        [Record(key='a', value=1, timestamp_ms=10, headers=(('trace', b't1'),))]
+    """
+
+    def put(self, key: K, value: V | None, timestamp_ms: int, headers: Headers = ()) -> None:
+        """Stores a value with its timestamp and headers; a value of `None` removes the key."""
+
+    def put_if_absent(
+        self, key: K, value: V | None, timestamp_ms: int, headers: Headers = ()
+    ) -> ValueTimestampHeaders[V] | None:
+        """Stores a value unless the key has one; returns what the key had, or `None`."""
+
+    def put_all(self, entries: Iterable[tuple[K, tuple[V | None, int, Headers] | None]]) -> None:
+        """Puts every entry, in order: a key with what `all()` yields for it, or with `None`."""
+
+    def delete(self, key: K) -> ValueTimestampHeaders[V] | None:
+        """Removes a key; returns what it had, or `None`."""
 
 
 class ReadOnlyWindowStore(Protocol[K, V_co]):
@@ -155,6 +251,9 @@ class ReadOnlyWindowStore(Protocol[K, V_co]):
         `(start_ms, value)` by start.
         """
 
+    def backward_fetch(self, key: K, from_ms: int, to_ms: int) -> Iterator[tuple[int, V_co]]:
+        """Iterates over the windows of `fetch(key, from_ms, to_ms)`, from the last to the first."""
+
     @overload
     def fetch_range(self, key: K, /, from_ms: int, to_ms: int) -> Iterator[tuple[int, V_co]]: ...
 
@@ -170,11 +269,36 @@ class ReadOnlyWindowStore(Protocol[K, V_co]):
         serialized key, then start. A key of `None` is an open end.
         """
 
+    def backward_fetch_range(
+        self, from_key: K | None, to_key: K | None, from_ms: int, to_ms: int
+    ) -> Iterator[tuple[Windowed[K], V_co]]:
+        """Iterates over the windows of `fetch_range(from_key, to_key, from_ms, to_ms)`, from the last to the first."""
+
     def fetch_all(self, from_ms: int, to_ms: int) -> Iterator[tuple[Windowed[K], V_co]]:
         """Iterates over the windows of all keys that start between two times, by serialized key, then start."""
 
+    def backward_fetch_all(self, from_ms: int, to_ms: int) -> Iterator[tuple[Windowed[K], V_co]]:
+        """Iterates over the windows of `fetch_all(from_ms, to_ms)`, from the last to the first."""
+
     def all(self) -> Iterator[tuple[Windowed[K], V_co]]:
         """Iterates over all windows, by serialized key, then start."""
+
+    def backward_all(self) -> Iterator[tuple[Windowed[K], V_co]]:
+        """Iterates over all windows, from the last to the first."""
+
+
+class ReadOnlyTimestampedWindowStore(ReadOnlyWindowStore[K, V_co], Protocol[K, V_co]):
+    """Reads of values by key and window, and of their timestamps: what a query sees of a windowed aggregation."""
+
+    def with_timestamps(self) -> ReadOnlyWindowStore[K, ValueAndTimestamp[V_co]]:
+        """Returns a view of the same windows whose reads all return values with their timestamps."""
+
+
+class ReadOnlyTimestampedWindowStoreWithHeaders(ReadOnlyTimestampedWindowStore[K, V_co], Protocol[K, V_co]):
+    """Reads of values by key and window, of their timestamps and headers."""
+
+    def with_headers(self) -> ReadOnlyWindowStore[K, ValueTimestampHeaders[V_co]]:
+        """Returns a view of the same windows whose reads all return values with their timestamps and headers."""
 
 
 class WindowStore(ReadOnlyWindowStore[K, V], Protocol[K, V]):
@@ -182,6 +306,32 @@ class WindowStore(ReadOnlyWindowStore[K, V], Protocol[K, V]):
 
     def put(self, key: K, value: V | None, start_ms: int) -> None:
         """Stores the value of a window; `None` removes it, or is ignored if the store retains duplicates."""
+
+
+class TimestampedWindowStore(ReadOnlyWindowStore[K, ValueAndTimestamp[V]], Protocol[K, V]):
+    """Values with their timestamps by key and window start: what a processor sees of `Stores.timestamped_window`.
+
+    Reads return `ValueAndTimestamp`, a pair.
+    """
+
+    def put(self, key: K, value: V | None, start_ms: int, timestamp_ms: int) -> None:
+        """Stores the value of a window with its timestamp.
+
+        A value of `None` removes the window, or is ignored if the store retains duplicates.
+        """
+
+
+class TimestampedWindowStoreWithHeaders(ReadOnlyWindowStore[K, ValueTimestampHeaders[V]], Protocol[K, V]):
+    """Values with their timestamps and headers by key and window start, for a processor.
+
+    `Stores.timestamped_window_with_headers` describes it. Reads return `ValueTimestampHeaders`.
+    """
+
+    def put(self, key: K, value: V | None, start_ms: int, timestamp_ms: int, headers: Headers = ()) -> None:
+        """Stores the value of a window with its timestamp and headers.
+
+        A value of `None` removes the window, or is ignored if the store retains duplicates.
+        """
 
 
 class ReadOnlySessionStore(Protocol[K, V_co]):
@@ -207,8 +357,16 @@ class ReadOnlySessionStore(Protocol[K, V_co]):
     def fetch(self, key: K) -> Iterator[tuple[Windowed[K], V_co]]:
         """Iterates over the sessions of a key, by end, then start."""
 
+    def backward_fetch(self, key: K) -> Iterator[tuple[Windowed[K], V_co]]:
+        """Iterates over the sessions of a key, from the last to the first."""
+
     def fetch_range(self, from_key: K | None = None, to_key: K | None = None) -> Iterator[tuple[Windowed[K], V_co]]:
         """Iterates over the sessions of the keys between two keys, both inclusive, by serialized key, end, start."""
+
+    def backward_fetch_range(
+        self, from_key: K | None = None, to_key: K | None = None
+    ) -> Iterator[tuple[Windowed[K], V_co]]:
+        """Iterates over the sessions of `fetch_range(from_key, to_key)`, from the last to the first."""
 
     def fetch_session(self, key: K, start_ms: int, end_ms: int) -> V_co | None:
         """Returns the value of one session, or `None`."""
@@ -219,8 +377,42 @@ class ReadOnlySessionStore(Protocol[K, V_co]):
         The order is by end, then start.
         """
 
+    def backward_find_sessions(
+        self, key: K, earliest_end_ms: int, latest_start_ms: int
+    ) -> Iterator[tuple[Windowed[K], V_co]]:
+        """Iterates over the sessions of `find_sessions`, from the last to the first."""
+
+    def find_sessions_range(
+        self, from_key: K | None, to_key: K | None, earliest_end_ms: int, latest_start_ms: int
+    ) -> Iterator[tuple[Windowed[K], V_co]]:
+        """Does the same as `find_sessions` for the keys between two keys, both inclusive; `None` is an open end.
+
+        The order is by serialized key, end, start.
+        """
+
+    def backward_find_sessions_range(
+        self, from_key: K | None, to_key: K | None, earliest_end_ms: int, latest_start_ms: int
+    ) -> Iterator[tuple[Windowed[K], V_co]]:
+        """Iterates over the sessions of `find_sessions_range`, from the last to the first."""
+
+    def find_sessions_by_end(self, earliest_end_ms: int, latest_end_ms: int) -> Iterator[tuple[Windowed[K], V_co]]:
+        """Iterates over the sessions of all keys that end between two times, both inclusive.
+
+        The order is by serialized key, end, start.
+        """
+
     def all(self) -> Iterator[tuple[Windowed[K], V_co]]:
         """Iterates over all sessions, by serialized key, end, start."""
+
+    def backward_all(self) -> Iterator[tuple[Windowed[K], V_co]]:
+        """Iterates over all sessions, from the last to the first."""
+
+
+class ReadOnlySessionStoreWithHeaders(ReadOnlySessionStore[K, V_co], Protocol[K, V_co]):
+    """Reads of values by key and session, and of their headers."""
+
+    def with_headers(self) -> ReadOnlySessionStore[K, AggregationWithHeaders[V_co]]:
+        """Returns a view of the same sessions whose reads all return values with their headers."""
 
 
 class SessionStore(ReadOnlySessionStore[K, V], Protocol[K, V]):
@@ -228,6 +420,19 @@ class SessionStore(ReadOnlySessionStore[K, V], Protocol[K, V]):
 
     def put(self, windowed: Windowed[K], value: V | None) -> None:
         """Stores the value of a session; `None` removes it."""
+
+    def remove(self, windowed: Windowed[K]) -> None:
+        """Removes a session."""
+
+
+class SessionStoreWithHeaders(ReadOnlySessionStore[K, AggregationWithHeaders[V]], Protocol[K, V]):
+    """Values with headers by key and session: what a processor sees of `Stores.session_with_headers`.
+
+    Reads return `AggregationWithHeaders`.
+    """
+
+    def put(self, windowed: Windowed[K], value: V | None, headers: Headers = ()) -> None:
+        """Stores the value of a session with headers; a value of `None` removes it."""
 
     def remove(self, windowed: Windowed[K]) -> None:
         """Removes a session."""
@@ -248,8 +453,11 @@ class ReadOnlyVersionedKeyValueStore(Protocol[K, V_co]):
         ...     driver.input_topic("in").pipe("pen", 2, timestamp_ms=10)
         ...     driver.input_topic("in").pipe("pen", 3, timestamp_ms=30)
         ...     view = driver.store(prices)  # a ReadOnlyVersionedKeyValueStore[str, int]
-        ...     view.get("pen"), view.get_as_of("pen", 20), view.get_with_timestamp("pen")
-        (3, 2, VersionedRecord(value=3, timestamp_ms=30))
+        ...     print(view.get("pen"), view.get_as_of("pen", 20))
+        ...     list(view.versions("pen"))  # doctest: +NORMALIZE_WHITESPACE
+        3 2
+        [VersionedRecord(value=2, timestamp_ms=10, valid_to_ms=30),
+         VersionedRecord(value=3, timestamp_ms=30)]
     """
 
     def get(self, key: K) -> V_co | None:
@@ -263,6 +471,19 @@ class ReadOnlyVersionedKeyValueStore(Protocol[K, V_co]):
 
     def all(self) -> Iterator[tuple[K, V_co]]:
         """Iterates over the latest values of all keys, by serialized key."""
+
+    def reverse_all(self) -> Iterator[tuple[K, V_co]]:
+        """Iterates over the latest values of all keys, from the last to the first."""
+
+    def versions(
+        self, key: K, from_ms: int | None = None, to_ms: int | None = None, *, descending: bool = False
+    ) -> Iterator[VersionedRecord[V_co]]:
+        """Iterates over the versions of a key that were valid at some time between two times, both inclusive.
+
+        `None` is an open end. The order is by timestamp, ascending by default. Deletions are left out: they show as
+        a version whose `valid_to_ms` is earlier than the next one's `timestamp_ms`. A version that was replaced before
+        the history began is not shown.
+        """
 
 
 class VersionedKeyValueStore(Protocol[K, V]):
@@ -285,6 +506,15 @@ class VersionedKeyValueStore(Protocol[K, V]):
     def get_as_of(self, key: K, as_of_ms: int) -> VersionedRecord[V] | None:
         """Returns the version that was valid at a time, or `None`, also if the time is older than the history."""
 
+    def versions(
+        self, key: K, from_ms: int | None = None, to_ms: int | None = None, *, descending: bool = False
+    ) -> Iterator[VersionedRecord[V]]:
+        """Iterates over the versions of a key that were valid at some time between two times, both inclusive.
+
+        `None` is an open end. The order is by timestamp, ascending by default. The versions are those in the store at
+        the time of the call, without deletions.
+        """
+
     def delete(self, key: K, timestamp_ms: int) -> VersionedRecord[V] | None:
         """Stores a deletion. Returns the version that was valid at that time.
 
@@ -293,3 +523,6 @@ class VersionedKeyValueStore(Protocol[K, V]):
 
     def all(self) -> Iterator[tuple[K, VersionedRecord[V]]]:
         """Iterates over the latest versions of all keys, by serialized key, except deletions."""
+
+    def reverse_all(self) -> Iterator[tuple[K, VersionedRecord[V]]]:
+        """Iterates over the latest versions of all keys, from the last to the first, except deletions."""
