@@ -101,12 +101,22 @@ def _lru_view(spec: stores.LruSpec, parts: Sequence[ByteStore], serdes: _Serdes)
 
 
 def _custom(spec: stores.CustomSpec, contents: ByteStore, serdes: _Serdes) -> Any:  # noqa: ARG001
-    return spec.factory(CheckedStore(contents, spec.name))
+    return _of_factory(spec, CheckedStore(contents, spec.name))
 
 
 def _custom_view(spec: stores.CustomSpec, parts: Sequence[ByteStore], serdes: _Serdes) -> Any:  # noqa: ARG001
-    of_tasks = tuple(spec.factory(CheckedReader(part, spec.name)) for part in parts)
+    of_tasks = tuple(_of_factory(spec, CheckedReader(part, spec.name)) for part in parts)
     return of_tasks if spec.view is None else spec.view(of_tasks)
+
+
+def _of_factory(spec: stores.CustomSpec, entries: CheckedReader) -> Any:
+    try:
+        return spec.factory(entries)
+    except StateError:
+        raise
+    except Exception as error:
+        message = f"Store {spec.name!r}: its factory {spec.factory!r} failed: {type(error).__name__}: {error}."
+        raise StateError(message) from error
 
 
 def _window(spec: stores.WindowSpec, contents: ByteStore, serdes: _Serdes) -> TypedWindowStore[Any, Any]:
