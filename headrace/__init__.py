@@ -42,25 +42,15 @@ from headrace.model.store_interfaces import (
     AggregationWithHeaders,
     KeyValueStore,
     ReadOnlyKeyValueStore,
-    ReadOnlySessionStore,
-    ReadOnlySessionStoreWithHeaders,
     ReadOnlyTimestampedKeyValueStore,
     ReadOnlyTimestampedKeyValueStoreWithHeaders,
-    ReadOnlyTimestampedWindowStore,
-    ReadOnlyTimestampedWindowStoreWithHeaders,
     ReadOnlyVersionedKeyValueStore,
-    ReadOnlyWindowStore,
-    SessionStore,
-    SessionStoreWithHeaders,
     TimestampedKeyValueStore,
     TimestampedKeyValueStoreWithHeaders,
-    TimestampedWindowStore,
-    TimestampedWindowStoreWithHeaders,
     ValueAndTimestamp,
     ValueTimestampHeaders,
     VersionedKeyValueStore,
     VersionedRecord,
-    WindowStore,
 )
 from headrace.model.stores import Stores
 from headrace.model.timestamps import (
@@ -68,6 +58,18 @@ from headrace.model.timestamps import (
     fail_on_invalid_timestamp,
     log_and_skip_on_invalid_timestamp,
     use_partition_time_on_invalid_timestamp,
+)
+from headrace.model.windowed_store_interfaces import (
+    ReadOnlySessionStore,
+    ReadOnlySessionStoreWithHeaders,
+    ReadOnlyTimestampedWindowStore,
+    ReadOnlyTimestampedWindowStoreWithHeaders,
+    ReadOnlyWindowStore,
+    SessionStore,
+    SessionStoreWithHeaders,
+    TimestampedWindowStore,
+    TimestampedWindowStoreWithHeaders,
+    WindowStore,
 )
 from headrace.model.windows import (
     JoinWindows,

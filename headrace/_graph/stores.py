@@ -9,24 +9,26 @@ from typing import Any, Generic
 from headrace.model.store_interfaces import (
     KeyValueStore,
     ReadOnlyKeyValueStore,
-    ReadOnlySessionStore,
-    ReadOnlySessionStoreWithHeaders,
     ReadOnlyTimestampedKeyValueStore,
     ReadOnlyTimestampedKeyValueStoreWithHeaders,
+    ReadOnlyVersionedKeyValueStore,
+    TimestampedKeyValueStore,
+    TimestampedKeyValueStoreWithHeaders,
+    VersionedKeyValueStore,
+)
+from headrace.model.type_variables import TypeVar
+from headrace.model.windowed_store_interfaces import (
+    ReadOnlySessionStore,
+    ReadOnlySessionStoreWithHeaders,
     ReadOnlyTimestampedWindowStore,
     ReadOnlyTimestampedWindowStoreWithHeaders,
-    ReadOnlyVersionedKeyValueStore,
     ReadOnlyWindowStore,
     SessionStore,
     SessionStoreWithHeaders,
-    TimestampedKeyValueStore,
-    TimestampedKeyValueStoreWithHeaders,
     TimestampedWindowStore,
     TimestampedWindowStoreWithHeaders,
-    VersionedKeyValueStore,
     WindowStore,
 )
-from headrace.model.type_variables import TypeVar
 from headrace.serdes import Serde
 
 K = TypeVar("K", default=Any)
