@@ -15,6 +15,7 @@ from conformance.topologies import (
     processing,
     repartitions,
     stateless,
+    stores,
     stream_joins,
     stream_table_joins,
     suppressions,
@@ -42,6 +43,7 @@ FAMILIES = (
     table_self_joins,
     cogroups,
     processing,
+    stores,
     pipelines,
 )
 

@@ -2,6 +2,7 @@
 
 from headrace import serdes
 from headrace._graph.stores import StoreSpec
+from headrace._state.bytes.api import ByteReader, ByteStore
 from headrace.config import StreamsConfig
 from headrace.dsl.branches import BranchedKStream
 from headrace.dsl.builder import StreamsBuilder
@@ -40,18 +41,18 @@ from headrace.model.processor import (
 )
 from headrace.model.record import Change, Record
 from headrace.model.store_interfaces import (
+    AggregationWithHeaders,
     KeyValueStore,
     ReadOnlyKeyValueStore,
-    ReadOnlySessionStore,
     ReadOnlyTimestampedKeyValueStore,
+    ReadOnlyTimestampedKeyValueStoreWithHeaders,
     ReadOnlyVersionedKeyValueStore,
-    ReadOnlyWindowStore,
-    SessionStore,
     TimestampedKeyValueStore,
+    TimestampedKeyValueStoreWithHeaders,
     ValueAndTimestamp,
+    ValueTimestampHeaders,
     VersionedKeyValueStore,
     VersionedRecord,
-    WindowStore,
 )
 from headrace.model.stores import Stores
 from headrace.model.timestamps import (
@@ -59,6 +60,18 @@ from headrace.model.timestamps import (
     fail_on_invalid_timestamp,
     log_and_skip_on_invalid_timestamp,
     use_partition_time_on_invalid_timestamp,
+)
+from headrace.model.windowed_store_interfaces import (
+    ReadOnlySessionStore,
+    ReadOnlySessionStoreWithHeaders,
+    ReadOnlyTimestampedWindowStore,
+    ReadOnlyTimestampedWindowStoreWithHeaders,
+    ReadOnlyWindowStore,
+    SessionStore,
+    SessionStoreWithHeaders,
+    TimestampedWindowStore,
+    TimestampedWindowStoreWithHeaders,
+    WindowStore,
 )
 from headrace.model.windows import (
     JoinWindows,
@@ -76,9 +89,12 @@ from headrace.topics.kafka.topics import KafkaTopics
 __version__ = "0.1.0"
 
 __all__ = [
+    "AggregationWithHeaders",
     "AutoOffsetReset",
     "BranchedKStream",
     "BufferConfig",
+    "ByteReader",
+    "ByteStore",
     "Cancellable",
     "Change",
     "CogroupedKStream",
@@ -105,7 +121,11 @@ __all__ = [
     "PunctuationType",
     "ReadOnlyKeyValueStore",
     "ReadOnlySessionStore",
+    "ReadOnlySessionStoreWithHeaders",
     "ReadOnlyTimestampedKeyValueStore",
+    "ReadOnlyTimestampedKeyValueStoreWithHeaders",
+    "ReadOnlyTimestampedWindowStore",
+    "ReadOnlyTimestampedWindowStoreWithHeaders",
     "ReadOnlyVersionedKeyValueStore",
     "ReadOnlyWindowStore",
     "Record",
@@ -113,6 +133,7 @@ __all__ = [
     "RegistryError",
     "SerdeError",
     "SessionStore",
+    "SessionStoreWithHeaders",
     "SessionWindowedCogroupedKStream",
     "SessionWindowedKStream",
     "SessionWindows",
@@ -131,6 +152,9 @@ __all__ = [
     "TimeWindowedKStream",
     "TimeWindows",
     "TimestampedKeyValueStore",
+    "TimestampedKeyValueStoreWithHeaders",
+    "TimestampedWindowStore",
+    "TimestampedWindowStoreWithHeaders",
     "To",
     "TopicError",
     "Topology",
@@ -139,6 +163,7 @@ __all__ = [
     "UncaughtExceptionResponse",
     "UnlimitedWindows",
     "ValueAndTimestamp",
+    "ValueTimestampHeaders",
     "VersionedKeyValueStore",
     "VersionedRecord",
     "Window",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.variations import joins, patterns, pipelines, processing, streams, tables, windows
+from conformance.variations import joins, patterns, pipelines, processing, stores, streams, tables, windows
 from conformance.variations.variation import Variation
 
 VARIATIONS: dict[str, list[Variation]] = {
@@ -12,5 +12,6 @@ VARIATIONS: dict[str, list[Variation]] = {
     **windows.VARIATIONS,
     **joins.VARIATIONS,
     **processing.VARIATIONS,
+    **stores.VARIATIONS,
     **pipelines.VARIATIONS,
 }

@@ -94,7 +94,7 @@ def test_any_is_written_only_where_a_value_may_be_of_any_type():
         MockProcessorContext.state_store
         Topology.add_source Topology.add_sink StoreSpec.key_serde StoreSpec.value_serde
         Serde.with_default Wrapping.inner Wrapping.with_default
-        PendingTask.oldest PendingTask.release_key Streams.metrics TopologyTestDriver.metrics
+        ErrorHandlerContext.record PendingTask.oldest PendingTask.release_key Streams.metrics TopologyTestDriver.metrics
         StreamsConfig.default_key_serde StreamsConfig.default_value_serde StreamsConfig.kafka StreamsConfig.replace
         StreamsConfig.from_mapping
         Registry.id_of Registry.referenced Registry.schema Registry.version_of

@@ -19,10 +19,11 @@ def window_store(
 ) -> StoreSpec:
     """The spec of the store, from a name or from a spec made by `Stores.window` or `Stores.session`."""
     shortest_ms = _shortest_retention_ms(windows)
-    kind = SessionSpec if isinstance(windows, SessionWindows) else WindowSpec
+    kinds = (SessionSpec,) if isinstance(windows, SessionWindows) else (WindowSpec, TimestampedWindowSpec)
     if isinstance(given, str):
         name, retention_ms, cached = checked_name(given, "store"), shortest_ms, True
-    elif isinstance(given, kind):
+    elif isinstance(given, kinds):
+        _refuse_other_windows(given, windows)
         name, retention_ms, cached = given.name, given.retention_ms, given.cached
         key_serde, value_serde = given.key_serde or key_serde, given.value_serde or value_serde
         if retention_ms < shortest_ms:
@@ -32,13 +33,31 @@ def window_store(
             )
             raise TopologyError(message)
     else:
-        factory = "session" if kind is SessionSpec else "window"
+        factory = "session" if kinds == (SessionSpec,) else "window"
         message = f"A windowed aggregation cannot use store={given!r}; pass a name, or Stores.{factory}(...)."
         raise TopologyError(message)
     settings: dict[str, Any] = {"key_serde": key_serde, "value_serde": value_serde, "cached": cached}
     if isinstance(windows, SessionWindows):
         return SessionSpec(name=name, retention_ms=retention_ms, **settings)
     return TimestampedWindowSpec(name=name, retention_ms=retention_ms, window_size_ms=_size_ms(windows), **settings)
+
+
+def _refuse_other_windows(given: StoreSpec, windows: Windows) -> None:
+    if not isinstance(given, WindowSpec | TimestampedWindowSpec) or isinstance(windows, SessionWindows):
+        return
+    if given.retain_duplicates:
+        message = (
+            f"Store {given.name!r} retains duplicates, but an aggregation stores one value of each window. Create it "
+            "without retain_duplicates=True."
+        )
+        raise TopologyError(message)
+    size_ms = _size_ms(windows)
+    if given.window_size_ms != size_ms and not isinstance(windows, UnlimitedWindows):
+        message = (
+            f"Store {given.name!r} has a window_size of {timedelta(milliseconds=given.window_size_ms)}; {windows} need "
+            f"{timedelta(milliseconds=size_ms)}."
+        )
+        raise TopologyError(message)
 
 
 def windowed_key_serde(windows: Windows, key_serde: Serde[Any] | None) -> Serde[Any]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Generic, NoReturn, TypeVar
 
-from headrace._state.stores.key_value import Timestamped, TypedTimestampedKeyValueStore
+from headrace._state.stores.key_value import TypedTimestampedKeyValueStore
 from headrace.errors import StateError
+from headrace.model.store_interfaces import ValueAndTimestamp
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -26,10 +27,10 @@ class GlobalRows(TypedTimestampedKeyValueStore[K, V], Generic[K, V]):
     def write(self, key_bytes: bytes, value: V | None, timestamp_ms: int) -> None:  # noqa: ARG002
         self._refuse()
 
-    def put_if_absent(self, key: K, value: V | None, timestamp_ms: int) -> Timestamped[V] | None:  # noqa: ARG002
+    def put_if_absent(self, key: K, value: V | None, timestamp_ms: int) -> ValueAndTimestamp[V] | None:  # noqa: ARG002
         self._refuse()
 
-    def delete(self, key: K) -> Timestamped[V] | None:  # noqa: ARG002
+    def delete(self, key: K) -> ValueAndTimestamp[V] | None:  # noqa: ARG002
         self._refuse()
 
     def _refuse(self) -> NoReturn:

@@ -228,6 +228,15 @@ def test_store_refuses_an_unknown_store_and_lists_the_known():
     assert headrace("store", app(), "count") == ("", f"✗ StateError\n{message}\n", 1)
 
 
+def test_store_of_a_class_of_its_own_is_left_to_python():
+    own = APP + '\nbuilder.add_state_store(hr.Stores.custom("own", list))\ntopology = builder.build()\n'
+    message = (
+        "Store 'own' is of a class of its own, whose entries this command cannot show. Read it in Python, with "
+        "app.store('own').\n"
+    )
+    assert headrace("store", app(own), "own") == ("", f"✗ Error\n{message}", 1)
+
+
 def test_store_of_an_application_that_never_ran_says_how_to_run_it():
     message = (
         "Application 'app' has no state in 'headrace-state/app': it has not run yet. Start it with: headrace run app.py"

@@ -27,6 +27,7 @@ final class Catalogue {
         Cogroups.class,
         Processors.class,
         Punctuations.class,
+        StoreReads.class,
         Pipelines.class);
 
     private final Map<String, Definition> definitions = new TreeMap<>();
