@@ -66,6 +66,7 @@ from headrace.model.windows import (
     UnlimitedWindows,
     Window,
     Windowed,
+    Windows,
 )
 from headrace.streams import Streams
 from headrace.topics.embedded.topics import LocalTopics
@@ -137,6 +138,7 @@ __all__ = [
     "Window",
     "WindowStore",
     "Windowed",
+    "Windows",
     "fail_on_invalid_timestamp",
     "log_and_skip_on_invalid_timestamp",
     "serdes",

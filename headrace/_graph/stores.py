@@ -18,6 +18,7 @@ from headrace.model.store_interfaces import (
     WindowStore,
 )
 from headrace.model.type_variables import TypeVar
+from headrace.model.windows import Windows
 from headrace.serdes import Serde
 
 K = TypeVar("K", default=Any)
@@ -64,13 +65,15 @@ class WindowSpec(StoreSpec[WindowStore[K, V], ReadOnlyWindowStore[K, V]], Generi
 class TimestampedWindowSpec(StoreSpec):
     """Values with their timestamps by key and window start; `by_key` forgets by the time of each key.
 
-    A store that is `caller_expires` what to forget keeps no times itself.
+    A store that is `caller_expires` what to forget keeps no times itself. `windows` are windows of the user's own,
+    which know the end of a window; those of other windows all have the same size.
     """
 
     retention_ms: int
     window_size_ms: int
     by_key: bool = False
     caller_expires: bool = False
+    windows: Windows | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

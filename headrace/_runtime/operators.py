@@ -13,7 +13,7 @@ from headrace._graph import nodes
 from headrace._graph.stores import VersionedSpec
 from headrace._runtime.defaults import Defaults
 from headrace.errors import TopologyError
-from headrace.model.windows import SessionWindows, SlidingWindows
+from headrace.model.windows import SessionWindows, SlidingWindows, Windows
 
 
 def operator_for(node: nodes.Node, defaults: Defaults) -> Operator:
@@ -49,6 +49,8 @@ def _windowed_aggregate(node: nodes.WindowedAggregate) -> Operator:
             return ops.SessionWindowAggregate(node.name, settings, windows, initializer, aggregator, merger)
         case SlidingWindows() as windows:
             return ops.SlidingWindowAggregate(node.name, settings, windows, initializer, aggregator)
+        case Windows() as windows:
+            return ops.OwnWindowAggregate(node.name, settings, windows, initializer, aggregator)
         case windows:
             kind = ops.TimeWindowCount if isinstance(node.fold, nodes.CountFold) else ops.TimeWindowAggregate
             return kind(node.name, settings, windows, initializer, aggregator)

@@ -94,7 +94,9 @@ def _timestamped_window(
     spec: stores.TimestampedWindowSpec, contents: ByteStore, serdes: _Serdes
 ) -> TypedTimestampedWindowStore[Any, Any]:
     clock = CallerClock(spec.retention_ms) if spec.caller_expires else _clock(spec, contents)
-    return TypedTimestampedWindowStore(contents, clock, *serdes, window_size_ms=spec.window_size_ms, name=spec.name)
+    return TypedTimestampedWindowStore(
+        contents, clock, *serdes, window_size_ms=spec.window_size_ms, windows=spec.windows, name=spec.name
+    )
 
 
 def _session(spec: stores.SessionSpec, contents: ByteStore, serdes: _Serdes) -> TypedSessionStore[Any, Any]:

@@ -13,7 +13,7 @@ from headrace._state.layouts.entry_lists import entry_lists
 from headrace._state.layouts.timed import ExpiringEntries, TimedEntries, timed_entries
 from headrace._state.layouts.typed import TypedStore
 from headrace._state.stores.key_value import TIMESTAMP_SIZE, Timestamped, timestamp_of, with_timestamp
-from headrace.model.windows import Windowed, sized_window
+from headrace.model.windows import Windowed, Windows, sized_window
 from headrace.serdes import Serde
 
 K = TypeVar("K")
@@ -33,12 +33,14 @@ class _Windows(TypedStore[K], Generic[K, S]):
         *,
         window_size_ms: int,
         retain_duplicates: bool = False,
+        windows: Windows | None = None,
         name: str = "",
     ) -> None:
         super().__init__(key_serde, value_serde, name)
         self.contents = contents
         self.clock = clock
         self.window_size_ms = window_size_ms
+        self._windows = windows
         self.duplicates = entry_lists(contents, clock, window_size_ms) if retain_duplicates else None
         self._entries: ExpiringEntries = self.duplicates or timed_entries(contents, clock)
 
@@ -107,7 +109,9 @@ class _Windows(TypedStore[K], Generic[K, S]):
     def _windowed(self, entry_key: bytes) -> Windowed[K]:
         start_ms = time_at(entry_key, -TIME_SIZE)
         key = self._read_key(unescape_key(entry_key[:-TIME_SIZE]))
-        return Windowed(key, sized_window(start_ms, self.window_size_ms))
+        windows = self._windows
+        window = sized_window(start_ms, self.window_size_ms) if windows is None else windows.window_from(start_ms)
+        return Windowed(key, window)
 
 
 class TypedWindowStore(_Windows[K, V]):
