@@ -26,12 +26,17 @@ from headrace.errors import (
 )
 from headrace.model.emission import BufferConfig, EmitStrategy, Suppressed
 from headrace.model.error_handlers import ErrorHandlerContext, ErrorHandlerResponse
+from headrace.model.headers import Headers
 from headrace.model.pending import Pending, PendingTask
 from headrace.model.processor import (
     Cancellable,
+    Counter,
     FixedKeyProcessor,
+    Gauge,
     Processor,
     ProcessorContext,
+    ProcessorMetrics,
+    ProcessorWrapper,
     PunctuationType,
     RecordMetadata,
     To,
@@ -57,6 +62,7 @@ from headrace.model.timestamps import (
     fail_on_invalid_timestamp,
     log_and_skip_on_invalid_timestamp,
     use_partition_time_on_invalid_timestamp,
+    wallclock_timestamp,
 )
 from headrace.model.windows import (
     JoinWindows,
@@ -82,11 +88,14 @@ __all__ = [
     "CogroupedKStream",
     "ConfigError",
     "ConsumerRecord",
+    "Counter",
     "EmitStrategy",
     "ErrorHandlerContext",
     "ErrorHandlerResponse",
     "FixedKeyProcessor",
+    "Gauge",
     "GlobalKTable",
+    "Headers",
     "JoinWindows",
     "KGroupedStream",
     "KGroupedTable",
@@ -100,6 +109,8 @@ __all__ = [
     "ProcessingError",
     "Processor",
     "ProcessorContext",
+    "ProcessorMetrics",
+    "ProcessorWrapper",
     "PunctuationType",
     "ReadOnlyKeyValueStore",
     "ReadOnlySessionStore",
@@ -143,4 +154,5 @@ __all__ = [
     "log_and_skip_on_invalid_timestamp",
     "serdes",
     "use_partition_time_on_invalid_timestamp",
+    "wallclock_timestamp",
 ]

@@ -12,6 +12,7 @@ from headrace._secrets import hide
 from headrace._settings import check, is_address, writes_two_events
 from headrace.errors import ConfigError, known_names, nearest
 from headrace.model.error_handlers import ErrorHandler
+from headrace.model.processor import ProcessorWrapper
 from headrace.model.timestamps import Extractor, fail_on_invalid_timestamp
 from headrace.serdes import Serde
 
@@ -74,6 +75,13 @@ class StreamsConfig:
         default_key_serde: serde of keys where an operator names none. Default: `serdes.String()`.
         default_value_serde: serde of values where an operator names none. Default: `serdes.Json()`.
         default_timestamp_extractor: returns the event time of a record. Default: the record's own timestamp.
+        app_configs: the application's own settings, by any names; processors read them with `context.app_configs`.
+        processor_wrapper: wraps the processing of every operator, e.g. for tracing: `(name, process) -> process`
+            returns a function to call instead of `process(record)`. Records are then processed one by one.
+        ensure_explicit_internal_resource_naming: refuses a topology in which a store or a repartition has a generated
+            name. Such a name changes when operators are added or removed before it, and its state is then lost.
+        max_task_idle: only 0, which is how Headrace works: a micro-batch takes the records that exist when it is
+            planned, merges all inputs by timestamp, and does not wait for records that are still to come.
         allow_stream_time_key_tracking: track stream time for each key instead of for all keys together. It decides
             which records are late, which windows are closed, and what window stores still retain.
         stream_time_key_idle: if no record of a key arrives for this much wall-clock time, its windows close, their
@@ -129,6 +137,10 @@ class StreamsConfig:
     default_key_serde: Serde[Any] | None = None
     default_value_serde: Serde[Any] | None = None
     default_timestamp_extractor: Extractor = fail_on_invalid_timestamp
+    app_configs: Mapping[str, Any] = field(default_factory=dict)
+    processor_wrapper: ProcessorWrapper | None = None
+    ensure_explicit_internal_resource_naming: bool = False
+    max_task_idle: timedelta = timedelta(0)
     upgrade_from: str | None = None
     allow_stream_time_key_tracking: bool = False
     stream_time_key_idle: timedelta | None = None
@@ -156,12 +168,23 @@ class StreamsConfig:
     def __post_init__(self) -> None:
         check(self._values())
         vars(self)["kafka"] = dict(self.kafka)
+        vars(self)["app_configs"] = dict(self.app_configs)
         vars(self)["spark"] = {str(name): str(value) for name, value in self.spark.items()}
 
     @property
     def writes_old_change_events(self) -> bool:
         """Whether table aggregations use the change events of Kafka Streams up to 3.4, because of `upgrade_from`."""
         return writes_two_events(self.upgrade_from)
+
+    @property
+    def settings_for_processors(self) -> dict[str, Any]:
+        """What processors see as `context.app_configs`: the application's own settings, and all others.
+
+        Those of the Kafka client and of Spark are not among them, because they may be secret.
+        """
+        hidden = ("kafka", "spark", "app_configs")
+        shown = {setting.name: getattr(self, setting.name) for setting in fields(self) if setting.name not in hidden}
+        return {**shown, **self.app_configs}
 
     def replace(self, **changes: Any) -> StreamsConfig:
         """Returns a copy with some settings changed."""
@@ -189,5 +212,5 @@ class StreamsConfig:
 
     def __repr__(self) -> str:
         shown = {setting.name: getattr(self, setting.name) for setting in fields(self)}
-        shown |= {"kafka": hide(self.kafka), "spark": hide(self.spark)}
+        shown |= {"kafka": hide(self.kafka), "spark": hide(self.spark), "app_configs": hide(self.app_configs)}
         return f"StreamsConfig({', '.join(f'{name}={value!r}' for name, value in shown.items())})"

@@ -255,7 +255,12 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
         node.name, node.global_stores[0], node.key_selector, node.joiner, left=node.left
     ),
     nodes.Process: lambda node, _: ops.UserProcessor(
-        node.name, node.factory, node.stores, node.global_stores, fixed_key=node.fixed_key
+        node.name,
+        node.factory,
+        [store for store in node.stores if store not in node.read_only],
+        (*node.global_stores, *node.read_only),
+        fixed_key=node.fixed_key,
+        is_global=node.is_global,
     ),
     nodes.TableToStream: lambda node, _: ops.TableToStream(node.name),
 }
