@@ -10,6 +10,7 @@ from conformance.registry import REQUIRES, TOPOLOGIES
 from conformance.topologies import (
     aggregations,
     cogroups,
+    own_windows,
     pipelines,
     processing,
     repartitions,
@@ -22,6 +23,7 @@ from conformance.topologies import (
     table_self_joins,
     tables,
     timestamps,
+    topic_stores,
     windows,
 )
 
@@ -33,6 +35,7 @@ FAMILIES = (
     tables,
     table_aggregations,
     windows,
+    own_windows,
     suppressions,
     stream_joins,
     stream_table_joins,
@@ -40,6 +43,7 @@ FAMILIES = (
     table_self_joins,
     cogroups,
     processing,
+    topic_stores,
     pipelines,
 )
 

@@ -18,6 +18,7 @@ final class Catalogue {
         Tables.class,
         TableAggregations.class,
         Windows.class,
+        OwnWindows.class,
         Suppressions.class,
         StreamJoins.class,
         StreamTableJoins.class,
@@ -26,6 +27,7 @@ final class Catalogue {
         Cogroups.class,
         Processors.class,
         Punctuations.class,
+        TopicStores.class,
         Pipelines.class);
 
     private final Map<String, Definition> definitions = new TreeMap<>();
