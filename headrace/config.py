@@ -176,16 +176,6 @@ class StreamsConfig:
         """Whether table aggregations use the change events of Kafka Streams up to 3.4, because of `upgrade_from`."""
         return writes_two_events(self.upgrade_from)
 
-    @property
-    def settings_for_processors(self) -> dict[str, Any]:
-        """What processors see as `context.app_configs`: the application's own settings, and all others.
-
-        Those of the Kafka client and of Spark are not among them, because they may be secret.
-        """
-        hidden = ("kafka", "spark", "app_configs")
-        shown = {setting.name: getattr(self, setting.name) for setting in fields(self) if setting.name not in hidden}
-        return {**shown, **self.app_configs}
-
     def replace(self, **changes: Any) -> StreamsConfig:
         """Returns a copy with some settings changed."""
         return StreamsConfig(**{**self._values(), **changes})

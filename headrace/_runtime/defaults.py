@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import timedelta
 from typing import Any
 
@@ -53,9 +53,7 @@ class Defaults:
                 config.production_exception_handler,
                 config.dead_letter_topic,
             ),
-            processor_settings=ProcessorSettings(
-                config.settings_for_processors, key_serde, value_serde, config.state_dir
-            ),
+            processor_settings=ProcessorSettings(_app_configs(config), key_serde, value_serde, config.state_dir),
             processor_wrapper=config.processor_wrapper,
         )
 
@@ -75,6 +73,15 @@ class Defaults:
         """A read-only view of a store over the parts that its tasks hold."""
         store = known_store(graph, name)
         return make_view(store, parts, self.serdes(store))
+
+
+def _app_configs(config: StreamsConfig) -> dict[str, Any]:
+    """What processors see as `context.app_configs`: the settings of the application, and its own ones.
+
+    Those of the Kafka client and of Spark are not among them, because they may be secret.
+    """
+    names = [setting.name for setting in fields(config) if setting.name not in ("kafka", "spark", "app_configs")]
+    return {**{name: getattr(config, name) for name in names}, **config.app_configs}
 
 
 def _timestamp_guard(config: StreamsConfig) -> ops.TimestampGuard | None:

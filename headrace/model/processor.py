@@ -265,8 +265,8 @@ class _Lifecycle(ABC, Generic[KIn, VIn, KOut, VOut]):
         """The stores that the processor uses, in addition to those it is given with `stores=` (KIP-401).
 
         They are added to the topology and connected to the processor when it is added. Processors that return equal
-        specs share the store, and run in the same task. Override it as a method, a class method or a static method; a
-        factory that is an object may have such a method too, and is then asked instead.
+        specs share the store, and run in the same task. A factory that is an object may have such a method, too, and is
+        then asked instead.
 
         Example:
             >>> import headrace as hr
@@ -274,8 +274,7 @@ class _Lifecycle(ABC, Generic[KIn, VIn, KOut, VOut]):
             >>> from headrace.testing import run_stream
             >>> seen = hr.Stores.key_value("seen", value_serde=serdes.Long())
             >>> class First(hr.Processor[str, int, str, int]):
-            ...     @staticmethod
-            ...     def stores() -> list[hr.StoreSpec]:
+            ...     def stores(self) -> list[hr.StoreSpec]:
             ...         return [seen]
             ...
             ...     def process(self, record: hr.Record[str, int]) -> None:
