@@ -9,6 +9,7 @@ import pytest
 import headrace as hr
 from headrace import serdes
 from headrace.testing import TopologyTestDriver
+from tests.support.runtimes import PlanRuntime
 
 MINUTE = timedelta(minutes=1)
 ROWS = hr.Stores.key_value("rows", value_serde=serdes.String())
@@ -77,8 +78,6 @@ def test_a_global_store_is_complete_in_every_task_and_counted_once():
 
 
 def test_the_rows_of_a_global_store_come_before_the_records_of_a_batch_whatever_the_timestamps(tmp_path):
-    from tests.support.runtimes import PlanRuntime
-
     records = [("in", "a", "1", 5), ("table", "a", "x", 100)]
     assert PlanRuntime(tmp_path).run(reading("global"), records)[0] == {"out": [hr.Record("a", "1:x@100;", 5)]}
 
@@ -248,3 +247,17 @@ def test_no_node_follows_the_processor_of_a_global_store_and_it_uses_no_other_st
     topology.add_state_store(hr.Stores.key_value("more"))
     with pytest.raises(hr.TopologyError, match="maintains global store 'rows' and can use no other store"):
         topology.connect_processor_and_state_stores("keep", "more")
+
+
+def test_a_global_store_that_no_processor_reads_can_be_queried(tmp_path):
+    builder = hr.StreamsBuilder()
+    ADD["global"](builder, name="keep")
+    builder.stream("in").to("out")
+    topology = builder.build()
+    with TopologyTestDriver(topology) as driver:
+        driver.input_topic("table").pipe("a", "x", 1)
+        assert driver.store(ROWS).get("a") == "x@1;"
+    runtime = PlanRuntime(tmp_path)
+    _, metrics = runtime.run(topology, RECORDS)
+    assert hr.Streams(topology, runtime.config()).store(ROWS).get("a") == "x@1;y@2h;"
+    assert metrics["keep"] == {"counters": {"seen": 3}}
