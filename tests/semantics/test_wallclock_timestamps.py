@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from time import time_ns
+
+import pytest
 
 import headrace as hr
 from headrace import serdes
 from headrace.testing import TopologyTestDriver
 from tests.support.plan_runner import PlanRunner
-from tests.support.runtimes import PlanRuntime
+from tests.support.runtimes import PlanRuntime, SparkRuntime
 
 
 def copied(**options):
@@ -60,7 +63,11 @@ def test_rows_of_a_global_table_get_the_time_of_the_batch_too(tmp_path):
     assert rows_now.get_with_timestamp("k") == hr.ValueAndTimestamp("row", 500)
 
 
-def test_a_real_batch_has_the_time_of_the_clock(runtime):
-    outputs, _ = runtime.run(copied(timestamp_extractor=hr.wallclock_timestamp), [("in", "k", "v", 7)])
-    (record,) = outputs["out"]
-    assert record.timestamp_ms > 1_700_000_000_000 if runtime.name == "spark" else record.timestamp_ms == 0
+@pytest.mark.slow
+@pytest.mark.spark
+def test_on_spark_a_batch_has_the_time_of_the_clock(spark, tmp_path):
+    topology = copied(timestamp_extractor=hr.wallclock_timestamp)
+    before_ms = time_ns() // 1_000_000
+    outputs, _ = SparkRuntime(spark, tmp_path).run(topology, [("in", "k", "v", 7), ("in", "k", "w", 5)])
+    first, second = outputs["out"]
+    assert before_ms <= first.timestamp_ms == second.timestamp_ms <= time_ns() // 1_000_000
