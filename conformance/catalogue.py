@@ -10,6 +10,7 @@ from conformance.registry import REQUIRES, TOPOLOGIES
 from conformance.topologies import (
     aggregations,
     cogroups,
+    own_windows,
     patterns,
     pipelines,
     processing,
@@ -24,6 +25,7 @@ from conformance.topologies import (
     table_self_joins,
     tables,
     timestamps,
+    topic_stores,
     windows,
 )
 
@@ -36,6 +38,7 @@ FAMILIES = (
     tables,
     table_aggregations,
     windows,
+    own_windows,
     suppressions,
     stream_joins,
     stream_table_joins,
@@ -44,6 +47,7 @@ FAMILIES = (
     cogroups,
     processing,
     stores,
+    topic_stores,
     pipelines,
 )
 

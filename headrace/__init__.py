@@ -27,14 +27,19 @@ from headrace.errors import (
 )
 from headrace.model.emission import BufferConfig, EmitStrategy, Suppressed
 from headrace.model.error_handlers import ErrorHandlerContext, ErrorHandlerResponse
+from headrace.model.headers import Headers
 from headrace.model.lifecycle import State, StateListener, UncaughtExceptionHandler, UncaughtExceptionResponse
 from headrace.model.offset_reset import AutoOffsetReset
 from headrace.model.pending import Pending, PendingTask
 from headrace.model.processor import (
     Cancellable,
+    Counter,
     FixedKeyProcessor,
+    Gauge,
     Processor,
     ProcessorContext,
+    ProcessorMetrics,
+    ProcessorWrapper,
     PunctuationType,
     RecordMetadata,
     To,
@@ -60,6 +65,7 @@ from headrace.model.timestamps import (
     fail_on_invalid_timestamp,
     log_and_skip_on_invalid_timestamp,
     use_partition_time_on_invalid_timestamp,
+    wallclock_timestamp,
 )
 from headrace.model.windowed_store_interfaces import (
     ReadOnlySessionStore,
@@ -81,6 +87,7 @@ from headrace.model.windows import (
     UnlimitedWindows,
     Window,
     Windowed,
+    Windows,
 )
 from headrace.streams import Streams
 from headrace.topics.embedded.topics import LocalTopics
@@ -100,11 +107,14 @@ __all__ = [
     "CogroupedKStream",
     "ConfigError",
     "ConsumerRecord",
+    "Counter",
     "EmitStrategy",
     "ErrorHandlerContext",
     "ErrorHandlerResponse",
     "FixedKeyProcessor",
+    "Gauge",
     "GlobalKTable",
+    "Headers",
     "JoinWindows",
     "KGroupedStream",
     "KGroupedTable",
@@ -118,6 +128,8 @@ __all__ = [
     "ProcessingError",
     "Processor",
     "ProcessorContext",
+    "ProcessorMetrics",
+    "ProcessorWrapper",
     "PunctuationType",
     "ReadOnlyKeyValueStore",
     "ReadOnlySessionStore",
@@ -169,8 +181,10 @@ __all__ = [
     "Window",
     "WindowStore",
     "Windowed",
+    "Windows",
     "fail_on_invalid_timestamp",
     "log_and_skip_on_invalid_timestamp",
     "serdes",
     "use_partition_time_on_invalid_timestamp",
+    "wallclock_timestamp",
 ]

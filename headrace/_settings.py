@@ -38,8 +38,12 @@ _TWO_EVENTS = (
 )
 _VERSIONS = (*_TWO_EVENTS, "3.5", "3.6", "3.7", "3.8", "3.9", "4.0", "4.1", "4.2", "4.3")
 
-_FLAGS = ("allow_stream_time_key_tracking", "sync_state")
-_MAPPINGS = {"kafka": '{"security.protocol": "SSL"}', "spark": '{"spark.master": "local[2]"}'}
+_FLAGS = ("allow_stream_time_key_tracking", "sync_state", "ensure_explicit_internal_resource_naming")
+_MAPPINGS = {
+    "kafka": '{"security.protocol": "SSL"}',
+    "spark": '{"spark.master": "local[2]"}',
+    "app_configs": '{"shop.currency": "CHF"}',
+}
 
 
 def writes_two_events(upgrade_from: str | None) -> bool:
@@ -84,6 +88,7 @@ def check(settings: Mapping[str, Any]) -> None:
             "allow_stream_time_key_tracking=True as well."
         )
         raise ConfigError(message)
+    _check_processors(settings)
     _check_positive("max_records_per_batch", settings["max_records_per_batch"])
     if settings["spark_partitions"] is not None:
         _check_positive("spark_partitions", settings["spark_partitions"])
@@ -98,6 +103,24 @@ def check(settings: Mapping[str, Any]) -> None:
         if settings[name] is not None and not hasattr(settings[name], "deserialize"):
             message = f"{name} is {settings[name]!r}; it must be a serde such as serdes.String() or serdes.Json()."
             raise ConfigError(message)
+
+
+def _check_processors(settings: Mapping[str, Any]) -> None:
+    wrapper, idle = settings["processor_wrapper"], settings["max_task_idle"]
+    if wrapper is not None and not callable(wrapper):
+        message = (
+            f"processor_wrapper is {wrapper!r}; it must be None, or a function (name, process) that returns a function "
+            "to call instead of process(record)."
+        )
+        raise ConfigError(message)
+    if idle != timedelta(0):
+        message = (
+            f"max_task_idle is {idle!r}; it must be timedelta(0). On Spark, a micro-batch takes all records that exist "
+            "when it is planned and merges the topics by timestamp, so a slow input is never overtaken by records that "
+            "are there already, and records that are still to come are not waited for. To let more records gather "
+            "before they are merged, set commit_interval; to accept late ones, give windows and joins a grace."
+        )
+        raise ConfigError(message)
 
 
 def _check_flags_and_mappings(settings: Mapping[str, Any]) -> None:

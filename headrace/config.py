@@ -13,6 +13,7 @@ from headrace._settings import check, is_address, writes_two_events
 from headrace.errors import ConfigError, known_names, nearest
 from headrace.model.error_handlers import ErrorHandler
 from headrace.model.offset_reset import AutoOffsetReset, OffsetReset, offset_reset_of
+from headrace.model.processor import ProcessorWrapper
 from headrace.model.timestamps import Extractor, fail_on_invalid_timestamp
 from headrace.serdes import Serde
 
@@ -78,6 +79,13 @@ class StreamsConfig:
         default_key_serde: serde of keys where an operator names none. Default: `serdes.String()`.
         default_value_serde: serde of values where an operator names none. Default: `serdes.Json()`.
         default_timestamp_extractor: returns the event time of a record. Default: the record's own timestamp.
+        app_configs: the application's own settings, by any names; processors read them with `context.app_configs`.
+        processor_wrapper: wraps the processing of every operator, e.g. for tracing: `(name, process) -> process`
+            returns a function to call instead of `process(record)`. Records are then processed one by one.
+        ensure_explicit_internal_resource_naming: refuses a topology in which a store or a repartition has a generated
+            name. Such a name changes when operators are added or removed before it, and its state is then lost.
+        max_task_idle: only 0, which is how Headrace works: a micro-batch takes the records that exist when it is
+            planned, merges all inputs by timestamp, and does not wait for records that are still to come.
         allow_stream_time_key_tracking: track stream time for each key instead of for all keys together. It decides
             which records are late, which windows are closed, and what window stores still retain.
         stream_time_key_idle: if no record of a key arrives for this much wall-clock time, its windows close, their
@@ -133,6 +141,10 @@ class StreamsConfig:
     default_key_serde: Serde[Any] | None = None
     default_value_serde: Serde[Any] | None = None
     default_timestamp_extractor: Extractor = fail_on_invalid_timestamp
+    app_configs: Mapping[str, Any] = field(default_factory=dict)
+    processor_wrapper: ProcessorWrapper | None = None
+    ensure_explicit_internal_resource_naming: bool = False
+    max_task_idle: timedelta = timedelta(0)
     upgrade_from: str | None = None
     allow_stream_time_key_tracking: bool = False
     stream_time_key_idle: timedelta | None = None
@@ -160,6 +172,7 @@ class StreamsConfig:
     def __post_init__(self) -> None:
         check(self._values())
         vars(self)["kafka"] = dict(self.kafka)
+        vars(self)["app_configs"] = dict(self.app_configs)
         vars(self)["spark"] = {str(name): str(value) for name, value in self.spark.items()}
 
     @property
@@ -198,5 +211,5 @@ class StreamsConfig:
 
     def __repr__(self) -> str:
         shown = {setting.name: getattr(self, setting.name) for setting in fields(self)}
-        shown |= {"kafka": hide(self.kafka), "spark": hide(self.spark)}
+        shown |= {"kafka": hide(self.kafka), "spark": hide(self.spark), "app_configs": hide(self.app_configs)}
         return f"StreamsConfig({', '.join(f'{name}={value!r}' for name, value in shown.items())})"

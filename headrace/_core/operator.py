@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from headrace._core.errors.user_errors import USER_ERRORS
 from headrace._core.task.context import TaskContext
 from headrace._core.time.idle_keys import IdleKeys
-from headrace.errors import StateError
+from headrace.errors import ConfigError, StateError
 from headrace.model.pending import PendingTask
+from headrace.model.processor import ProcessorWrapper
 from headrace.model.record import Record
 
 if TYPE_CHECKING:
@@ -56,6 +57,14 @@ class Operator(ABC):
                 handle(self, record, error)
 
         self.process = process_or_handle  # type: ignore[method-assign]
+
+    def wrap(self, wrapper: ProcessorWrapper) -> None:
+        """Wraps the user's wrapper around `process` (KIP-1112); call it before `handle_errors` and `connect`."""
+        wrapped = wrapper(self.name, self.process)
+        if not callable(wrapped):
+            message = f"processor_wrapper returned {wrapped!r} for {self.name!r}; it must return a function (record)."
+            raise ConfigError(message)
+        self.process = wrapped  # type: ignore[assignment, method-assign]
 
     def init(self, context: TaskContext) -> None:
         """Called once per task, before its first record."""

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+from headrace._graph.explicit_names import refuse_generated_names
 from headrace._graph.graph import Graph
 from headrace._graph.nodes import Node, Sink, Source, StreamJoin, Suppress, WindowedAggregate, stream_time_table
 from headrace._graph.stores import (
@@ -27,7 +28,13 @@ _EXPIRING = WindowSpec | TimestampedWindowSpec | SessionSpec | SuppressBufferSpe
 
 
 def configured(graph: Graph, config: StreamsConfig) -> Graph:
-    """The graph with the additions that settings require: a dead letter topic, cached tables, a time for each key."""
+    """The graph with the additions that settings require: a dead letter topic, cached tables, a time for each key.
+
+    Raises:
+        TopologyError: if settings refuse the graph as it is.
+    """
+    if config.ensure_explicit_internal_resource_naming:
+        refuse_generated_names(graph)
     if config.dead_letter_topic is not None:
         graph = _with_dead_letters(graph, config.dead_letter_topic)
     if config.statestore_cache_max_bytes:

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 from headrace._graph.names import NameGenerator
-from headrace._graph.nodes import Node, Sink, Source
+from headrace._graph.nodes import Node, Process, Sink, Source
 from headrace._graph.null_keys import with_null_keys
 from headrace._graph.stores import StoreSpec
 from headrace.errors import TopologyError, known_names, nearest
@@ -244,12 +244,35 @@ class GraphBuilder:
             raise TopologyError(message)
         return store
 
+    def connect_own(self, name: str, stores: Iterable[StoreSpec | str], own: Iterable[StoreSpec]) -> None:
+        """Lets a processor use the stores it was given, and `own` ones that its `stores()` returns.
+
+        `stores()` may return a new object at every call, so equal specs are one store there.
+        """
+        given = [self.shared_store(store, name) for store in stores]
+        declared = [self.shared_store(spec.name if self._stores.get(spec.name) == spec else spec, name) for spec in own]
+        self.connect(name, (*given, *declared))
+
     def connect(self, name: str, stores: Iterable[str]) -> None:
-        """Lets a node use more stores; stores of global tables are read-only."""
+        """Lets a node use more stores; it can only read global stores, and read-only stores of other processors."""
         node, tables = self.node(name), self.build().global_tables
         used = dict.fromkeys((*node.stores, *node.global_stores, *stores))
+        if isinstance(node, Process) and node.is_global:
+            if used.keys() != set(node.stores):
+                message = f"Processor {name!r} maintains global store {node.stores[0]!r} and can use no other store."
+                raise TopologyError(message)
+            return
         own = tuple(store for store in used if store not in tables)
-        self.replace(replace(node, stores=own, global_stores=tuple(store for store in used if store in tables)))
+        node = replace(node, stores=own, global_stores=tuple(store for store in used if store in tables))
+        if isinstance(node, Process):
+            read_only = tuple(store for store in own if self._maintainer(store) not in (None, name))
+            node = replace(node, read_only=read_only)
+        self.replace(node)
+
+    def _maintainer(self, store: str) -> str | None:
+        """The processor that alone may write a store, if the store is read-only for others."""
+        nodes = self._nodes.values()
+        return next((node.name for node in nodes if isinstance(node, Process) and node.maintains == store), None)
 
     def copartition(self, operation: str, node: str, other: str) -> None:
         """Requires the same number of partitions for the topics of two nodes."""

@@ -29,6 +29,7 @@ from headrace.model.windowed_store_interfaces import (
     TimestampedWindowStoreWithHeaders,
     WindowStore,
 )
+from headrace.model.windows import Windows
 from headrace.serdes import Serde
 
 K = TypeVar("K", default=Any)
@@ -103,7 +104,8 @@ class TimestampedWindowSpec(
 ):
     """Values with their timestamps by key and window start; `by_key` forgets by the time of each key.
 
-    A store that is `caller_expires` what to forget keeps no times itself.
+    A store that is `caller_expires` what to forget keeps no times itself. `windows` are windows of the user's own,
+    which know the end of a window; those of other windows all have the same size.
     """
 
     retention_ms: int
@@ -112,6 +114,7 @@ class TimestampedWindowSpec(
     by_key: bool = False
     caller_expires: bool = False
     cached: bool = True
+    windows: Windows | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

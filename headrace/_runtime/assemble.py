@@ -28,7 +28,7 @@ from headrace._graph.stores import StoreSpec
 from headrace._runtime.defaults import Defaults
 from headrace._runtime.operators import operator_for
 from headrace._runtime.rows import rows_of
-from headrace._runtime.stores import make_global_rows, make_store
+from headrace._runtime.stores import make_read_only, make_store
 from headrace._state.bytes.api import ByteStore
 from headrace.config import StreamsConfig
 from headrace.model.timestamps import Extractor, fail_on_invalid_timestamp
@@ -36,6 +36,24 @@ from headrace.serdes import SessionWindowedKey, WindowedKey
 
 PARTITION_TIMES = "$partition-times"
 TASK = "$task"
+
+# Sources and sinks, as in Kafka Streams, and nodes that Kafka Streams does not have.
+_NO_PROCESSORS = (
+    nodes.Source,
+    nodes.Sink,
+    nodes.HandOver,
+    nodes.TakeOver,
+    nodes.TableCopy,
+    nodes.ForeignKeyLeftRows,
+)
+_GLOBAL = (
+    "Store {!r} belongs to a global table: processors can only read it. Write to its topic instead, with to() or a "
+    "sink."
+)
+_MAINTAINED = (
+    "Store {!r} is read-only: only processor {!r} may write it. Write to the topic that this one reads instead, with "
+    "to() or a sink."
+)
 
 
 @dataclass(frozen=True)
@@ -120,8 +138,12 @@ class TaskBlueprint:
         """
         typed = self._typed_stores(stores, self.sub.stores) | {name: stores[name] for name in self.internal_stores}
         context = self._context(partition, collector, typed, metrics, places, self.sub.nodes, system_time_ms)
-        context.global_tables = self._global_tables_of_processors(stores)
+        context.read_only_stores = self._read_only_stores(stores)
         built = {node.name: operator_for(node, self.defaults) for node in self.sub.nodes}
+        if self.defaults.processor_wrapper is not None:
+            for node in self.sub.nodes:
+                if not isinstance(node, _NO_PROCESSORS):
+                    built[node.name].wrap(self.defaults.processor_wrapper)
         context.errors.guard(built.values())
         for name, operator in built.items():
             operator.connect([built[child] for child in self.sub.children[name]])
@@ -131,7 +153,7 @@ class TaskBlueprint:
         counted = self.counted_tables if partition == 0 else frozenset[str]()
         tables = GlobalTables(context, Decoder(context, global_sources, self.extractors, times), counted)
         forms, joins = {}, {}
-        if columnar and not self.has_processors:
+        if columnar and not self.has_processors and self.defaults.processor_wrapper is None:
             handlers = self.defaults.error_handlers
             task_stores = TaskStores(typed, context.tables, allow_functions=not handlers.skip_results)
             forms = columnar_forms(sources, task_stores)
@@ -172,9 +194,17 @@ class TaskBlueprint:
                 sources.update(dict.fromkeys(node.topics, operator))
         return sources
 
-    def _global_tables_of_processors(self, stores: Mapping[str, ByteStore]) -> dict[str, Any]:
-        specs = [self.graph.stores[name] for node in self.sub.of_type(nodes.Process) for name in node.global_stores]
-        return {spec.name: make_global_rows(spec, stores[spec.name], self.defaults.serdes(spec)) for spec in specs}
+    def _read_only_stores(self, stores: Mapping[str, ByteStore]) -> dict[str, Any]:
+        """The stores that processors can only read: those of global tables, and those that another one maintains."""
+        processors = self.sub.of_type(nodes.Process)
+        reasons = {name: _GLOBAL.format(name) for node in processors for name in node.global_stores}
+        for node in processors:
+            if node.maintains is not None:
+                reasons[node.maintains] = _MAINTAINED.format(node.maintains, node.name)
+        return {
+            name: make_read_only(self.spec(name), stores[name], self.defaults.serdes(self.spec(name)), reason)
+            for name, reason in reasons.items()
+        }
 
     def _typed_stores(self, stores: Mapping[str, ByteStore], names: Sequence[str]) -> dict[str, Any]:
         specs = [self.spec(name) for name in names]
@@ -202,6 +232,7 @@ class TaskBlueprint:
             system_time_ms,
         )
         context.errors = ErrorPolicy(context, self.defaults.error_handlers)
+        context.settings = self.defaults.processor_settings
         return context
 
 

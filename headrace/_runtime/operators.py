@@ -13,7 +13,7 @@ from headrace._graph import nodes
 from headrace._graph.stores import VersionedSpec
 from headrace._runtime.defaults import Defaults
 from headrace.errors import TopologyError
-from headrace.model.windows import SessionWindows, SlidingWindows
+from headrace.model.windows import SessionWindows, SlidingWindows, Windows
 
 
 def operator_for(node: nodes.Node, defaults: Defaults) -> Operator:
@@ -50,6 +50,8 @@ def _windowed_aggregate(node: nodes.WindowedAggregate) -> Operator:
             return ops.SessionWindowAggregate(node.name, settings, windows, initializer, aggregator, merger)
         case SlidingWindows() as windows:
             return ops.SlidingWindowAggregate(node.name, settings, windows, initializer, aggregator)
+        case Windows() as windows:
+            return ops.OwnWindowAggregate(node.name, settings, windows, initializer, aggregator)
         case windows:
             kind = ops.TimeWindowCount if isinstance(node.fold, nodes.CountFold) else ops.TimeWindowAggregate
             return kind(node.name, settings, windows, initializer, aggregator)
@@ -259,7 +261,12 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
         node.name, node.global_stores[0], node.key_selector, node.joiner, left=node.left
     ),
     nodes.Process: lambda node, _: ops.UserProcessor(
-        node.name, node.factory, node.stores, node.global_stores, fixed_key=node.fixed_key
+        node.name,
+        node.factory,
+        [store for store in node.stores if store not in node.read_only],
+        (*node.global_stores, *node.read_only),
+        fixed_key=node.fixed_key,
+        is_global=node.is_global,
     ),
     nodes.TableToStream: lambda node, _: ops.TableToStream(node.name),
 }

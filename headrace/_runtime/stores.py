@@ -9,15 +9,16 @@ from headrace._graph import stores
 from headrace._graph.graph import Graph
 from headrace._state.bytes.api import ByteReader, ByteStore
 from headrace._state.bytes.combined import CombinedReader
+from headrace._state.bytes.read_only import ReadOnlyStore
 from headrace._state.layouts.clocks import CallerClock, KeyClock, RetentionClock, StoreClock
 from headrace._state.layouts.lru import LruEntries, LruReader
 from headrace._state.stores.custom import CheckedReader, CheckedStore
-from headrace._state.stores.global_rows import GlobalRows
 from headrace._state.stores.key_value import (
     TypedKeyValueStore,
     TypedKeyValueStoreWithHeaders,
     TypedTimestampedKeyValueStore,
 )
+from headrace._state.stores.read_only import ReadOnlyView
 from headrace._state.stores.record_buffer import RecordBuffer
 from headrace._state.stores.session import TypedSessionStore, TypedSessionStoreWithHeaders
 from headrace._state.stores.suppress_buffer import SuppressBuffer
@@ -64,9 +65,13 @@ def make_store(spec: stores.StoreSpec, contents: ByteStore, serdes: _Serdes) -> 
     return _KINDS[type(spec)].make(spec, contents, serdes)
 
 
-def make_global_rows(spec: stores.StoreSpec, contents: ByteStore, serdes: _Serdes) -> GlobalRows[Any, Any]:
-    """Creates the read-only store by which the processors of one task see a global table."""
-    return GlobalRows(contents, *serdes, name=spec.name)
+def make_read_only(spec: stores.StoreSpec, contents: ByteStore, serdes: _Serdes, reason: str) -> Any:
+    """Creates the typed store of one task for processors that can only read it, for the reason that is given."""
+    if isinstance(spec, stores.LruSpec):
+        # A get of the store itself would be a use, which is written.
+        entries = cast("ByteStore", LruReader(contents))
+        return ReadOnlyView(TypedKeyValueStore(entries, *serdes, name=spec.name), reason)
+    return ReadOnlyView(make_store(spec, ReadOnlyStore(contents, reason), serdes), reason)
 
 
 def make_view(spec: stores.StoreSpec, parts: Sequence[ByteReader], serdes: _Serdes) -> Any:
@@ -139,6 +144,7 @@ def _timestamped_window(
         clock,
         *serdes,
         window_size_ms=spec.window_size_ms,
+        windows=spec.windows,
         retain_duplicates=spec.retain_duplicates,
         name=spec.name,
     )

@@ -13,7 +13,7 @@ from headrace._graph.stores import StoreSpec, TimestampedKeyValueSpec
 from headrace._graph.windows.stores import checked_windows
 from headrace.dsl.ktable import KTable
 from headrace.errors import TopologyError
-from headrace.model.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows, Windows
+from headrace.model.windows import AnyWindows, SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows, Windows
 from headrace.serdes import Serde
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class CogroupedKStream(Generic[K, A]):
 
     @overload
     def windowed_by(
-        self, windows: TimeWindows | SlidingWindows | UnlimitedWindows, *, late_to: str | None = None
+        self, windows: TimeWindows | SlidingWindows | UnlimitedWindows | Windows, *, late_to: str | None = None
     ) -> TimeWindowedCogroupedKStream[K, A]: ...
 
     @overload
@@ -143,7 +143,7 @@ class CogroupedKStream(Generic[K, A]):
     ) -> SessionWindowedCogroupedKStream[K, A]: ...
 
     def windowed_by(
-        self, windows: Windows, *, late_to: str | None = None
+        self, windows: AnyWindows, *, late_to: str | None = None
     ) -> TimeWindowedCogroupedKStream[K, A] | SessionWindowedCogroupedKStream[K, A]:
         """Assigns the records of all inputs to windows, to aggregate them per key and window.
 
@@ -152,7 +152,7 @@ class CogroupedKStream(Generic[K, A]):
         store with a longer retention, or the windows of the slower input start over from `initializer()`.
 
         Args:
-            windows: `TimeWindows`, `SlidingWindows`, `SessionWindows` or `UnlimitedWindows`.
+            windows: `TimeWindows`, `SlidingWindows`, `SessionWindows`, `UnlimitedWindows`, or `Windows` of your own.
             late_to: a topic for late records of all inputs, as in `KGroupedStream.windowed_by`.
         """
         from headrace.dsl.windowed_cogroup import SessionWindowedCogroupedKStream, TimeWindowedCogroupedKStream

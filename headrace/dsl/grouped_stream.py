@@ -14,7 +14,7 @@ from headrace._graph.stores import TimestampedKeyValueSpec
 from headrace._graph.windows.stores import checked_windows
 from headrace.dsl.ktable import KTable
 from headrace.dsl.windowed_stream import Grouping, SessionWindowedKStream, TimeWindowedKStream
-from headrace.model.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows, Windows
+from headrace.model.windows import AnyWindows, SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows, Windows
 from headrace.serdes import Long, Serde
 
 if TYPE_CHECKING:
@@ -146,19 +146,19 @@ class KGroupedStream(Generic[K, V]):
 
     @overload
     def windowed_by(
-        self, windows: TimeWindows | SlidingWindows | UnlimitedWindows, *, late_to: str | None = None
+        self, windows: TimeWindows | SlidingWindows | UnlimitedWindows | Windows, *, late_to: str | None = None
     ) -> TimeWindowedKStream[K, V]: ...
 
     @overload
     def windowed_by(self, windows: SessionWindows, *, late_to: str | None = None) -> SessionWindowedKStream[K, V]: ...
 
     def windowed_by(
-        self, windows: Windows, *, late_to: str | None = None
+        self, windows: AnyWindows, *, late_to: str | None = None
     ) -> TimeWindowedKStream[K, V] | SessionWindowedKStream[K, V]:
         """Assigns the records to windows, to aggregate them per key and window.
 
         Args:
-            windows: `TimeWindows`, `SlidingWindows`, `SessionWindows` or `UnlimitedWindows`.
+            windows: `TimeWindows`, `SlidingWindows`, `SessionWindows`, `UnlimitedWindows`, or `Windows` of your own.
             late_to: a topic for records that are too late for a window: each with its key, value and timestamp, and
                 headers with the window (`headrace.window.start`, `.end`), when it closed (`headrace.window.close`) and
                 the stream time then (`headrace.stream.time`). Late records are dropped and counted in any case.

@@ -12,8 +12,10 @@ from headrace._graph.describing.mermaid import to_mermaid
 from headrace._graph.graph import Graph, GraphBuilder
 from headrace._graph.names import checked_name
 from headrace._graph.nodes import Node, Process, Sink, Source
+from headrace._graph.own_stores import own_stores
 from headrace._graph.patterns import checked_pattern, checked_reset
 from headrace._graph.stores import StoreSpec
+from headrace._graph.topic_stores import add_store_of_topic
 from headrace.errors import TopologyError
 from headrace.model.offset_reset import OffsetReset
 from headrace.model.processor import ProcessorFactory
@@ -109,18 +111,29 @@ class Topology:
             )
         )
 
-    def add_processor(self, name: str, factory: ProcessorFactory, parents: str | Iterable[str]) -> Self:
+    def add_processor(
+        self,
+        name: str,
+        factory: ProcessorFactory,
+        parents: str | Iterable[str],
+        *,
+        stores: Iterable[StoreSpec | str] = (),
+    ) -> Self:
         """Adds a processor of your own after its parents.
 
         Args:
             name: name of the node; `To.child(name)` forwards to it.
             factory: creates a new processor for every task: a `Processor` class, or a function without arguments.
             parents: names of sources and processors.
+            stores: the stores that the processor may use, as in `KStream.process`. Stores that the processor's own
+                `stores()` returns are added to them.
         """
-        checked_factory(factory, f"add_processor({name!r})")
-        return self._add(
-            Process(name=checked_name(name, "node"), parents=self._parents(name, parents), factory=factory)
-        )
+        operation = f"add_processor({name!r})"
+        checked_factory(factory, operation)
+        own = own_stores(factory, operation)
+        self._add(Process(name=checked_name(name, "node"), parents=self._parents(name, parents), factory=factory))
+        self._builder.connect_own(name, stores, own)
+        return self
 
     def add_sink(
         self,
@@ -169,8 +182,82 @@ class Topology:
         self._finished = None
         return self
 
+    def add_global_store(
+        self,
+        store: StoreSpec,
+        source: str,
+        topic: str,
+        processor: str,
+        factory: ProcessorFactory,
+        *,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        timestamp_extractor: Extractor | None = None,
+    ) -> Self:
+        """Adds a global store that a processor of your own maintains from a topic: see `StreamsBuilder`.
+
+        Processors read it after `connect_processor_and_state_stores(processor, store)`.
+
+        Args:
+            store: its spec, as `Stores` returns it; of any kind.
+            source: name of the node that reads the topic.
+            topic: the topic; nothing else can read it.
+            processor: name of the node that maintains the store; it has no children.
+            factory: creates a new processor for every task: a `Processor` class, or a function without arguments.
+            key_serde: serde of the topic's keys; default: the configured one, then `serdes.String()`.
+            value_serde: serde of the topic's values; default: the configured one, then `serdes.Json()`.
+            timestamp_extractor: returns the timestamp of a record; a negative timestamp drops the record.
+        """
+        reading = (key_serde, value_serde, timestamp_extractor)
+        return self._store_of_topic("add_global_store()", store, source, topic, processor, factory, reading, True)
+
+    def add_read_only_state_store(
+        self,
+        store: StoreSpec,
+        source: str,
+        topic: str,
+        processor: str,
+        factory: ProcessorFactory,
+        *,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        timestamp_extractor: Extractor | None = None,
+    ) -> Self:
+        """Adds a store that a processor of your own maintains from a topic, and that others can only read (KIP-813).
+
+        See `StreamsBuilder`; the arguments are those of `add_global_store`.
+        """
+        reading = (key_serde, value_serde, timestamp_extractor)
+        operation = "add_read_only_state_store()"
+        return self._store_of_topic(operation, store, source, topic, processor, factory, reading, False)
+
+    def _store_of_topic(
+        self,
+        operation: str,
+        store: StoreSpec,
+        source: str,
+        topic: str,
+        processor: str,
+        factory: ProcessorFactory,
+        reading: tuple[Serde[Any] | None, Serde[Any] | None, Extractor | None],
+        is_global: bool,
+    ) -> Self:
+        self._refuse_read_twice(source, (topic,))
+        key_serde, value_serde, timestamp_extractor = reading
+        node = Source(
+            name=checked_name(source, "node"),
+            topics=(topic,),
+            key_serde=key_serde,
+            value_serde=value_serde,
+            timestamp_extractor=timestamp_extractor,
+            is_global=is_global,
+        )
+        add_store_of_topic(self._builder, store, node, checked_name(processor, "node"), factory, operation)
+        self._finished = None
+        return self
+
     def connect_processor_and_state_stores(self, processor: str, *stores: str) -> Self:
-        """Lets a processor use stores that were added before."""
+        """Lets a processor use stores that were added before; it can only read global and read-only stores."""
         self._check_processor(processor)
         self._builder.connect(processor, [self._builder.shared_store(store, processor) for store in stores])
         self._finished = None

@@ -15,7 +15,7 @@ from headrace._graph.windows.stores import window_store, windowed_key_serde
 from headrace.dsl.ktable import KTable
 from headrace.errors import TopologyError
 from headrace.model.emission import EmitStrategy
-from headrace.model.windows import UnlimitedWindows, Windowed, Windows
+from headrace.model.windows import AnyWindows, UnlimitedWindows, Windowed
 from headrace.serdes import Long, Serde
 
 K = TypeVar("K")
@@ -30,7 +30,7 @@ class Grouping:
     graph: GraphBuilder
     key_serde: Serde[Any] | None
     value_serde: Serde[Any] | None
-    windows: Windows
+    windows: AnyWindows
     late_to: str | None
     input_for: Callable[[str], str]
     on_close: bool = False

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import Enum
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self, overload
 
 from headrace.errors import StreamsError
@@ -15,6 +16,7 @@ from headrace.model.type_variables import TypeVar
 
 if TYPE_CHECKING:
     from headrace._graph.stores import StoreSpec
+    from headrace.serdes import Serde
 
 # Contravariant input and covariant output: a processor of `object` fits every stream. Without type arguments, all are
 # `Any`.
@@ -84,6 +86,51 @@ class Cancellable(Protocol):
         """Ends the schedule, also from inside its callback; calling it again does nothing."""
 
 
+class Counter(Protocol):
+    """A number that a processor counts up; `metrics()` has the sum over all tasks and restarts."""
+
+    def add(self, amount: int = 1) -> None:
+        """Adds to the counter, if the micro-batch is committed."""
+
+
+class Gauge(Protocol):
+    """A number that a processor sets; `metrics()` has the sum of the last values of all tasks, also after a restart."""
+
+    def set(self, value: int) -> None:
+        """Sets the value of this task, if the micro-batch is committed."""
+
+
+class ProcessorMetrics(Protocol):
+    """The own metrics of a processor. They are whole numbers, and become visible with the commit, exactly once.
+
+    Example:
+        >>> import headrace as hr
+        >>> from headrace.testing import TopologyTestDriver
+        >>> class Watch(hr.Processor[str, int, str, int]):
+        ...     def init(self, context: hr.ProcessorContext[str, int]) -> None:
+        ...         self.negative = context.metrics.counter("negative")
+        ...         self.last = context.metrics.gauge("last")
+        ...
+        ...     def process(self, record: hr.Record[str, int]) -> None:
+        ...         self.last.set(record.value)
+        ...         if record.value < 0:
+        ...             self.negative.add()
+        >>> builder = hr.StreamsBuilder()
+        >>> watched = builder.stream("in").process(Watch, name="watch")
+        >>> with TopologyTestDriver(builder.build()) as driver:
+        ...     for value in (3, -1, -5, 4):
+        ...         driver.input_topic("in").pipe("k", value, timestamp_ms=1)
+        ...     driver.metrics()["watch"]
+        {'counters': {'negative': 2}, 'gauges': {'last': 4}}
+    """
+
+    def counter(self, name: str) -> Counter:
+        """Returns the counter of that name; it may be kept in a field."""
+
+    def gauge(self, name: str) -> Gauge:
+        """Returns the gauge of that name; it may be kept in a field."""
+
+
 class ProcessorContext(Protocol[KForward, VForward]):
     """Gives a processor its children, its stores and its clocks; `ProcessorContext[K, V]` forwards `Record[K, V]`.
 
@@ -112,6 +159,32 @@ class ProcessorContext(Protocol[KForward, VForward]):
     @property
     def application_id(self) -> str:
         """The application's id."""
+
+    @property
+    def app_configs(self) -> Mapping[str, Any]:
+        """The application's settings, by the names of `StreamsConfig`, and its own ones from `app_configs`.
+
+        Without `kafka` and `spark`, which may have secrets.
+        """
+
+    def app_configs_with_prefix(self, prefix: str) -> Mapping[str, Any]:
+        """The settings of `app_configs` whose names start with the prefix, without it."""
+
+    @property
+    def key_serde(self) -> Serde[Any]:
+        """The default serde of keys."""
+
+    @property
+    def value_serde(self) -> Serde[Any]:
+        """The default serde of values."""
+
+    @property
+    def state_dir(self) -> Path:
+        """The application's state directory. It is only for reference: keep your data in stores, not in files there."""
+
+    @property
+    def metrics(self) -> ProcessorMetrics:
+        """The processor's own counters and gauges, which `metrics()` of the application and the test driver show."""
 
     @property
     def current_stream_time_ms(self) -> int:
@@ -188,6 +261,30 @@ class _Lifecycle(ABC, Generic[KIn, VIn, KOut, VOut]):
     def process(self, record: Record[KIn, VIn]) -> None:
         """Processes one record."""
 
+    def stores(self) -> Iterable[StoreSpec]:
+        """The stores that the processor uses, in addition to those it is given with `stores=` (KIP-401).
+
+        They are added to the topology and connected to the processor when it is added. Processors that return equal
+        specs share the store, and run in the same task. A factory that is an object may have such a method, too, and is
+        then asked instead.
+
+        Example:
+            >>> import headrace as hr
+            >>> from headrace import serdes
+            >>> from headrace.testing import run_stream
+            >>> seen = hr.Stores.key_value("seen", value_serde=serdes.Long())
+            >>> class First(hr.Processor[str, int, str, int]):
+            ...     def stores(self) -> list[hr.StoreSpec]:
+            ...         return [seen]
+            ...
+            ...     def process(self, record: hr.Record[str, int]) -> None:
+            ...         if self.context.state_store(seen).put_if_absent(record.key, record.value) is None:
+            ...             self.context.forward(record)
+            >>> run_stream(lambda stream: stream.process(First), ("a", 1, 10), ("a", 2, 11))
+            [Record(key='a', value=1, timestamp_ms=10)]
+        """
+        return ()
+
     def close(self) -> None:
         """Called when the test driver is closed. On Spark it is not called, because tasks have no end there."""
 
@@ -228,6 +325,11 @@ class FixedKeyProcessor(_Lifecycle[Key, VIn, Key, VOut], Generic[Key, VIn, VOut]
         [Record(key='a', value=8, timestamp_ms=10)]
     """
 
+
+ProcessorWrapper = Callable[[str, Callable[[Record[Any, Any]], None]], Callable[[Record[Any, Any]], None]]
+"""`(name, process) -> process`: gets the name of a node and the function by which it processes a record, and returns a
+function to call instead. The value of a record at a table operator is a `Change`.
+"""
 
 AnyProcessor = Processor | FixedKeyProcessor
 ProcessorFactory = Callable[[], AnyProcessor]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import ClassVar, Generic, TypeVar
@@ -121,6 +123,10 @@ class TimeWindows:
         first = max(0, timestamp_ms - self.size_ms + advance_ms) // advance_ms * advance_ms
         return range(first, timestamp_ms + 1, advance_ms)
 
+    def windows_for(self, timestamp_ms: int) -> list[Window]:
+        """The windows that contain a timestamp, by ascending start."""
+        return [sized_window(start_ms, self.size_ms) for start_ms in self.starts_for(timestamp_ms)]
+
 
 @dataclass(frozen=True)
 class SlidingWindows:
@@ -206,6 +212,10 @@ class UnlimitedWindows:
         """The start of the window, if it contains the timestamp."""
         return range(self.start_ms, min(timestamp_ms, self.start_ms) + 1)
 
+    def windows_for(self, timestamp_ms: int) -> list[Window]:
+        """The window, if it contains the timestamp."""
+        return [sized_window(start_ms, self.size_ms) for start_ms in self.starts_for(timestamp_ms)]
+
     @classmethod
     def starting_at(cls, start_ms: int = 0) -> UnlimitedWindows:
         """Defines the window by its start, in epoch milliseconds."""
@@ -217,7 +227,73 @@ class UnlimitedWindows:
         return cls(start_ms)
 
 
-Windows = TimeWindows | SlidingWindows | SessionWindows | UnlimitedWindows
+class Windows(ABC):
+    """The base class of windows of your own, for `windowed_by`: which windows contain a timestamp.
+
+    A subclass defines `size_ms` and `windows_for`, and may set `grace`. Windows may have different lengths, may
+    overlap, and need not cover all times: a record in no window is dropped and counted. A window is `[start, end)`, its
+    end excluded; it closes when stream time reaches its end plus the grace.
+
+    `windows_for` must be a pure function: the same windows for the same timestamp, at every call, in every process and
+    after every restart. Results are stored under the start of their window, and a topic has just the key and the start:
+    so no two windows may have the same start, and `windows_for(window.start_ms)` must contain the window. Objects must
+    be picklable; a frozen dataclass also has a good `repr`.
+
+    Attributes:
+        size_ms: the length of the longest window, in milliseconds: with the grace, how long results are stored.
+        grace: how long after its end a window accepts late records; default: not at all.
+
+    Example:
+        >>> from dataclasses import dataclass
+        >>> from datetime import timedelta
+        >>> import headrace as hr
+        >>> from headrace.testing import run_stream
+        >>> @dataclass(frozen=True)
+        ... class Shifts(hr.Windows):
+        ...     size_ms = 8
+        ...     grace = timedelta(milliseconds=2)
+        ...     first_ms: int
+        ...
+        ...     def windows_for(self, timestamp_ms: int) -> list[hr.Window]:
+        ...         start_ms = timestamp_ms - (timestamp_ms - self.first_ms) % 8
+        ...         return [hr.Window(start_ms, start_ms + 8)] if start_ms >= 0 else []
+        >>> def per_shift(stream):
+        ...     return stream.group_by_key().windowed_by(Shifts(6)).count().to_stream()
+        >>> counts = run_stream(per_shift, ("k", 1, 6), ("k", 1, 13), ("k", 1, 14))
+        >>> [(str(record.key), record.value) for record in counts]
+        [('[k@6/14]', 1), ('[k@6/14]', 2), ('[k@14/22]', 1)]
+    """
+
+    size_ms: int
+    grace: timedelta = _NO_GRACE
+    end_included: ClassVar[bool] = False
+
+    @abstractmethod
+    def windows_for(self, timestamp_ms: int) -> Iterable[Window]:
+        """Returns the windows that contain a timestamp. A record updates them in this order."""
+
+    @property
+    def wait_ms(self) -> int:
+        """How long after its end a window accepts late records."""
+        return self.grace // timedelta(milliseconds=1)
+
+    def window_from(self, start_ms: int) -> Window:
+        """Returns the window with this start.
+
+        Raises:
+            StreamsError: if `windows_for(start_ms)` has none.
+        """
+        for window in self.windows_for(start_ms):
+            if window.start_ms == start_ms:
+                return window
+        message = (
+            f"{self!r}.windows_for({start_ms}) has no window that starts at {start_ms}, but an earlier call returned "
+            "one. It must return the same windows at every call, and for the start of a window also that window."
+        )
+        raise StreamsError(message)
+
+
+AnyWindows = TimeWindows | SlidingWindows | SessionWindows | UnlimitedWindows | Windows
 
 
 @dataclass(frozen=True)

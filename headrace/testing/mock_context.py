@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, overload
 
-from headrace._core.operators.processors.context import check_schedule
+from headrace._core.operators.processors.context import OwnMetrics, check_schedule, settings_with_prefix
 from headrace._core.operators.processors.processor import check_forward, with_forward_time
 from headrace._runtime.defaults import Defaults
 from headrace._runtime.stores import make_store
@@ -17,6 +18,7 @@ from headrace.model.checks import checked_timestamp
 from headrace.model.processor import PunctuationType, RecordMetadata, To
 from headrace.model.record import Record
 from headrace.model.type_variables import TypeVar
+from headrace.serdes import Serde
 
 if TYPE_CHECKING:
     from headrace._graph.stores import StoreSpec
@@ -128,6 +130,7 @@ class MockProcessorContext(Generic[K, V]):
         self.current_stream_time_ms = -1
         self.current_system_time_ms = 0
         self.commit_count = 0
+        self._metrics: dict[str, int] = {}
         for store in stores:
             self.add_state_store(store)
 
@@ -135,6 +138,52 @@ class MockProcessorContext(Generic[K, V]):
     def task_id(self) -> str:
         """The id of the task, `<sub-topology>_<partition>`."""
         return self._task_id
+
+    @property
+    def name(self) -> str:
+        """The name of the processor in error messages."""
+        return _NAME
+
+    @property
+    def app_configs(self) -> Mapping[str, Any]:
+        """The settings of the application by Kafka's names, and those of `StreamsConfig(app_configs=...)`."""
+        return self._defaults.processor_settings.app_configs
+
+    def app_configs_with_prefix(self, prefix: str) -> dict[str, Any]:
+        """The settings whose names begin with a prefix, without it."""
+        return settings_with_prefix(self.app_configs, prefix)
+
+    @property
+    def key_serde(self) -> Serde[Any]:
+        """The configured serde of keys."""
+        return self._defaults.processor_settings.key_serde
+
+    @property
+    def value_serde(self) -> Serde[Any]:
+        """The configured serde of values."""
+        return self._defaults.processor_settings.value_serde
+
+    @property
+    def state_dir(self) -> Path:
+        """The state directory of the application."""
+        return self._defaults.processor_settings.state_dir
+
+    @property
+    def metrics(self) -> OwnMetrics:
+        """Counters and gauges of the processor; `metric_values` has what they hold."""
+        return OwnMetrics(self)
+
+    def metric_values(self) -> dict[str, int]:
+        """The current values of the processor's counters and gauges, by name."""
+        return dict(self._metrics)
+
+    def add_to_counter(self, name: str, amount: int) -> None:
+        """Adds to a counter, as `metrics` does."""
+        self._metrics[name] = self._metrics.get(name, 0) + amount
+
+    def set_gauge(self, name: str, value: int) -> None:
+        """Sets a gauge, as `metrics` does."""
+        self._metrics[name] = value
 
     @property
     def application_id(self) -> str:

@@ -100,6 +100,8 @@ def _with_prefix(node, prefix):
         changes |= {"topic": prefix + node.topic, "relay": True}
     if isinstance(node, Process):
         changes["factory"] = partial(_PrefixedProcessor, node.factory, prefix)
+        changes["maintains"] = node.maintains and prefix + node.maintains
+        changes["read_only"] = tuple(prefix + store for store in node.read_only)
     if isinstance(node, StreamJoin):
         renamed = {name: getattr(node, name) for name in ("join", "merge", "window", "unmatched")}
         changes |= {name: known and prefix + known for name, known in renamed.items()}

@@ -92,6 +92,10 @@ def test_any_is_written_only_where_a_value_may_be_of_any_type():
     allowed = """
         ProcessorContext.state_store Streams.store TopologyTestDriver.store TopologyTestDriver.stores
         MockProcessorContext.state_store
+        ProcessorContext.app_configs ProcessorContext.app_configs_with_prefix StreamsConfig.app_configs
+        ProcessorContext.key_serde ProcessorContext.value_serde
+        StreamsBuilder.add_global_store StreamsBuilder.add_read_only_state_store
+        Topology.add_global_store Topology.add_read_only_state_store
         Topology.add_source Topology.add_sink StoreSpec.key_serde StoreSpec.value_serde
         Serde.with_default Wrapping.inner Wrapping.with_default
         ErrorHandlerContext.record PendingTask.oldest PendingTask.release_key Streams.metrics TopologyTestDriver.metrics

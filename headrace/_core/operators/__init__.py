@@ -31,6 +31,7 @@ from headrace._core.operators.tables.functions import TableFilter, TableMapValue
 from headrace._core.operators.tables.sources import TableCopy, TableSource, VersionedTableSource
 from headrace._core.operators.topics.sink import HandOver, Sink, TakeOver
 from headrace._core.operators.topics.source import Source, TimestampGuard
+from headrace._core.operators.windows.own_windows import OwnWindowAggregate
 from headrace._core.operators.windows.session_windows import SessionWindowAggregate
 from headrace._core.operators.windows.sliding_windows import SlidingWindowAggregate
 from headrace._core.operators.windows.suppress import SuppressSettings, TableSuppress
@@ -48,6 +49,7 @@ __all__ = [
     "HandOver",
     "JoinSettings",
     "NullKeyFilter",
+    "OwnWindowAggregate",
     "PassThrough",
     "SessionWindowAggregate",
     "Sink",

@@ -17,6 +17,7 @@ from headrace._state.stores.key_value import TIMESTAMP_SIZE, timestamp_of, with_
 from headrace.model.record import Headers
 from headrace.model.store_interfaces import ValueAndTimestamp, ValueTimestampHeaders
 from headrace.model.windows import Windowed, sized_window
+from headrace.model.windows import Windows as OwnWindows
 from headrace.serdes import Serde
 
 K = TypeVar("K")
@@ -36,12 +37,14 @@ class Windows(TypedStore[K], Generic[K, S]):
         *,
         window_size_ms: int,
         retain_duplicates: bool = False,
+        windows: OwnWindows | None = None,
         name: str = "",
     ) -> None:
         super().__init__(key_serde, value_serde, name)
         self.contents = contents
         self.clock = clock
         self.window_size_ms = window_size_ms
+        self._windows = windows
         self.duplicates = entry_lists(contents, clock, window_size_ms) if retain_duplicates else None
         self._entries: ExpiringEntries = self.duplicates or timed_entries(contents, clock)
 
@@ -128,7 +131,9 @@ class Windows(TypedStore[K], Generic[K, S]):
     def _windowed(self, entry_key: bytes) -> Windowed[K]:
         start_ms = time_at(entry_key, -TIME_SIZE)
         key = self._read_key(unescape_key(entry_key[:-TIME_SIZE]))
-        return Windowed(key, sized_window(start_ms, self.window_size_ms))
+        windows = self._windows
+        window = sized_window(start_ms, self.window_size_ms) if windows is None else windows.window_from(start_ms)
+        return Windowed(key, window)
 
 
 class TypedWindowStore(Windows[K, V]):

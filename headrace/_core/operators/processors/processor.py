@@ -17,11 +17,19 @@ class UserProcessor(Operator):
     """Passes records and punctuations to a processor, and the records it forwards to the children it names."""
 
     def __init__(
-        self, name: str, factory: ProcessorFactory, stores: Sequence[str], tables: Sequence[str], *, fixed_key: bool
+        self,
+        name: str,
+        factory: ProcessorFactory,
+        stores: Sequence[str],
+        read_only: Sequence[str],
+        *,
+        fixed_key: bool,
+        is_global: bool,
     ) -> None:
         super().__init__(name)
         self.store_names = tuple(stores)
-        self.table_names = tuple(tables)
+        self.read_only_names = tuple(read_only)
+        self.is_global = is_global
         self.processor: AnyProcessor
         self._factory = factory
         self._fixed_key = fixed_key

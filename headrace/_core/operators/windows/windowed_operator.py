@@ -18,7 +18,7 @@ from headrace._state.layouts.bykey import remove_key
 from headrace.model.end_of_time import later
 from headrace.model.pending import PendingTask
 from headrace.model.record import Change, Record
-from headrace.model.windows import Window, Windowed, Windows
+from headrace.model.windows import AnyWindows, Window, Windowed
 
 _log = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ class WindowedOperator(Operator):
         self,
         name: str,
         settings: WindowSettings,
-        windows: Windows,
+        windows: AnyWindows,
         initializer: Callable[[], Any],
         aggregator: Callable[[Any, Any, Any], Any],
     ) -> None:

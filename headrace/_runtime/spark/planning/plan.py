@@ -85,8 +85,10 @@ class Plan:
 
     @cached_property
     def needs_clock(self) -> bool:
-        """Whether the plan of a batch has a wall-clock time: for ticks, or to refuse timestamps too far ahead of it."""
-        return self.needs_ticks or any(stage.blueprint.defaults.guard is not None for stage in self.stages)
+        """Whether the plan of a batch has a wall-clock time: for ticks, extractors, or a limit to timestamps."""
+        return self.needs_ticks or any(
+            stage.blueprint.defaults.guard is not None or stage.blueprint.extractors for stage in self.stages
+        )
 
     def latest_ms(self, topic: str, clock_ms: int | None) -> int | None:
         """The highest timestamp that a topic accepts; `None` if it accepts all, or a timestamp extractor decides."""

@@ -19,6 +19,7 @@ final class Catalogue {
         Tables.class,
         TableAggregations.class,
         Windows.class,
+        OwnWindows.class,
         Suppressions.class,
         StreamJoins.class,
         StreamTableJoins.class,
@@ -28,6 +29,7 @@ final class Catalogue {
         Processors.class,
         Punctuations.class,
         StoreReads.class,
+        TopicStores.class,
         Pipelines.class);
 
     private final Map<String, Definition> definitions = new TreeMap<>();
