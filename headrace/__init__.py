@@ -35,6 +35,7 @@ from headrace.model.processor import (
     PunctuationType,
     RecordMetadata,
     To,
+    ValueTransformerWithKey,
 )
 from headrace.model.record import Change, Record
 from headrace.model.store_interfaces import (
@@ -132,6 +133,7 @@ __all__ = [
     "TopologyError",
     "UnlimitedWindows",
     "ValueAndTimestamp",
+    "ValueTransformerWithKey",
     "VersionedKeyValueStore",
     "VersionedRecord",
     "Window",

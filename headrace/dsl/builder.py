@@ -8,7 +8,7 @@ from typing import Any, Self
 from headrace._graph.graph import GraphBuilder
 from headrace._graph.names import checked_name
 from headrace._graph.nodes import Source, TableSource
-from headrace._graph.stores import StoreSpec, TimestampedKeyValueSpec, VersionedSpec
+from headrace._graph.stores import StoreSpec, TableStore, TimestampedKeyValueSpec, VersionedSpec
 from headrace._graph.tables.materialized import table_store_spec
 from headrace._graph.tables.old_values import materialize_source
 from headrace.dsl.global_table import GlobalKTable
@@ -88,7 +88,7 @@ class StreamsBuilder:
         key_serde: Serde[K] | None = None,
         value_serde: Serde[V] | None = None,
         timestamp_extractor: Extractor | None = None,
-        store: str | TimestampedKeyValueSpec | VersionedSpec | None = None,
+        store: TableStore | None = None,
         name: str | None = None,
     ) -> KTable[K, V]:
         """Reads a topic as a table of the newest record of every key; a record with the value `None` deletes the row.
@@ -132,7 +132,14 @@ class StreamsBuilder:
         self._graph.add(node)
         if store is not None:
             materialize_source(self._graph, node)
-        return KTable(self._graph, node.name, key_serde, value_serde, versioned=isinstance(rows, VersionedSpec))
+        return KTable(
+            self._graph,
+            node.name,
+            key_serde,
+            value_serde,
+            versioned=isinstance(rows, VersionedSpec),
+            queryable_store_name=None if store is None else rows.name,
+        )
 
     def global_table(
         self,
@@ -194,7 +201,7 @@ class StreamsBuilder:
         )
         self._graph.add(node)
         materialize_source(self._graph, node)
-        return GlobalKTable(self._graph, rows.name)
+        return GlobalKTable(self._graph, rows.name, queryable=store is not None)
 
     def _refuse_read_already(self, topic: str) -> None:
         """Raises if a stream or a table reads the topic: their tasks read one partition, a global table reads all."""

@@ -9,7 +9,7 @@ from headrace._graph.checks import checked_factory
 from headrace._graph.describing.describe import describe
 from headrace._graph.describing.mermaid import to_mermaid
 from headrace._graph.graph import Graph, GraphBuilder
-from headrace._graph.names import checked_name
+from headrace._graph.names import checked_name, checked_processor_name
 from headrace._graph.nodes import Node, Process, Sink, Source
 from headrace._graph.stores import StoreSpec
 from headrace.errors import TopologyError
@@ -68,7 +68,7 @@ class Topology:
         """Adds a node that reads topics.
 
         Args:
-            name: name of the node.
+            name: name of the node: any text in one line.
             topics: one topic or several, also as a list; only one source can read a topic.
             key_serde: serde of the keys; default: the configured one, then `serdes.String()`.
             value_serde: serde of the values; default: the configured one, then `serdes.Json()`.
@@ -81,7 +81,7 @@ class Topology:
         self._refuse_read_twice(name, listed)
         return self._add(
             Source(
-                name=checked_name(name, "node"),
+                name=checked_processor_name(name),
                 topics=listed,
                 key_serde=key_serde,
                 value_serde=value_serde,
@@ -99,7 +99,7 @@ class Topology:
         """
         checked_factory(factory, f"add_processor({name!r})")
         return self._add(
-            Process(name=checked_name(name, "node"), parents=self._parents(name, parents), factory=factory)
+            Process(name=checked_processor_name(name), parents=self._parents(name, parents), factory=factory)
         )
 
     def add_sink(
@@ -122,7 +122,7 @@ class Topology:
         """
         return self._add(
             Sink(
-                name=checked_name(name, "node"),
+                name=checked_processor_name(name),
                 parents=self._parents(name, parents),
                 topic=checked_name(topic, "topic"),
                 key_serde=key_serde,

@@ -31,6 +31,8 @@ def window_store(
                 f"{timedelta(milliseconds=shortest_ms)}."
             )
             raise TopologyError(message)
+        if isinstance(given, WindowSpec):
+            _check_window_spec(given, windows)
     else:
         factory = "session" if kind is SessionSpec else "window"
         message = f"A windowed aggregation cannot use store={given!r}; pass a name, or Stores.{factory}(...)."
@@ -39,6 +41,25 @@ def window_store(
     if isinstance(windows, SessionWindows):
         return SessionSpec(name=name, retention_ms=retention_ms, **serdes)
     return TimestampedWindowSpec(name=name, retention_ms=retention_ms, window_size_ms=_size_ms(windows), **serdes)
+
+
+def _check_window_spec(given: WindowSpec, windows: Windows) -> None:
+    """Refuses options that would have no effect: the windows decide the size, and each has one aggregate."""
+    assert not isinstance(windows, SessionWindows)
+    if given.retain_duplicates:
+        message = (
+            f"Store {given.name!r} has retain_duplicates=True, but a windowed aggregation stores one aggregate for "
+            "each key and window. Leave out retain_duplicates=."
+        )
+        raise TopologyError(message)
+    size_ms = _size_ms(windows)
+    if given.window_size_ms != size_ms and not isinstance(windows, UnlimitedWindows):
+        message = (
+            f"Store {given.name!r} has a window_size of {timedelta(milliseconds=given.window_size_ms)}, but {windows} "
+            f"have a size of {timedelta(milliseconds=size_ms)}. Give the store window_size="
+            f"{timedelta(milliseconds=size_ms)!r}."
+        )
+        raise TopologyError(message)
 
 
 def windowed_key_serde(windows: Windows, key_serde: Serde[Any] | None) -> Serde[Any]:

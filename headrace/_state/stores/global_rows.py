@@ -23,7 +23,7 @@ class GlobalRows(TypedTimestampedKeyValueStore[K, V], Generic[K, V]):
         headrace.errors.StateError: Store 'pages' belongs to a global table: ...
     """
 
-    def write(self, key_bytes: bytes, value: V | None, timestamp_ms: int) -> None:  # noqa: ARG002
+    def write(self, key_bytes: bytes, value: V | None, timestamp_ms: int) -> int:  # noqa: ARG002
         self._refuse()
 
     def put_if_absent(self, key: K, value: V | None, timestamp_ms: int) -> Timestamped[V] | None:  # noqa: ARG002
