@@ -10,6 +10,7 @@ from conformance.registry import REQUIRES, TOPOLOGIES
 from conformance.topologies import (
     aggregations,
     cogroups,
+    keyed_joins,
     pipelines,
     processing,
     repartitions,
@@ -22,6 +23,8 @@ from conformance.topologies import (
     table_self_joins,
     tables,
     timestamps,
+    transformations,
+    versioned_results,
     windows,
 )
 
@@ -31,11 +34,14 @@ FAMILIES = (
     repartitions,
     timestamps,
     tables,
+    transformations,
+    versioned_results,
     table_aggregations,
     windows,
     suppressions,
     stream_joins,
     stream_table_joins,
+    keyed_joins,
     table_joins,
     table_self_joins,
     cogroups,

@@ -63,6 +63,8 @@ VARIATIONS: dict[str, list[Variation]] = {
     **dict.fromkeys(
         ("unlimited-window-count", "unlimited-window-aggregate"), one_input(_NEAR, {"start": 0}, {"start": 25}, count=3)
     ),
+    "suppress-with-no-bound": one_input(_NEAR, _TUMBLING_GRACE),
+    "time-window-count-to-stream-with-key": one_input(_NEAR, _TUMBLING_GRACE, _HOPPING),
     "suppress-time-window": [
         *one_input(_NEAR, *_TIME, cached=True),
         *one_input(_NEAR, {**_TUMBLING_GRACE, "max_records": 3}, count=3),

@@ -159,9 +159,7 @@ class KTable(TableJoins[K, V], TableSuppression[K, V], TableTransformation[K, V]
         )
         if key_mapper is None:
             if key_serde is not None:
-                message = (
-                    "to_stream() was given key_serde= without a key_mapper; a table's own keys have a serde already."
-                )
+                message = "to_stream() was given key_serde= without key_mapper=; only new keys need a serde."
                 raise TopologyError(message)
             return stream
         checked_callable(key_mapper, "to_stream", "key_mapper(key, value)")

@@ -24,6 +24,9 @@ def window_store(
         name, retention_ms = checked_name(given, "store"), shortest_ms
     elif isinstance(given, kind):
         name, retention_ms = given.name, given.retention_ms
+        if isinstance(windows, UnlimitedWindows):
+            message = f"Store {name!r} has a retention, but unlimited windows never expire. Pass only its name."
+            raise TopologyError(message)
         key_serde, value_serde = given.key_serde or key_serde, given.value_serde or value_serde
         if retention_ms < shortest_ms:
             message = (
@@ -53,7 +56,7 @@ def _check_window_spec(given: WindowSpec, windows: Windows) -> None:
         )
         raise TopologyError(message)
     size_ms = _size_ms(windows)
-    if given.window_size_ms != size_ms and not isinstance(windows, UnlimitedWindows):
+    if given.window_size_ms != size_ms:
         message = (
             f"Store {given.name!r} has a window_size of {timedelta(milliseconds=given.window_size_ms)}, but {windows} "
             f"have a size of {timedelta(milliseconds=size_ms)}. Give the store window_size="

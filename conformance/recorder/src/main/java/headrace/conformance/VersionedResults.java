@@ -52,10 +52,10 @@ final class VersionedResults {
         plan.write(plan.stream("in").groupByKey().aggregate(() -> "", Functions::concatOrDelete, texts(params)));
     }
 
-    static void aggregateVersionedAndAggregate(Plan plan, Params params) {
+    static void reduceVersionedAndAggregate(Plan plan, Params params) {
         plan.write(plan.stream("in")
             .groupByKey()
-            .aggregate(() -> "", Functions::concatOrDelete, texts(params))
+            .reduce(Functions::appended, texts(params))
             .groupBy(Functions::underA, Grouped.with(Plan.TEXT, Plan.TEXT))
             .aggregate(() -> ">", Functions::plus, Functions::minus, Materialized.with(Plan.TEXT, Plan.TEXT)));
     }
