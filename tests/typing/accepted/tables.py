@@ -42,6 +42,7 @@ class Cents(ValueTransformerWithKey[str, Sale, int]):
         return 0 if value is None else value.cents
 
 
+assert_type(Cents().transform("shop", None), int | None)
 assert_type(sales.transform_values(Cents, stores=["names"], store=versioned), KTable[str, int])
 assert_type(sales.transform_values(Cents, value_serde=serdes.Long()), KTable[str, int])
 limit = Suppressed.until_time_limit(timedelta(seconds=5), buffer=BufferConfig.max_records(9).shut_down_when_full())

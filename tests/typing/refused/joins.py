@@ -49,7 +49,7 @@ rows.join(numbered, named)  # expected "KTable[str, Customer]" | "int" is not th
 rows.join(numbered, named, foreign_key=lambda shop, sale: sale.customer)  # expected "int | with type "int
 rows.outer_join(numbered, lambda sale, customer: 1)  # incompatible type "KTable[int, Customer]" | "int" is not
 
-sales.join(customers, lambda shop, sale, customer: shop.cents)  # "str" has no attribute "cents" | attribute "cents"
-sales.join(customers, lambda shop, number, sale, customer: shop)  # No overload variant of "join" | No overloads
-sales.left_join(customers, lambda shop, sale, customer: customer.name)  # Item "None" of | "name" is not a known
-rows.join(customers, lambda shop, number, sale, customer: shop)  # No overload variant of "join" | No overloads
+sales.join(customers, lambda shop, sale, customer: shop.cents)  # Cannot infer type of lambda | attribute "cents"
+sales.join(customers, lambda shop, number, sale, customer: shop)  # Cannot infer type of lambda | No overloads
+sales.left_join(customers, lambda shop, sale, customer: customer.name)  # Cannot infer type of lambda | "name" is not a
+rows.join(customers, lambda shop, number, sale, customer: shop)  # Cannot infer type of lambda | No overloads
