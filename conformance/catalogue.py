@@ -10,6 +10,7 @@ from conformance.registry import REQUIRES, TOPOLOGIES
 from conformance.topologies import (
     aggregations,
     cogroups,
+    keyed_joins,
     own_windows,
     patterns,
     pipelines,
@@ -26,6 +27,8 @@ from conformance.topologies import (
     tables,
     timestamps,
     topic_stores,
+    transformations,
+    versioned_results,
     windows,
 )
 
@@ -36,12 +39,15 @@ FAMILIES = (
     timestamps,
     patterns,
     tables,
+    transformations,
+    versioned_results,
     table_aggregations,
     windows,
     own_windows,
     suppressions,
     stream_joins,
     stream_table_joins,
+    keyed_joins,
     table_joins,
     table_self_joins,
     cogroups,

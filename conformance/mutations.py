@@ -202,7 +202,7 @@ MUTATIONS = (
     Mutation(
         "a joiner has the left value first, whichever side triggers",
         "_core/operators/joins/stream_stream.py",
-        "return lambda right, left: joiner(left, right)",
+        "return lambda key, right, left: joiner(key, left, right)",
         "return joiner",
     ),
     Mutation(

@@ -43,6 +43,7 @@ from headrace.model.processor import (
     PunctuationType,
     RecordMetadata,
     To,
+    ValueTransformerWithKey,
 )
 from headrace.model.record import Change, Record
 from headrace.model.store_interfaces import (
@@ -176,6 +177,7 @@ __all__ = [
     "UnlimitedWindows",
     "ValueAndTimestamp",
     "ValueTimestampHeaders",
+    "ValueTransformerWithKey",
     "VersionedKeyValueStore",
     "VersionedRecord",
     "Window",

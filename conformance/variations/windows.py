@@ -71,6 +71,8 @@ VARIATIONS: dict[str, list[Variation]] = {
     # Windows of one length: the buffer of Kafka Streams takes all for as long as the longest.
     "suppress-own-window": one_input(_NEAR, *_OWN, cached=True),
     "cogroup-own-window": several_inputs(_TWO, *_TURNS),
+    "suppress-with-no-bound": one_input(_NEAR, _TUMBLING_GRACE),
+    "time-window-count-to-stream-with-key": one_input(_NEAR, _TUMBLING_GRACE, _HOPPING),
     "suppress-time-window": [
         *one_input(_NEAR, *_TIME, cached=True),
         *one_input(_NEAR, {**_TUMBLING_GRACE, "max_records": 3}, count=3),

@@ -80,7 +80,7 @@ class JoinedRows:
         self,
         left: Rows,
         right: Rows,
-        joiner: Callable[[Any, Any], Any],
+        joiner: Callable[[Any, Any, Any], Any],
         *,
         left_optional: bool,
         right_optional: bool,
@@ -99,7 +99,7 @@ class JoinedRows:
             return None
         left_value, left_ms = left or (None, _UNKNOWN_MS)
         right_value, right_ms = right or (None, _UNKNOWN_MS)
-        value = self._joiner(left_value, right_value)
+        value = self._joiner(key, left_value, right_value)
         return None if value is None else (value, max(left_ms, right_ms))
 
 

@@ -28,7 +28,7 @@ def own_stores(factory: Any, operation: str) -> tuple[StoreSpec, ...]:
     if callable(getattr(factory, "stores", None)):
         return _checked(factory, operation)
     processor = _create(factory, operation)
-    return _checked(processor, operation) if isinstance(processor, Processor | FixedKeyProcessor) else ()
+    return _checked(processor, operation) if callable(getattr(processor, "stores", None)) else ()
 
 
 _DEFAULTS = (Processor.stores, FixedKeyProcessor.stores)

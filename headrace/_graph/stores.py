@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic
+from typing import Any, Generic, TypeAlias
 
 from headrace.model.store_interfaces import (
     KeyValueStore,
@@ -166,6 +166,10 @@ class VersionedSpec(StoreSpec[VersionedKeyValueStore[K, V], ReadOnlyVersionedKey
     """Values by key and time of validity."""
 
     history_ms: int
+
+
+# What `store=` of a table or an aggregation without windows takes: a name, or a spec made by `Stores`.
+TableStore: TypeAlias = str | TimestampedKeyValueSpec | VersionedSpec
 
 
 @dataclass(frozen=True, kw_only=True)

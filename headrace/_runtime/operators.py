@@ -114,7 +114,14 @@ def _suppress(node: nodes.Suppress) -> Operator:
 def _stream_table_join(node: nodes.StreamTableJoin) -> Operator:
     (table,) = node.tables
     if node.grace_ms is None:
-        return ops.StreamTableJoin(node.name, table, node.joiner, left=node.left, versioned=node.versioned)
+        return ops.StreamTableJoin(
+            node.name,
+            table,
+            node.joiner,
+            left=node.left,
+            versioned=node.versioned,
+            value_joiner=node.value_joiner,
+        )
     return ops.StreamTableGraceJoin(
         node.name,
         table,
@@ -149,10 +156,11 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
     nodes.MapValuesWithKey: lambda node, _: ops.StreamMapValuesWithKey(node.name, node.mapper),
     nodes.FlatMap: lambda node, _: ops.StreamFlatMap(node.name, node.mapper),
     nodes.FlatMapValues: lambda node, _: ops.StreamFlatMapValues(node.name, node.mapper),
+    nodes.FlatMapValuesWithKey: lambda node, _: ops.StreamFlatMapValuesWithKey(node.name, node.mapper),
     nodes.SelectKey: lambda node, _: ops.StreamSelectKey(node.name, node.selector),
     nodes.Peek: lambda node, _: ops.StreamPeek(node.name, node.action),
     nodes.ForEach: lambda node, _: ops.StreamForEach(node.name, node.action),
-    nodes.Print: lambda node, _: ops.StreamPrint(node.name, node.label),
+    nodes.Print: lambda node, _: ops.StreamPrint(node.name, node.label, node.mapper, node.file),
     nodes.Branch: lambda node, _: ops.StreamBranch(node.name, node.predicates),
     nodes.PassThrough: lambda node, _: ops.PassThrough(node.name),
     nodes.JoinWindow: lambda node, _: ops.StreamJoinWindow(node.name, node.stores[0]),
@@ -177,6 +185,9 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
     ),
     nodes.TableMapValues: lambda node, _: ops.TableMapValues(
         node.name, _own_store(node), node.mapper, send_old_values=_knows_old(node)
+    ),
+    nodes.TableTransformValues: lambda node, _: ops.TableTransformValues(
+        node.name, node.rows, node.factory, node.stores, node.global_stores, send_old_values=node.send_old_values
     ),
     nodes.Suppress: lambda node, _: _suppress(node),
     nodes.TableGroupBy: lambda node, defaults: ops.TableGroupBy(
@@ -237,6 +248,7 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
         defaults.resolve_value(node.value_serde),
         defaults.resolve_value(node.foreign_value_serde),
         left=node.left,
+        foreign_key=node.foreign_key,
     ),
     nodes.StreamForeignKeySelect: lambda node, defaults: ops.StreamForeignKeySelect(
         node.name,

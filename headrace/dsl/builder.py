@@ -10,7 +10,7 @@ from headrace._graph.graph import GraphBuilder
 from headrace._graph.names import checked_name
 from headrace._graph.nodes import Source, TableSource
 from headrace._graph.patterns import checked_pattern, checked_reset
-from headrace._graph.stores import StoreSpec, TimestampedKeyValueSpec, VersionedSpec
+from headrace._graph.stores import StoreSpec, TableStore, TimestampedKeyValueSpec, VersionedSpec
 from headrace._graph.tables.materialized import table_store_spec
 from headrace._graph.tables.old_values import materialize_source
 from headrace._graph.topic_stores import add_store_of_topic
@@ -130,7 +130,7 @@ class StreamsBuilder:
         value_serde: Serde[V] | None = None,
         timestamp_extractor: Extractor | None = None,
         offset_reset: OffsetReset | None = None,
-        store: str | TimestampedKeyValueSpec | VersionedSpec | None = None,
+        store: TableStore | None = None,
         name: str | None = None,
     ) -> KTable[K, V]:
         """Reads a topic as a table of the newest record of every key; a record with the value `None` deletes the row.
@@ -179,7 +179,14 @@ class StreamsBuilder:
         self._graph.add(node)
         if store is not None:
             materialize_source(self._graph, node)
-        return KTable(self._graph, node.name, key_serde, value_serde, versioned=isinstance(rows, VersionedSpec))
+        return KTable(
+            self._graph,
+            node.name,
+            key_serde,
+            value_serde,
+            versioned=isinstance(rows, VersionedSpec),
+            queryable_store_name=None if store is None else rows.name,
+        )
 
     def global_table(
         self,
@@ -247,7 +254,7 @@ class StreamsBuilder:
         )
         self._graph.add(node)
         materialize_source(self._graph, node)
-        return GlobalKTable(self._graph, rows.name)
+        return GlobalKTable(self._graph, rows.name, queryable=store is not None)
 
     def add_global_store(
         self,

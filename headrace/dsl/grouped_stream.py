@@ -10,7 +10,8 @@ from headrace._graph.graph import GraphBuilder
 from headrace._graph.names import checked_name
 from headrace._graph.nodes import Node, StreamAggregate, StreamCount, StreamReduce
 from headrace._graph.repartition import add_repartition, pass_over_repartition
-from headrace._graph.stores import TimestampedKeyValueSpec
+from headrace._graph.stores import TableStore, VersionedSpec
+from headrace._graph.tables.materialized import result_store_spec
 from headrace._graph.windows.stores import checked_windows
 from headrace.dsl.ktable import KTable
 from headrace.dsl.windowed_stream import Grouping, SessionWindowedKStream, TimeWindowedKStream
@@ -60,11 +61,12 @@ class KGroupedStream(Generic[K, V]):
         self._name = name
         self._repartitioned: str | None = None
 
-    def count(self, *, store: str | None = None, name: str | None = None) -> KTable[K, int]:
+    def count(self, *, store: TableStore | None = None, name: str | None = None) -> KTable[K, int]:
         """Counts the records of each key; every record emits an update.
 
         Args:
-            store: name of the state store; name it to query it, and so that it survives changes of the topology.
+            store: name of the state store; name it to query it, and so that it survives changes of the topology. Or its
+                spec: `Stores.timestamped_key_value(...)`, or `Stores.versioned_key_value(...)` for earlier versions.
             name: name of the operator.
 
         Example:
@@ -77,13 +79,13 @@ class KGroupedStream(Generic[K, V]):
             ...     driver.output_topic("out").read_all(), driver.store("counts").get("a")
             ([Record(key='a', value=1, timestamp_ms=7)], 1)
         """
-        return self._aggregate("KSTREAM-AGGREGATE-", store, name, Long(), lambda node: StreamCount(**node))
+        return self._aggregate("count", "KSTREAM-AGGREGATE-", store, name, Long(), lambda node: StreamCount(**node))
 
     def reduce(
         self: KGroupedStream[Key, Value | None],
         reducer: Callable[[Value, Value], Value | None],
         *,
-        store: str | None = None,
+        store: TableStore | None = None,
         value_serde: Serde[Value] | None = None,
         name: str | None = None,
     ) -> KTable[Key, Value]:
@@ -105,7 +107,7 @@ class KGroupedStream(Generic[K, V]):
         checked_callable(reducer, "reduce", "reducer(aggregate, value)")
         serde = value_serde or self._value_serde
         return self._aggregate(
-            "KSTREAM-REDUCE-", store, name, serde, lambda node: StreamReduce(**node, reducer=reducer)
+            "reduce", "KSTREAM-REDUCE-", store, name, serde, lambda node: StreamReduce(**node, reducer=reducer)
         )
 
     def aggregate(
@@ -113,7 +115,7 @@ class KGroupedStream(Generic[K, V]):
         initializer: Callable[[], A],
         aggregator: Callable[[Key, Value, A], A | None],
         *,
-        store: str | None = None,
+        store: TableStore | None = None,
         value_serde: Serde[A] | None = None,
         name: str | None = None,
     ) -> KTable[Key, A]:
@@ -137,6 +139,7 @@ class KGroupedStream(Generic[K, V]):
         checked_callable(initializer, "aggregate", "initializer()")
         checked_callable(aggregator, "aggregate", "aggregator(key, value, aggregate)")
         return self._aggregate(
+            "aggregate",
             "KSTREAM-AGGREGATE-",
             store,
             name,
@@ -210,20 +213,26 @@ class KGroupedStream(Generic[K, V]):
 
     def _aggregate(
         self,
+        operation: str,
         prefix: str,
-        store: str | None,
+        store: TableStore | None,
         name: str | None,
         value_serde: Serde[Any] | None,
         make: Callable[[dict[str, Any]], Node],
     ) -> KTable[K, Any]:
-        store_name = self._graph.names.store(store, prefix)
+        spec = result_store_spec(self._graph, store, prefix, operation, self._key_serde, value_serde)
         node_name = self._graph.names.node(name, prefix)
-        parent = self._input(store_name)
-        self._graph.add_store(
-            TimestampedKeyValueSpec(name=store_name, key_serde=self._key_serde, value_serde=value_serde)
+        parent = self._input(spec.name)
+        self._graph.add_store(spec)
+        self._graph.add(make({"name": node_name, "parents": (parent,), "stores": (spec.name,)}))
+        return KTable(
+            self._graph,
+            node_name,
+            spec.key_serde,
+            spec.value_serde,
+            versioned=isinstance(spec, VersionedSpec),
+            queryable_store_name=None if store is None else spec.name,
         )
-        self._graph.add(make({"name": node_name, "parents": (parent,), "stores": (store_name,)}))
-        return KTable(self._graph, node_name, self._key_serde, value_serde)
 
     def _input(self, store_name: str) -> str:
         """Returns the node to aggregate from, after a repartition if the key may have changed (shared if named)."""

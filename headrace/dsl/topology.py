@@ -10,7 +10,7 @@ from headrace._graph.checks import checked_factory
 from headrace._graph.describing.describe import describe
 from headrace._graph.describing.mermaid import to_mermaid
 from headrace._graph.graph import Graph, GraphBuilder
-from headrace._graph.names import checked_name
+from headrace._graph.names import checked_name, checked_processor_name
 from headrace._graph.nodes import Node, Process, Sink, Source
 from headrace._graph.own_stores import own_stores
 from headrace._graph.patterns import checked_pattern, checked_reset
@@ -74,7 +74,7 @@ class Topology:
         """Adds a node that reads topics, or all topics whose names match a pattern; see `StreamsBuilder.stream`.
 
         Args:
-            name: name of the node.
+            name: name of the node: any text in one line.
             topics: one topic or several, also as a list, or one pattern; only one source can read a topic.
             key_serde: serde of the keys; default: the configured one, then `serdes.String()`.
             value_serde: serde of the values; default: the configured one, then `serdes.Json()`.
@@ -101,7 +101,7 @@ class Topology:
             raise TopologyError(message)
         return self._add(
             Source(
-                name=checked_name(name, "node"),
+                name=checked_processor_name(name),
                 topics=listed,
                 key_serde=key_serde,
                 value_serde=value_serde,
@@ -131,7 +131,7 @@ class Topology:
         operation = f"add_processor({name!r})"
         checked_factory(factory, operation)
         own = own_stores(factory, operation)
-        self._add(Process(name=checked_name(name, "node"), parents=self._parents(name, parents), factory=factory))
+        self._add(Process(name=checked_processor_name(name), parents=self._parents(name, parents), factory=factory))
         self._builder.connect_own(name, stores, own)
         return self
 
@@ -155,7 +155,7 @@ class Topology:
         """
         return self._add(
             Sink(
-                name=checked_name(name, "node"),
+                name=checked_processor_name(name),
                 parents=self._parents(name, parents),
                 topic=checked_name(topic, "topic"),
                 key_serde=key_serde,

@@ -50,7 +50,9 @@ class _WindowedCogroup(Generic[K, A]):
             grouped = source.grouped
             add_windowed_aggregate(graph, aggregate, self._late_to, grouped._key_serde, grouped._value_serde)
 
-        return self._cogrouped._table(spec, name, windowed_key_serde(windows, key_serde), add)
+        return self._cogrouped._table(
+            spec, name, windowed_key_serde(windows, spec.key_serde), add, queryable=store is not None
+        )
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._windows}>"

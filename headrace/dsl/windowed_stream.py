@@ -79,7 +79,13 @@ class _WindowedKStream(Generic[K, V]):
             emit_on_close=grouping.on_close,
         )
         add_windowed_aggregate(graph, aggregate, grouping.late_to, grouping.key_serde, grouping.value_serde)
-        return KTable(graph, node_name, windowed_key_serde(windows, grouping.key_serde), value_serde)
+        return KTable(
+            graph,
+            node_name,
+            windowed_key_serde(windows, spec.key_serde),
+            spec.value_serde,
+            queryable_store_name=None if store is None else spec.name,
+        )
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._grouping.windows}>"

@@ -331,5 +331,47 @@ ProcessorWrapper = Callable[[str, Callable[[Record[Any, Any]], None]], Callable[
 function to call instead. The value of a record at a table operator is a `Change`.
 """
 
-AnyProcessor = Processor | FixedKeyProcessor
+
+class ValueTransformerWithKey(ABC, Generic[Key, VIn, VOut]):
+    """Computes the values of a table's rows, with stores of its own, for `KTable.transform_values()`.
+
+    `ValueTransformerWithKey[K, VIn, VOut]` declares the types of keys, and of the values before and after. Every task
+    has its own transformer; state that must survive a restart belongs in a store, as with `Processor`.
+
+    Example:
+        >>> import headrace as hr
+        >>> from headrace import serdes
+        >>> from headrace.testing import run_table
+        >>> seen = hr.Stores.key_value("seen", value_serde=serdes.Long())
+        >>> class Numbered(hr.ValueTransformerWithKey[str, str, str]):
+        ...     def transform(self, key: str, value: str | None) -> str | None:
+        ...         changes = self.context.state_store(seen)
+        ...         number = (changes.get(key) or 0) + 1
+        ...         changes.put(key, number)
+        ...         return None if value is None else f"{value} ({number})"
+        >>> def numbered(table):
+        ...     return table.transform_values(Numbered, stores=[seen])
+        >>> [record.value for record in run_table(numbered, ("a", "x", 1), ("a", "y", 2), ("a", None, 3))]
+        ['x (1)', 'y (2)', None]
+    """
+
+    context: ProcessorContext[Key, VOut]
+
+    def init(self, context: ProcessorContext[Key, VOut]) -> None:
+        """Called once per task, before its first record. Stores the context in `self.context`.
+
+        The context gives access to stores, clocks and schedules. It forwards no records: a value that `transform`
+        returns is the only result.
+        """
+        self.context = context
+
+    @abstractmethod
+    def transform(self, key: Key, value: VIn | None) -> VOut | None:
+        """Returns the new value of a row; `None` deletes the row. It is also called for deleted rows, with `None`."""
+
+    def close(self) -> None:
+        """Called when the test driver is closed. On Spark it is not called, because tasks have no end there."""
+
+
+AnyProcessor = Processor | FixedKeyProcessor | ValueTransformerWithKey
 ProcessorFactory = Callable[[], AnyProcessor]

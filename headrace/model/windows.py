@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import ClassVar, Generic, TypeVar
 
 import msgspec
@@ -42,6 +42,31 @@ class Window(msgspec.Struct, frozen=True, order=True, gc=False):
             )
             raise StreamsError(message)
 
+    @property
+    def start_time(self) -> datetime:
+        """The start as a time in UTC; the last moment of the year 9999 if it is later."""
+        return _utc(self.start_ms)
+
+    @property
+    def end_time(self) -> datetime:
+        """The end as a time in UTC; the last moment of the year 9999 if it is later, as in unlimited windows."""
+        return _utc(self.end_ms)
+
+    def overlaps(self, other: Window, *, end_included: bool = False) -> bool:
+        """Whether two windows have a moment in common.
+
+        Args:
+            other: the other window.
+            end_included: whether the ends belong to the windows, as in session windows. Default: as in time windows.
+
+        Example:
+            >>> Window(0, 10).overlaps(Window(10, 20)), Window(0, 10).overlaps(Window(10, 20), end_included=True)
+            (False, True)
+        """
+        if end_included:
+            return self.start_ms <= other.end_ms and other.start_ms <= self.end_ms
+        return self.start_ms < other.end_ms and other.start_ms < self.end_ms
+
     def __str__(self) -> str:
         return f"{self.start_ms}/{self.end_ms}"
 
@@ -64,6 +89,15 @@ class Windowed(msgspec.Struct, Generic[K], frozen=True, order=True, gc=False):
         return f"[{self.key}@{self.window}]"
 
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LAST_MOMENT = datetime.max.replace(tzinfo=UTC)
+_LAST_MS = (_LAST_MOMENT - _EPOCH) // timedelta(milliseconds=1)
+
+
+def _utc(timestamp_ms: int) -> datetime:
+    return _LAST_MOMENT if timestamp_ms > _LAST_MS else _EPOCH + timedelta(milliseconds=timestamp_ms)
+
+
 def sized_window(start_ms: int, size_ms: int) -> Window:
     """The window of a size from a start, cut off at the end of time."""
     return Window(start_ms, later(start_ms, size_ms))
@@ -80,7 +114,7 @@ class TimeWindows:
     grace.
 
     Example:
-        >>> from datetime import timedelta
+        >>> from datetime import UTC, datetime, timedelta
         >>> minutes = TimeWindows.of(timedelta(minutes=1), advance=timedelta(seconds=30))
         >>> list(minutes.starts_for(70_000))
         [30000, 60000]
@@ -135,7 +169,7 @@ class SlidingWindows:
     A window is `[start, start + difference]`, both ends included.
 
     Example:
-        >>> from datetime import timedelta
+        >>> from datetime import UTC, datetime, timedelta
         >>> SlidingWindows.of(timedelta(seconds=5), grace=timedelta(seconds=1))
         SlidingWindows(difference_ms=5000, grace_ms=1000)
     """
@@ -165,7 +199,7 @@ class SessionWindows:
     A session is `[first record, last record]`, both ends included; a record near two sessions merges them.
 
     Example:
-        >>> from datetime import timedelta
+        >>> from datetime import UTC, datetime, timedelta
         >>> SessionWindows.of(timedelta(minutes=5), grace=timedelta(minutes=1)).wait_ms
         360000
     """
@@ -304,7 +338,7 @@ class JoinWindows:
     window closes when stream time is beyond `t + after + grace`; then an outer join emits an unmatched record.
 
     Example:
-        >>> from datetime import timedelta
+        >>> from datetime import UTC, datetime, timedelta
         >>> JoinWindows.of(timedelta(minutes=5), before=timedelta(0), grace=timedelta(minutes=1))
         JoinWindows(before_ms=0, after_ms=300000, grace_ms=60000)
     """

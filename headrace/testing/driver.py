@@ -11,6 +11,7 @@ from headrace._core.metrics import readable
 from headrace._graph.configured import configured
 from headrace._graph.nodes import Sink, Source
 from headrace._graph.patterns import with_matching_topics
+from headrace._graph.stores import CustomSpec
 from headrace._runtime.defaults import Defaults
 from headrace._runtime.local import LocalRuntime
 from headrace._runtime.stores import known_store
@@ -210,7 +211,10 @@ class TopologyTestDriver:
         """
         self._open()
         name = store if isinstance(store, str) else store.name
-        return TestStore(self, known_store(self._graph, name), partition)
+        spec = known_store(self._graph, name)
+        if isinstance(spec, CustomSpec):
+            return self._defaults.view(self._graph, name, self._open().stores_named(name))
+        return TestStore(self, spec, partition)
 
     def stores(self) -> dict[str, Any]:
         """All state stores of the topology by name, as `store` returns them; those that operators create included."""

@@ -78,6 +78,21 @@ class CapturedPunctuator:
         self._context._punctuate(self.type, self.callback, timestamp_ms)
 
 
+class _Values:
+    """Where the counters and gauges of a processor write to."""
+
+    name = _NAME
+
+    def __init__(self, values: dict[str, int]) -> None:
+        self._values = values
+
+    def add_to_counter(self, name: str, amount: int) -> None:
+        self._values[name] = self._values.get(name, 0) + amount
+
+    def set_gauge(self, name: str, value: int) -> None:
+        self._values[name] = value
+
+
 class MockProcessorContext(Generic[K, V]):
     """A `ProcessorContext` that records what a processor does with it, and whose state the test sets.
 
@@ -140,11 +155,6 @@ class MockProcessorContext(Generic[K, V]):
         return self._task_id
 
     @property
-    def name(self) -> str:
-        """The name of the processor in error messages."""
-        return _NAME
-
-    @property
     def app_configs(self) -> Mapping[str, Any]:
         """The settings of the application by Kafka's names, and those of `StreamsConfig(app_configs=...)`."""
         return self._defaults.processor_settings.app_configs
@@ -171,19 +181,11 @@ class MockProcessorContext(Generic[K, V]):
     @property
     def metrics(self) -> OwnMetrics:
         """Counters and gauges of the processor; `metric_values` has what they hold."""
-        return OwnMetrics(self)
+        return OwnMetrics(_Values(self._metrics))
 
     def metric_values(self) -> dict[str, int]:
         """The current values of the processor's counters and gauges, by name."""
         return dict(self._metrics)
-
-    def add_to_counter(self, name: str, amount: int) -> None:
-        """Adds to a counter, as `metrics` does."""
-        self._metrics[name] = self._metrics.get(name, 0) + amount
-
-    def set_gauge(self, name: str, value: int) -> None:
-        """Sets a gauge, as `metrics` does."""
-        self._metrics[name] = value
 
     @property
     def application_id(self) -> str:

@@ -91,10 +91,13 @@ def test_an_aggregation_takes_a_timestamped_window_store():
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ({"window_size": 10 * MS, "retain_duplicates": True}, "Store 's' retains duplicates, but an aggregation"),
+        (
+            {"window_size": 10 * MS, "retain_duplicates": True},
+            "Store 's' has retain_duplicates=True, but a windowed aggregation",
+        ),
         (
             {"window_size": 5 * MS},
-            r"Store 's' has a window_size of 0:00:00\.005000; TimeWindows.* need 0:00:00\.010000",
+            r"Store 's' has a window_size of 0:00:00\.005000, but TimeWindows.* size of 0:00:00\.010000",
         ),
     ],
 )

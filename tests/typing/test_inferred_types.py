@@ -91,7 +91,8 @@ def test_any_is_written_only_where_a_value_may_be_of_any_type():
     """Stores by name, serdes that know no types, keys of any operator, metrics, settings, schemas, test records."""
     allowed = """
         ProcessorContext.state_store Streams.store TopologyTestDriver.store TopologyTestDriver.stores
-        MockProcessorContext.state_store
+        MockProcessorContext.state_store MockProcessorContext.app_configs MockProcessorContext.app_configs_with_prefix
+        MockProcessorContext.key_serde MockProcessorContext.value_serde
         ProcessorContext.app_configs ProcessorContext.app_configs_with_prefix StreamsConfig.app_configs
         ProcessorContext.key_serde ProcessorContext.value_serde
         StreamsBuilder.add_global_store StreamsBuilder.add_read_only_state_store

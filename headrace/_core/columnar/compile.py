@@ -121,6 +121,8 @@ class FormCompiler:
 
     def _count(self, operator: ops.StreamCount, layout: Layout) -> Form | None:
         store = self._stores.stores[operator.store_name]
+        if not isinstance(store, TypedTimestampedKeyValueStore) or store.value_serde != Long():
+            return None
         if not layout.key_serde.canonical or layout.key_serde != store.key_serde:
             return None
         forward = self._children(operator, Layout(layout.key_serde, Long()))
@@ -133,7 +135,7 @@ class FormCompiler:
         store = self._stores.stores[settings.store]
         if not isinstance(windows, TimeWindows) or windows.advance_ms < windows.size_ms:
             return None
-        if settings.late_sink or settings.open_windows or settings.idle:
+        if settings.late_sink or settings.open_windows or settings.idle or store.value_serde != Long():
             return None
         if not layout.key_serde.canonical or layout.key_serde != store.key_serde:
             return None

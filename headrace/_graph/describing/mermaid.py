@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from html import escape
+
 from headrace._graph.graph import Graph
 from headrace._graph.nodes import Node, Sink, Source
 
@@ -30,8 +32,8 @@ def to_mermaid(graph: Graph) -> str:
 
 
 def _label(node: Node) -> str:
-    kind = type(node).__name__
-    return f"{node.name}<br/>{kind}" if kind.upper() not in node.name.upper() else node.name
+    kind, name = type(node).__name__, escape(node.name).replace("&", "#")  # Mermaid writes entities with a hash
+    return f"{name}<br/>{kind}" if kind.upper() not in node.name.upper() else name
 
 
 def _quoted(name: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace._graph.nodes.base import STREAM_TIMES, Node, idle_keys
+from headrace._graph.nodes.processors import Process
 from headrace._graph.stores import StoreSpec
 from headrace.model.emission import BufferConfig
 from headrace.serdes import Serde
@@ -44,6 +45,17 @@ class TableMapValues(TableNode):
     """Turns each value into one value, with access to the key."""
 
     mapper: Callable[[Any, Any], Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableTransformValues(TableNode, Process):
+    """Computes the values of rows by a transformer. `rows`, its first store if it has one, is the store of the results.
+
+    It has one if it was named, or if something downstream looks up the rows.
+    """
+
+    rows: str | None
+    store_when_needed: StoreSpec
 
 
 @dataclass(frozen=True, kw_only=True)

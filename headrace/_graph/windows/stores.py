@@ -26,6 +26,9 @@ def window_store(
     elif isinstance(given, kinds):
         _refuse_other_windows(given, windows)
         name, retention_ms, cached = given.name, given.retention_ms, given.cached
+        if isinstance(windows, UnlimitedWindows):
+            message = f"Store {name!r} has a retention, but unlimited windows never expire. Pass only its name."
+            raise TopologyError(message)
         key_serde, value_serde = given.key_serde or key_serde, given.value_serde or value_serde
         if retention_ms < shortest_ms:
             message = (
@@ -54,15 +57,16 @@ def _refuse_other_windows(given: StoreSpec, windows: AnyWindows) -> None:
         return
     if given.retain_duplicates:
         message = (
-            f"Store {given.name!r} retains duplicates, but an aggregation stores one value of each window. Create it "
-            "without retain_duplicates=True."
+            f"Store {given.name!r} has retain_duplicates=True, but a windowed aggregation stores one aggregate for "
+            "each key and window. Leave out retain_duplicates=."
         )
         raise TopologyError(message)
     size_ms = _size_ms(windows)
     if given.window_size_ms != size_ms and not isinstance(windows, UnlimitedWindows):
         message = (
-            f"Store {given.name!r} has a window_size of {timedelta(milliseconds=given.window_size_ms)}; {windows} need "
-            f"{timedelta(milliseconds=size_ms)}."
+            f"Store {given.name!r} has a window_size of {timedelta(milliseconds=given.window_size_ms)}, but {windows} "
+            f"have a size of {timedelta(milliseconds=size_ms)}. Give the store window_size="
+            f"{timedelta(milliseconds=size_ms)!r}."
         )
         raise TopologyError(message)
 

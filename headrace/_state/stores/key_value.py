@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from headrace._state.bytes.api import ByteStore, next_key
 from headrace._state.layouts.headers import decode_headers, encode_headers
 from headrace._state.layouts.typed import TypedStore
+from headrace._state.stores.versioned import NEWEST
 from headrace.model.record import Headers
 from headrace.model.store_interfaces import ValueAndTimestamp, ValueTimestampHeaders
 from headrace.serdes import Serde
@@ -154,13 +155,14 @@ class TypedTimestampedKeyValueStore(KeyValues[K, ValueAndTimestamp[V]], Generic[
         value: V = self._read_value(raw[_TIMESTAMP.size :])
         return value, _TIMESTAMP.unpack_from(raw)[0]
 
-    def write(self, key_bytes: bytes, value: V | None, timestamp_ms: int) -> None:
-        """`put` for an operator that has already serialized the key."""
+    def write(self, key_bytes: bytes, value: V | None, timestamp_ms: int) -> int:
+        """`put` for an operator that has already serialized the key; returns `NEWEST`, as there are no versions."""
         raw = self._value_to_bytes(value)
         if raw is None:
             self.contents.delete(key_bytes)
         else:
             self.contents.put(key_bytes, _TIMESTAMP.pack(timestamp_ms) + raw)
+        return NEWEST
 
     def put_if_absent(self, key: K, value: V | None, timestamp_ms: int) -> ValueAndTimestamp[V] | None:
         """Stores a value unless the key has one; returns the existing pair, or `None`."""

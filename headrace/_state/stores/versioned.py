@@ -86,7 +86,11 @@ class TypedVersionedStore(TypedStore[K], Generic[K, V]):
             The time until which the version is valid: the timestamp of the next newer one of the key, `NEWEST` if
             there is none; `NOT_PUT` if it is older than the history and was not stored.
         """
-        key_bytes, raw = self.key_bytes(key), self.value_serde.serialize(value)
+        return self.write(self.key_bytes(key), value, timestamp_ms)
+
+    def write(self, key_bytes: bytes, value: V | None, timestamp_ms: int) -> int:
+        """`put` for an operator that has already serialized the key."""
+        raw = self.value_serde.serialize(value)
         before = self._clock.observe(key_bytes, timestamp_ms)
         if timestamp_ms < before - self._history_ms:
             return NOT_PUT
@@ -103,7 +107,11 @@ class TypedVersionedStore(TypedStore[K], Generic[K, V]):
 
     def get(self, key: K) -> VersionedRecord[V] | None:
         """The latest version, or `None` if there is none or it is a deletion."""
-        latest = self._contents.get(LATEST + self.key_bytes(key))
+        return self.read(self.key_bytes(key))
+
+    def read(self, key_bytes: bytes) -> VersionedRecord[V] | None:
+        """`get` for an operator that has already serialized the key."""
+        latest = self._contents.get(LATEST + key_bytes)
         return None if latest is None else self._decode_version(latest, TIME_SIZE, time_at(latest, 0))
 
     def get_as_of(self, key: K, as_of_ms: int) -> VersionedRecord[V] | None:

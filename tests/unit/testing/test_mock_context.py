@@ -131,3 +131,18 @@ def test_misuse_is_refused_as_in_a_topology(context):
         context.forward(hr.Record("a", 1), to="child")
     with pytest.raises(hr.StreamsError, match="timedelta of 1 ms or more"):
         context.schedule(5, hr.PunctuationType.STREAM_TIME, print)
+
+
+def test_a_mock_has_the_settings_and_metrics_of_a_processor():
+    config = hr.StreamsConfig(application_id="shop", app_configs={"shop.currency": "CHF"}, state_dir="state")
+    context = MockProcessorContext(config)
+    context.metrics.counter("seen").add(2)
+    context.metrics.counter("seen").add()
+    context.metrics.gauge("open").set(7)
+    assert context.metric_values() == {"seen": 3, "open": 7}
+    assert context.app_configs_with_prefix("shop.") == {"currency": "CHF"}
+    assert (context.state_dir.name, type(context.key_serde), type(context.value_serde)) == (
+        "state",
+        serdes.String,
+        serdes.Json,
+    )

@@ -161,7 +161,6 @@ def test_only_records_are_accepted(topics, record):
 @pytest.mark.parametrize(
     ("record", "column"),
     [
-        (Record("k", 1, 1 << 63), "timestamp"),
         (Record("k", 1, 0, ((5, b""),)), "headers"),
         (Record("k", 1, 0, ("a",)), "headers"),
     ],

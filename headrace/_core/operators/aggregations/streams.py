@@ -9,7 +9,9 @@ from typing import Any
 from headrace._core.laws import latest
 from headrace._core.operator import AnyRecord, Operator
 from headrace._core.operators.aggregations.folds import counting, reducing
+from headrace._core.operators.tables.stored import TOO_OLD
 from headrace._core.task.context import TaskContext
+from headrace._state.stores.versioned import NEWEST, NOT_PUT
 from headrace.model.record import Change, Record
 
 
@@ -17,7 +19,7 @@ class AggregatingOperator(Operator):
     """Folds each record into the aggregate of its key, stores the aggregate and forwards the change.
 
     A result has the highest timestamp of the records since its row was created (KIP-259). An aggregate of `None`
-    deletes the row.
+    deletes the row. In a versioned store the aggregate is that of the newest version, and the result is a new version.
     """
 
     def __init__(self, name: str, store: str, *, send_old_values: bool) -> None:
@@ -52,8 +54,11 @@ class AggregatingOperator(Operator):
         aggregate, timestamp_ms = self.fold(key, record.value, record.timestamp_ms, row)
         # The functions may have changed the aggregate in place, so the old value is read again.
         old = self._store.read(key_bytes)[0] if self.send_old_values and row is not None else None
-        self._store.write(key_bytes, aggregate, timestamp_ms)
-        self.forward(Record(key, Change(aggregate, old), timestamp_ms, record.headers))
+        valid_to_ms = self._store.write(key_bytes, aggregate, timestamp_ms)
+        if valid_to_ms == NOT_PUT:
+            self.context.drop(self.name, TOO_OLD)
+            return
+        self.forward(Record(key, Change(aggregate, old, valid_to_ms == NEWEST), timestamp_ms, record.headers))
 
 
 class StreamAggregate(AggregatingOperator):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
+from typing import ClassVar
 
 from headrace._core.operator import AnyRecord, Operator
 from headrace._core.operators.processors.context import NodeContext
@@ -14,7 +15,12 @@ from headrace.model.record import Record
 
 
 class UserProcessor(Operator):
-    """Passes records and punctuations to a processor, and the records it forwards to the children it names."""
+    """Passes records and punctuations to a processor, and the records it forwards to the children it names.
+
+    `kinds` are the classes of which a processor must be.
+    """
+
+    kinds: ClassVar[tuple[type[AnyProcessor], ...]] = (Processor, FixedKeyProcessor)
 
     def __init__(
         self,
@@ -61,6 +67,7 @@ class UserProcessor(Operator):
     def process(self, record: AnyRecord) -> None:
         self._current, self._now_ms = record, record.timestamp_ms
         try:
+            assert isinstance(self.processor, Processor | FixedKeyProcessor)
             self.processor.process(record)
         finally:
             self._current = self._now_ms = None
@@ -106,10 +113,11 @@ class UserProcessor(Operator):
 
     def _create(self) -> AnyProcessor:
         processor = self._factory()
-        if not isinstance(processor, Processor | FixedKeyProcessor):
+        if not isinstance(processor, self.kinds):
+            kinds = " or a ".join(kind.__name__ for kind in self.kinds)
             message = (
                 f"The factory of {self.name!r} returned {processor!r} of type {type(processor).__name__}; "
-                "it must return a Processor or a FixedKeyProcessor."
+                f"it must return a {kinds}."
             )
             raise TopologyError(message)
         if not isinstance(self._factory, type) and self._factory() is processor:
