@@ -28,7 +28,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
-from confluent_kafka import ConsumerGroupTopicPartitions
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
 from bench.harness import Contender, alternate, save, table
@@ -52,6 +52,11 @@ _WARM = 0.3
 _POLL_EVERY_S = 0.05
 _STILL_S = 4.0
 _WITHIN_S = 900.0
+_NO_COORDINATOR_YET = (
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.NOT_COORDINATOR,
+)
 
 # What tells how far a contender is: the updates it writes; or, with a cache, the offsets of the records it has counted,
 # or of its input.
@@ -180,7 +185,12 @@ class TimedContender:
         if self.progress == "updates":
             return self._count_visible(job)
         asked = self._admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(job.name)])
-        committed = asked[job.name].result().topic_partitions
+        try:
+            committed = asked[job.name].result().topic_partitions
+        except KafkaException as error:
+            if error.args[0].code() not in _NO_COORDINATOR_YET:
+                raise
+            return 0
         if self.progress == "input":
             return self.given.results_per_record * sum(place.offset for place in committed)
         repartitioned = self.given.results_per_record > 1

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
+import msgspec
+
 from headrace._core.errors.failure import processing_error
 from headrace._core.errors.handlers import Stop
 from headrace._core.errors.user_errors import USER_ERRORS
@@ -26,7 +28,7 @@ ENTRY_SIZE = 64  # what an update needs besides the bytes of its key, value and 
 RowId = Callable[[Any], bytes]
 
 
-class Update(NamedTuple):
+class Update(msgspec.Struct, gc=False):
     """The last update of a row, which has not been forwarded; `old` is the value that was forwarded before it."""
 
     key: Any
@@ -108,7 +110,11 @@ class StoreCache:
         moment: Moment,
     ) -> None:
         """Caches the change of a row, in bytes. `old` counts only if the row has no cached update."""
-        size = ENTRY_SIZE + len(row_id) + (0 if value is None else len(value)) + headers_size(headers)
+        size = ENTRY_SIZE + len(row_id)
+        if value is not None:
+            size += len(value)
+        if headers:
+            size += headers_size(headers)
         before = self.updates.pop(row_id, None)
         if before is not None:
             old = before.old

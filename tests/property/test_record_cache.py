@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from unittest.mock import patch
 
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import headrace as hr
@@ -149,7 +149,7 @@ def last_updates(batches):
 def test_each_batch_writes_the_last_updates_and_the_stores_are_the_same(name):
     topology = topology_of(name)
 
-    @settings(phases=[Phase.generate], max_examples=examples(25))
+    @settings(max_examples=examples(25))
     @given(records=RECORDS, cuts=CUTS)
     def check(records, cuts):
         (uncached, stores), (cached, cached_stores) = run_both(topology, {"in": records}, cuts, LARGE)
@@ -163,7 +163,7 @@ def test_each_batch_writes_the_last_updates_and_the_stores_are_the_same(name):
 def test_a_small_cache_writes_some_of_the_updates_with_the_last_ones_and_the_stores_are_the_same(name):
     topology = topology_of(name)
 
-    @settings(phases=[Phase.generate], max_examples=examples(15))
+    @settings(max_examples=examples(15))
     @given(records=RECORDS, cuts=CUTS, cache=st.integers(1, 900))
     def check(records, cuts, cache):
         (uncached, stores), (cached, cached_stores) = run_both(topology, {"in": records}, cuts, cache)
@@ -234,7 +234,7 @@ def test_tables_on_tables_end_with_the_same_rows_whatever_the_size_of_the_cache(
     topology = builder.build()
     topics = topology._graph.source_topics
 
-    @settings(phases=[Phase.generate], max_examples=examples(30))
+    @settings(max_examples=examples(30))
     @given(inputs=st.tuples(*[RECORDS] * len(topics)), cuts=CUTS, cache=st.sampled_from([1, 300, 1500, LARGE]))
     def check(inputs, cuts, cache):
         produced = dict(zip(topics, inputs, strict=True))
@@ -295,7 +295,7 @@ def test_cached_updates_in_columns_equal_those_by_records(kind, form, tracking):
     FORMS[form](builder.stream("in", key_serde=serde))
     topology = builder.build()
 
-    @settings(phases=[Phase.generate], max_examples=examples(25))
+    @settings(max_examples=examples(25))
     @given(
         chunks=st.lists(st.tuples(records(keys), records(keys)), min_size=1, max_size=3),
         cache=st.integers(1, 2_000) | st.just(LARGE),
@@ -329,7 +329,7 @@ def test_cached_stages_in_columns_equal_those_by_records(build):
             application = Application(Path(folder), topology, {"in": records}, statestore_cache_max_bytes=cache)
             return list(application.batches(cuts)), application.stores()
 
-    @settings(phases=[Phase.generate], max_examples=examples(40))
+    @settings(max_examples=examples(40))
     @given(records=RECORDS, cuts=CUTS, cache=st.integers(1, 900) | st.just(LARGE))
     def check(records, cuts, cache):
         with patch("headrace._runtime.assemble.columnar_forms", lambda *_, **__: {}):

@@ -93,7 +93,7 @@ def test_an_aggregation_takes_a_timestamped_window_store():
     [
         (
             {"window_size": 10 * MS, "retain_duplicates": True},
-            "Store 's' has retain_duplicates=True, but a windowed aggregation",
+            "Store 's' has retain_duplicates=True",
         ),
         (
             {"window_size": 5 * MS},

@@ -148,7 +148,7 @@ class CachedCounts:
         self._cache.bytes = 0
 
     def _moment(self, position: int) -> Moment:
-        return self._cache.context.moment()._replace(position=position)
+        return Moment(position, None, self._cache.context.topic, None, 0)
 
     @staticmethod
     def _size(row: bytes) -> int:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
+import msgspec
+
 from headrace._core.columnar.batch import Batch
 from headrace._core.metrics import Metrics
 from headrace._core.task.order import CLOCK, Order, concatenated
@@ -56,7 +58,7 @@ class SourceRecord(NamedTuple):
     headers: Headers
 
 
-class Moment(NamedTuple):
+class Moment(msgspec.Struct, gc=False):
     """What a task was processing: a record, or what a clock caused.
 
     `columns` and `row_shift` locate the bytes of the record, if the task retains them for dead letters.
@@ -183,9 +185,10 @@ class TaskContext:
 
     def return_to(self, moment: Moment) -> None:
         """Makes what is processed next descend from what the task processed at an earlier moment."""
-        self.position, self.fired_ms, self.topic, columns, self.row_shift = moment
-        if columns is not None:
-            self.columns = columns
+        self.position, self.fired_ms = moment.position, moment.fired_ms
+        self.topic, self.row_shift = moment.topic, moment.row_shift
+        if moment.columns is not None:
+            self.columns = moment.columns
 
     def append(self, order: Order) -> int:
         """Appends more records of the batch to `order`; returns the position of the first of them."""

@@ -52,13 +52,23 @@ class AggregatingOperator(Operator):
         key_bytes = self._store.key_bytes(key)
         row = self._store.read(key_bytes)
         aggregate, timestamp_ms = self.fold(key, record.value, record.timestamp_ms, row)
-        # The functions may have changed the aggregate in place, so the old value is read again.
-        old = self._store.read(key_bytes)[0] if self.send_old_values and row is not None else None
+        old = None if row is None or not self.send_old_values else self._old(key_bytes, row[0])
         valid_to_ms = self._store.write(key_bytes, aggregate, timestamp_ms)
         if valid_to_ms == NOT_PUT:
             self.context.drop(self.name, TOO_OLD)
             return
         self.forward(Record(key, Change(aggregate, old, valid_to_ms == NEWEST), timestamp_ms, record.headers))
+
+    def _old(self, key_bytes: bytes, row: Any) -> Any:
+        """The stored aggregate. The functions may have changed it in place, so it is read again.
+
+        For a cached row, only the value that was forwarded before counts; and only whether there was one, if it is not
+        forwarded.
+        """
+        cache = self.cache
+        if cache is not None and (not cache.send_old_values or key_bytes in cache.updates):
+            return row
+        return self._store.read(key_bytes)[0]
 
 
 class StreamAggregate(AggregatingOperator):
