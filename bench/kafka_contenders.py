@@ -33,9 +33,10 @@ class Job(NamedTuple):
 Commands = Callable[[Job], list[list[str]]]
 
 
-def headrace(tree: Path) -> Commands:
+def headrace(tree: Path, cache_bytes: int = EVERY_UPDATE) -> Commands:
     """One process with the Headrace in `tree`; Spark with two threads and its Python workers."""
-    return lambda job: [[*python(tree), _script("kafka_headrace"), *_arguments(job)]]
+    cache = [str(cache_bytes)] if cache_bytes else []  # earlier versions have no cache
+    return lambda job: [[*python(tree), _script("kafka_headrace"), *_arguments(job), *cache]]
 
 
 def trickle_headrace(tree: Path) -> Commands:

@@ -1,6 +1,7 @@
-"""The contender `headrace`: `python kafka_headrace.py workload servers input output application_id directory`.
+"""The contender `headrace`: `python kafka_headrace.py workload servers input output application_id directory [cache]`.
 
-Any version of Headrace can run it: it imports nothing else.
+`cache` is the size of the record cache in bytes. Without it, any version of Headrace can run it: it imports nothing
+else.
 """
 
 from __future__ import annotations
@@ -24,13 +25,16 @@ def topology(workload: str, source: str, output: str) -> hr.Topology:
     return builder.build()
 
 
-def main(workload: str, servers: str, source: str, output: str, application_id: str, directory: str) -> None:
+def main(
+    workload: str, servers: str, source: str, output: str, application_id: str, directory: str, cache: str = "0"
+) -> None:
     config = hr.StreamsConfig(
         application_id=application_id,
         bootstrap_servers=servers,
         state_dir=Path(directory) / "state",
         local_dir=Path(directory) / "local",
         max_records_per_batch=500_000 if workload == "count" else 100_000,
+        statestore_cache_max_bytes=int(cache),
         spark={"spark.master": "local[2]"},
     )
     app = hr.Streams(topology(workload, source, output), config)

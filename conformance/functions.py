@@ -72,6 +72,10 @@ def joined(left: Any, right: Any) -> str:
     return f"{show(left)}/{show(right)}"
 
 
+def keyed(key: Any, left: Any, right: Any) -> str:
+    return f"{show(key)}:{joined(left, right)}"
+
+
 def plus(key: Any, value: str, aggregate: str) -> str:  # noqa: ARG001
     return f"{aggregate}+{value}"
 

@@ -68,6 +68,12 @@ def orders(rng: Random, index: int) -> str:  # noqa: ARG001
     return rng.choice(("all", f"at {at}", "only first", "only second", f"only second at {at}", f"burst {at}"))
 
 
+def uses(rng: Random, index: int) -> str:
+    """Commands for the processor `Bounded`."""
+    value = letters(rng, index)
+    return rng.choice((value, value, "get", f"if {value}"))
+
+
 @dataclass(frozen=True)
 class Lane:
     """One input topic: its keys and values."""

@@ -66,6 +66,18 @@ MUTATIONS = (
         "if start_ms < last_closed_ms:",
     ),
     Mutation(
+        "a window of one's own accepts records until stream time reaches its own end plus grace",
+        "_core/operators/windows/own_windows.py",
+        "if window.end_ms <= last_closed_ms:",
+        "if window.start_ms + self._windows.size_ms <= last_closed_ms:",
+    ),
+    Mutation(
+        "the processor of a global store gets the headers of records",
+        "_core/task/global_tables.py",
+        "headers = columns.headers[row] if columns.headers else ()",
+        "headers = ()",
+    ),
+    Mutation(
         "a merged session is deleted",
         "_core/operators/windows/session_windows.py",
         "self.forward(Record(session, Change(None, old), window.end_ms, record.headers))",
@@ -190,7 +202,7 @@ MUTATIONS = (
     Mutation(
         "a joiner has the left value first, whichever side triggers",
         "_core/operators/joins/stream_stream.py",
-        "return lambda right, left: joiner(left, right)",
+        "return lambda key, right, left: joiner(key, left, right)",
         "return joiner",
     ),
     Mutation(

@@ -1,4 +1,4 @@
-"""The processors of the catalogue, as in the recorder's `Processors.java` and `Punctuations.java`."""
+"""The processors of the catalogue, as in the recorder's `Processors.java`, `Punctuations.java`, `TopicStores.java`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import headrace as hr
 from conformance import functions as f
+from headrace import serdes
 
 
 class Contextual(hr.Processor):
@@ -189,6 +190,62 @@ class Flushing(Contextual):
         for key, value in list(self._held.all()):
             self.context.forward(hr.Record(key, value))
             self._held.delete(key)
+
+
+class Collecting(Contextual):
+    """Appends each value, with its timestamp and headers, to the row of its key; a null deletes the row."""
+
+    def process(self, record: Any) -> None:
+        rows, key = self.context.state_store("rows"), f.show(record.key)
+        row = f"{record.value}@{record.timestamp_ms}" + "".join(name for name, _ in record.headers)
+        rows.put(key, None if record.value is None else f.appended(rows.get(key), row))
+
+
+class LookingUpHead(Contextual):
+    """Forwards each value with the row of its first letter."""
+
+    def process(self, record: Any) -> None:
+        row = self.context.state_store("rows").get(f.show(f.head(record.value)))
+        self.context.forward(record.with_value(f.joined(record.value, row)))
+
+
+class LookingUpKey(Contextual):
+    """Forwards each value with the row of its key."""
+
+    def process(self, record: Any) -> None:
+        row = self.context.state_store("rows").get(f.show(record.key))
+        self.context.forward(record.with_value(f.joined(record.value, row)))
+
+
+class DeclaringWriter(Writer):
+    """A writer that declares its store."""
+
+    def stores(self) -> list[hr.StoreSpec]:
+        return [texts("shared")]
+
+
+class DeclaringReader(Reader):
+    """A reader that declares its store."""
+
+    @classmethod
+    def stores(cls) -> list[hr.StoreSpec]:
+        return [texts("shared")]
+
+
+class Editing(Contextual):
+    """Forwards the last "trace" header as the value, removes the "flag" headers, and adds a header."""
+
+    def process(self, record: Any) -> None:
+        headers = hr.Headers(record.headers)
+        last = headers.last_header("trace")
+        seen = None if last is None else last.decode()
+        edited = headers.remove("flag").add("seen", f.show(seen).encode())
+        self.context.forward(record.with_value(f.joined(record.value, seen)).with_headers(edited))
+
+
+def texts(name: str) -> Any:
+    """A store of texts by texts."""
+    return hr.Stores.key_value(name, key_serde=serdes.String(), value_serde=serdes.Json())
 
 
 def _value(member: Any) -> Any:

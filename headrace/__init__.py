@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from headrace import serdes
 from headrace._graph.stores import StoreSpec
+from headrace._state.bytes.api import ByteReader, ByteStore
 from headrace._suggestions.attributes import module_lookup
 from headrace._suggestions.install import suggest_names
 from headrace.config import StreamsConfig
@@ -30,30 +31,38 @@ from headrace.errors import (
 )
 from headrace.model.emission import BufferConfig, EmitStrategy, Suppressed
 from headrace.model.error_handlers import ErrorHandlerContext, ErrorHandlerResponse
+from headrace.model.headers import Headers
+from headrace.model.lifecycle import State, StateListener, UncaughtExceptionHandler, UncaughtExceptionResponse
+from headrace.model.offset_reset import AutoOffsetReset
 from headrace.model.pending import Pending, PendingTask
 from headrace.model.processor import (
     Cancellable,
+    Counter,
     FixedKeyProcessor,
+    Gauge,
     Processor,
     ProcessorContext,
+    ProcessorMetrics,
+    ProcessorWrapper,
     PunctuationType,
     RecordMetadata,
     To,
+    ValueTransformerWithKey,
 )
 from headrace.model.record import Change, Record
 from headrace.model.store_interfaces import (
+    AggregationWithHeaders,
     KeyValueStore,
     ReadOnlyKeyValueStore,
-    ReadOnlySessionStore,
     ReadOnlyTimestampedKeyValueStore,
+    ReadOnlyTimestampedKeyValueStoreWithHeaders,
     ReadOnlyVersionedKeyValueStore,
-    ReadOnlyWindowStore,
-    SessionStore,
     TimestampedKeyValueStore,
+    TimestampedKeyValueStoreWithHeaders,
     ValueAndTimestamp,
+    ValueTimestampHeaders,
     VersionedKeyValueStore,
     VersionedRecord,
-    WindowStore,
 )
 from headrace.model.stores import Stores
 from headrace.model.timestamps import (
@@ -61,6 +70,19 @@ from headrace.model.timestamps import (
     fail_on_invalid_timestamp,
     log_and_skip_on_invalid_timestamp,
     use_partition_time_on_invalid_timestamp,
+    wallclock_timestamp,
+)
+from headrace.model.windowed_store_interfaces import (
+    ReadOnlySessionStore,
+    ReadOnlySessionStoreWithHeaders,
+    ReadOnlyTimestampedWindowStore,
+    ReadOnlyTimestampedWindowStoreWithHeaders,
+    ReadOnlyWindowStore,
+    SessionStore,
+    SessionStoreWithHeaders,
+    TimestampedWindowStore,
+    TimestampedWindowStoreWithHeaders,
+    WindowStore,
 )
 from headrace.model.windows import (
     JoinWindows,
@@ -70,6 +92,7 @@ from headrace.model.windows import (
     UnlimitedWindows,
     Window,
     Windowed,
+    Windows,
 )
 from headrace.streams import Streams
 from headrace.topics.embedded.topics import LocalTopics
@@ -78,18 +101,25 @@ from headrace.topics.kafka.topics import KafkaTopics
 __version__ = "0.1.0"
 
 __all__ = [
+    "AggregationWithHeaders",
+    "AutoOffsetReset",
     "BranchedKStream",
     "BufferConfig",
+    "ByteReader",
+    "ByteStore",
     "Cancellable",
     "Change",
     "CogroupedKStream",
     "ConfigError",
     "ConsumerRecord",
+    "Counter",
     "EmitStrategy",
     "ErrorHandlerContext",
     "ErrorHandlerResponse",
     "FixedKeyProcessor",
+    "Gauge",
     "GlobalKTable",
+    "Headers",
     "JoinWindows",
     "KGroupedStream",
     "KGroupedTable",
@@ -103,10 +133,16 @@ __all__ = [
     "ProcessingError",
     "Processor",
     "ProcessorContext",
+    "ProcessorMetrics",
+    "ProcessorWrapper",
     "PunctuationType",
     "ReadOnlyKeyValueStore",
     "ReadOnlySessionStore",
+    "ReadOnlySessionStoreWithHeaders",
     "ReadOnlyTimestampedKeyValueStore",
+    "ReadOnlyTimestampedKeyValueStoreWithHeaders",
+    "ReadOnlyTimestampedWindowStore",
+    "ReadOnlyTimestampedWindowStoreWithHeaders",
     "ReadOnlyVersionedKeyValueStore",
     "ReadOnlyWindowStore",
     "Record",
@@ -114,11 +150,14 @@ __all__ = [
     "RegistryError",
     "SerdeError",
     "SessionStore",
+    "SessionStoreWithHeaders",
     "SessionWindowedCogroupedKStream",
     "SessionWindowedKStream",
     "SessionWindows",
     "SlidingWindows",
+    "State",
     "StateError",
+    "StateListener",
     "StoreSpec",
     "Stores",
     "Streams",
@@ -130,21 +169,30 @@ __all__ = [
     "TimeWindowedKStream",
     "TimeWindows",
     "TimestampedKeyValueStore",
+    "TimestampedKeyValueStoreWithHeaders",
+    "TimestampedWindowStore",
+    "TimestampedWindowStoreWithHeaders",
     "To",
     "TopicError",
     "Topology",
     "TopologyError",
+    "UncaughtExceptionHandler",
+    "UncaughtExceptionResponse",
     "UnlimitedWindows",
     "ValueAndTimestamp",
+    "ValueTimestampHeaders",
+    "ValueTransformerWithKey",
     "VersionedKeyValueStore",
     "VersionedRecord",
     "Window",
     "WindowStore",
     "Windowed",
+    "Windows",
     "fail_on_invalid_timestamp",
     "log_and_skip_on_invalid_timestamp",
     "serdes",
     "use_partition_time_on_invalid_timestamp",
+    "wallclock_timestamp",
 ]
 
 suggest_names([globals()[name] for name in __all__])

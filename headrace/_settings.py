@@ -10,18 +10,13 @@ from typing import Any
 from headrace.errors import ConfigError, TopologyError
 from headrace.model.arity import checked_arity
 from headrace.model.error_handlers import RESPONSES
+from headrace.model.offset_reset import offset_reset_of
 from headrace.serdes.checks import checked_serde
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _APPLICATION_ID = re.compile(r"[A-Za-z0-9._-]{1,200}")
 
-# Settings of Kafka Streams that this version does not support: only the value that turns them off is accepted.
-_NOT_YET: dict[str, tuple[Any, str]] = {
-    "statestore_cache_max_bytes": (0, "the record cache"),
-}
-
 _GUARANTEES = ("exactly_once_v2", "exactly_once", "at_least_once")
-_RESETS = ("earliest", "latest")
 # Settings of the Kafka client that Headrace controls: exactly-once depends on them, or a StreamsConfig setting exists.
 _OWN_KAFKA_SETTINGS = {
     "bootstrap.servers": "set bootstrap_servers",
@@ -45,8 +40,12 @@ _TWO_EVENTS = (
 )
 _VERSIONS = (*_TWO_EVENTS, "3.5", "3.6", "3.7", "3.8", "3.9", "4.0", "4.1", "4.2", "4.3")
 
-_FLAGS = ("allow_stream_time_key_tracking", "sync_state")
-_MAPPINGS = {"kafka": '{"security.protocol": "SSL"}', "spark": '{"spark.master": "local[2]"}'}
+_FLAGS = ("allow_stream_time_key_tracking", "sync_state", "ensure_explicit_internal_resource_naming")
+_MAPPINGS = {
+    "kafka": '{"security.protocol": "SSL"}',
+    "spark": '{"spark.master": "local[2]"}',
+    "app_configs": '{"shop.currency": "CHF"}',
+}
 
 
 def writes_two_events(upgrade_from: str | None) -> bool:
@@ -73,13 +72,7 @@ def check(settings: Mapping[str, Any]) -> None:
             "nor '..', because it names a directory."
         )
         raise ConfigError(message)
-    for name, (neutral, capability) in _NOT_YET.items():
-        if settings[name] != neutral:
-            message = (
-                f"{name}={settings[name]!r} needs {capability}, which this version does not have. Set it to "
-                f"{neutral!r}, or leave it out."
-            )
-            raise ConfigError(message)
+    _check_cache(settings["statestore_cache_max_bytes"])
     if settings["upgrade_from"] is not None and settings["upgrade_from"] not in _VERSIONS:
         message = f"upgrade_from is {settings['upgrade_from']!r}; allowed: None, {', '.join(map(repr, _VERSIONS))}."
         raise ConfigError(message)
@@ -97,6 +90,7 @@ def check(settings: Mapping[str, Any]) -> None:
             "allow_stream_time_key_tracking=True as well."
         )
         raise ConfigError(message)
+    _check_processors(settings)
     _check_positive("max_records_per_batch", settings["max_records_per_batch"])
     if settings["spark_partitions"] is not None:
         _check_positive("spark_partitions", settings["spark_partitions"])
@@ -125,6 +119,24 @@ def _check_defaults(settings: Mapping[str, Any]) -> None:
         raise ConfigError(message) from error
 
 
+def _check_processors(settings: Mapping[str, Any]) -> None:
+    wrapper, idle = settings["processor_wrapper"], settings["max_task_idle"]
+    if wrapper is not None and not callable(wrapper):
+        message = (
+            f"processor_wrapper is {wrapper!r}; it must be None, or a function (name, process) that returns a function "
+            "to call instead of process(record)."
+        )
+        raise ConfigError(message)
+    if idle != timedelta(0):
+        message = (
+            f"max_task_idle is {idle!r}; it must be timedelta(0). On Spark, a micro-batch takes all records that exist "
+            "when it is planned and merges the topics by timestamp, so a slow input is never overtaken by records that "
+            "are there already, and records that are still to come are not waited for. To let more records gather "
+            "before they are merged, set commit_interval; to accept late ones, give windows and joins a grace."
+        )
+        raise ConfigError(message)
+
+
 def _check_flags_and_mappings(settings: Mapping[str, Any]) -> None:
     for name in _FLAGS:
         if not isinstance(settings[name], bool):
@@ -139,7 +151,7 @@ def _check_flags_and_mappings(settings: Mapping[str, Any]) -> None:
 
 def _check_kafka(settings: Mapping[str, Any]) -> None:
     servers, client_settings = settings["bootstrap_servers"], settings["kafka"]
-    _check_choice("auto_offset_reset", settings["auto_offset_reset"], _RESETS)
+    offset_reset_of(settings["auto_offset_reset"], "auto_offset_reset", ConfigError)
     if servers is not None and (not isinstance(servers, str) or not servers.strip()):
         message = f"bootstrap_servers is {servers!r}; it must be text like 'host:9092', with commas between brokers."
         raise ConfigError(message)
@@ -155,11 +167,8 @@ def _check_kafka(settings: Mapping[str, Any]) -> None:
             "seconds or more: a single request to a broker may take that long."
         )
         raise ConfigError(message)
-    if servers is None and (client_settings or settings["auto_offset_reset"] != "earliest"):
-        message = (
-            "kafka and auto_offset_reset apply only to topics on Kafka: set bootstrap_servers as well, or leave them "
-            "out."
-        )
+    if servers is None and client_settings:
+        message = "kafka applies only to topics on Kafka: set bootstrap_servers as well, or leave it out."
         raise ConfigError(message)
     for name in client_settings or {}:
         if name in _OWN_KAFKA_SETTINGS:
@@ -201,6 +210,15 @@ def _check_error_handlers(settings: Mapping[str, Any]) -> None:
     if topic is not None and not writing and not any(callable(settings[name]) for name in _ERROR_HANDLERS):
         message = (
             f"dead_letter_topic={topic!r}, but no handler writes to it: set one of {', '.join(names)} to 'dead_letter'."
+        )
+        raise ConfigError(message)
+
+
+def _check_cache(max_bytes: object) -> None:
+    if not isinstance(max_bytes, int) or isinstance(max_bytes, bool) or max_bytes < 0:
+        message = (
+            f"statestore_cache_max_bytes is {max_bytes!r}; it must be a whole number of bytes, for example 10_485_760, "
+            "or 0 to forward every update."
         )
         raise ConfigError(message)
 

@@ -14,6 +14,8 @@ from headrace._suggestions.attributes import SuggestingMeta
 from headrace._suggestions.settings import setting_suggestion
 from headrace.errors import ConfigError, known_names
 from headrace.model.error_handlers import ErrorHandler
+from headrace.model.offset_reset import AutoOffsetReset, OffsetReset, offset_reset_of
+from headrace.model.processor import ProcessorWrapper
 from headrace.model.timestamps import Extractor, fail_on_invalid_timestamp
 from headrace.serdes import Serde
 
@@ -66,16 +68,26 @@ class StreamsConfig(metaclass=SuggestingMeta):
             `{"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN", ...}`.
         task_timeout: how long a running application waits for brokers that do not answer before it fails. Default: 5
             minutes.
-        auto_offset_reset: where to begin in a Kafka topic that the application has not read before: "earliest", or
-            "latest", which is the end of the topic at the first start of the application.
+        auto_offset_reset: where to begin in a topic that the application has not read before, unless its source has an
+            `offset_reset`: "earliest", "latest", "none", or `AutoOffsetReset.by_duration(...)`. Topics of global tables
+            are read from their beginning, as in Kafka Streams.
         topics_dir: directory of the embedded topics, which need no broker.
         state_dir: directory of offsets and state, one per application. Default: `headrace-state/<application_id>`.
         commit_interval: time between the starts of two micro-batches of a running application; 0 runs them back to
             back.
         max_records_per_batch: the most records that one micro-batch reads.
+        statestore_cache_max_bytes: the size of the record cache of each task. With a cache, tables with a store forward
+            only the last update of a row in each micro-batch. Default: 0, they forward every update.
         default_key_serde: serde of keys where an operator names none. Default: `serdes.String()`.
         default_value_serde: serde of values where an operator names none. Default: `serdes.Json()`.
         default_timestamp_extractor: returns the event time of a record. Default: the record's own timestamp.
+        app_configs: the application's own settings, by any names; processors read them with `context.app_configs`.
+        processor_wrapper: wraps the processing of every operator, e.g. for tracing: `(name, process) -> process`
+            returns a function to call instead of `process(record)`. Records are then processed one by one.
+        ensure_explicit_internal_resource_naming: refuses a topology in which a store or a repartition has a generated
+            name. Such a name changes when operators are added or removed before it, and its state is then lost.
+        max_task_idle: only 0, which is how Headrace works: a micro-batch takes the records that exist when it is
+            planned, merges all inputs by timestamp, and does not wait for records that are still to come.
         allow_stream_time_key_tracking: track stream time for each key instead of for all keys together. It decides
             which records are late, which windows are closed, and what window stores still retain.
         stream_time_key_idle: if no record of a key arrives for this much wall-clock time, its windows close, their
@@ -122,7 +134,7 @@ class StreamsConfig(metaclass=SuggestingMeta):
     bootstrap_servers: str | None = None
     kafka: Mapping[str, Any] = field(default_factory=dict)
     task_timeout: timedelta = timedelta(minutes=5)
-    auto_offset_reset: Literal["earliest", "latest"] = "earliest"
+    auto_offset_reset: OffsetReset = "earliest"
     topics_dir: _DirectorySetting = _DirectorySetting()
     state_dir: _StateDirectorySetting = _StateDirectorySetting()
     local_dir: _DirectorySetting = _DirectorySetting()
@@ -131,6 +143,10 @@ class StreamsConfig(metaclass=SuggestingMeta):
     default_key_serde: Serde[Any] | None = None
     default_value_serde: Serde[Any] | None = None
     default_timestamp_extractor: Extractor = fail_on_invalid_timestamp
+    app_configs: Mapping[str, Any] = field(default_factory=dict)
+    processor_wrapper: ProcessorWrapper | None = None
+    ensure_explicit_internal_resource_naming: bool = False
+    max_task_idle: timedelta = timedelta(0)
     upgrade_from: str | None = None
     allow_stream_time_key_tracking: bool = False
     stream_time_key_idle: timedelta | None = None
@@ -159,7 +175,13 @@ class StreamsConfig(metaclass=SuggestingMeta):
     def __post_init__(self) -> None:
         check(self._values())
         vars(self)["kafka"] = dict(self.kafka)
+        vars(self)["app_configs"] = dict(self.app_configs)
         vars(self)["spark"] = {str(name): str(value) for name, value in self.spark.items()}
+
+    @property
+    def offset_reset(self) -> AutoOffsetReset:
+        """`auto_offset_reset` as an object, also if it was given by name."""
+        return offset_reset_of(self.auto_offset_reset, "auto_offset_reset", ConfigError)
 
     @property
     def writes_old_change_events(self) -> bool:
@@ -192,7 +214,7 @@ class StreamsConfig(metaclass=SuggestingMeta):
 
     def __repr__(self) -> str:
         shown = {setting.name: getattr(self, setting.name) for setting in fields(self)}
-        shown |= {"kafka": hide(self.kafka), "spark": hide(self.spark)}
+        shown |= {"kafka": hide(self.kafka), "spark": hide(self.spark), "app_configs": hide(self.app_configs)}
         return f"StreamsConfig({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
 
 

@@ -44,7 +44,7 @@ class TopicError(StreamsError):
 
 
 class NewPartitionsError(TopicError):
-    """The partitions of a topic changed while the application ran; its next start reads the new ones."""
+    """Partitions, or topics that match a pattern, changed while the application ran; its next start reads them."""
 
 
 class StateError(StreamsError):
@@ -61,9 +61,9 @@ def known_names(names: Iterable[str]) -> str:
     return ", ".join(repr(name) for name in listed) if listed else "none"
 
 
-def nearest(name: str, names: Iterable[str]) -> str:
+def nearest(name: str, names: Iterable[str], similarity: float = 0.6) -> str:
     """The sentence ` Did you mean 'x'?` if a known name is close, else an empty text."""
-    close = difflib.get_close_matches(name, list(names), n=1)
+    close = difflib.get_close_matches(name, list(names), n=1, cutoff=similarity)
     return f" Did you mean {close[0]!r}?" if close else ""
 
 

@@ -6,9 +6,11 @@ from datetime import timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
+from headrace._runtime.lifecycle import Lifecycle
 from headrace.config import StreamsConfig
 from headrace.dsl.topology import Topology
-from headrace.errors import ConfigError, TopologyError
+from headrace.errors import ConfigError, StreamsError, TopologyError
+from headrace.model.lifecycle import State, StateListener, UncaughtExceptionHandler
 from headrace.model.pending import Pending
 
 if TYPE_CHECKING:
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from headrace._runtime.spark.application import Application
 
 ViewT = TypeVar("ViewT")
+
+_STOP_WITHIN = timedelta(seconds=5)
 
 
 class Streams:
@@ -44,13 +48,43 @@ class Streams:
                 "bootstrap_servers to the brokers of a Kafka cluster."
             )
             raise ConfigError(message)
-        if not topology._graph.source_topics:
+        if not topology._graph.shown_source_topics:
             message = "The topology reads no topic. Add a source, such as builder.stream(...)."
             raise TopologyError(message)
         self._topology = topology
         self._config = config
         self._spark = spark
         self._running: Application | None = None
+        self._lifecycle = Lifecycle()
+
+    @property
+    def state(self) -> State:
+        """The state of the application: created, running, paused, failed and so on.
+
+        A health check can tell a running application from one that has failed:
+
+        Example:
+            >>> import headrace as hr
+            >>> builder = hr.StreamsBuilder()
+            >>> builder.stream("in").to("out")
+            >>> hr.Streams(builder.build(), hr.StreamsConfig(application_id="copy", topics_dir="topics")).state
+            <State.CREATED: 'created'>
+        """
+        return self._lifecycle.state
+
+    def set_state_listener(self, listener: StateListener | None) -> None:
+        """Calls `listener(new_state, old_state)` at every change of the state; `None` removes the listener."""
+        self._lifecycle.listener = listener
+
+    def set_uncaught_exception_handler(self, handler: UncaughtExceptionHandler | None) -> None:
+        """Lets a function decide what happens when an application that `start()` started fails.
+
+        The function receives the error. It returns "replace" to start again after the last commit, or "shutdown_client"
+        or "shutdown_application" to stop with the error, as without a handler. Starts that fail without a commit
+        between them wait for 1, 2, 4 and so on up to 60 seconds. A record that fails again and again needs an error
+        handler of `StreamsConfig` instead. `process_available()` always raises the error.
+        """
+        self._lifecycle.uncaught_exception_handler = handler
 
     def process_available(self) -> None:
         """Processes all records that are in the input topics now, then returns.
@@ -72,14 +106,37 @@ class Streams:
         """
         return self._application.await_termination(timeout)
 
-    def stop(self) -> None:
+    def pause(self) -> None:
+        """Makes the current micro-batch the last one until `resume()`; the application keeps its Spark session.
+
+        Nothing is lost: records wait in their topics, and wall-clock punctuations are late. An application that is
+        paused before it is started starts paused. `stop()` ends a pause.
+        """
+        self._application.pause()
+
+    def resume(self) -> None:
+        """Ends a pause: the next micro-batch begins at once."""
+        self._application.resume()
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether `pause()` was called, and neither `resume()` nor `stop()` since."""
+        return self._running is not None and self._running.is_paused
+
+    def stop(self, timeout: timedelta | None = _STOP_WITHIN) -> None:
         """Stops the application, and its Spark session unless that is yours.
 
-        The current micro-batch has five seconds to finish. After that it is aborted, and the next start repeats it:
-        nothing is lost or written twice.
+        A micro-batch that does not finish in time is aborted, and the next start repeats it: nothing is lost or written
+        twice.
+
+        Args:
+            timeout: how long the current micro-batch may take to finish; `None` waits until it has finished.
         """
+        if timeout is not None and timeout < timedelta(0):
+            message = f"stop(timeout={timeout!r}): expected a timedelta of 0 or more, or None to wait."
+            raise StreamsError(message)
         if self._running is not None:
-            self._running.stop()
+            self._running.stop(timeout)
             self._running = None
 
     @overload
@@ -119,7 +176,9 @@ class Streams:
     def metrics(self) -> dict[str, dict[str, Any]]:
         """Returns counters since the application's first start, by operator, and by output topic as `topic <name>`.
 
-        An operator's `dropped` has its dropped records by reason.
+        An operator's `dropped` has its dropped records by reason. "application" has the number of committed
+        `batches`, and of the last ones, at most about a hundred, the `records_per_s` and the `batch_ms` from planning
+        to commit: the median `p50`, `p90` and `max`.
         """
         return self._application.metrics()
 
@@ -140,7 +199,7 @@ class Streams:
         if self._running is None:
             from headrace._runtime.spark.application import Application
 
-            self._running = Application(self._topology._graph, self._config, self._spark)
+            self._running = Application(self._topology._graph, self._config, self._spark, self._lifecycle)
         return self._running
 
     def __enter__(self) -> Self:

@@ -3,6 +3,7 @@
 python -m conformance.fuzz --minutes 5          random cases for five minutes
 python -m conformance.fuzz --seed 7 --cases 1   the case of seed 7
 python -m conformance.fuzz --plan               the test driver against the plan that Spark runs; needs no Java
+python -m conformance.fuzz --spark              the test driver against Spark, eight cases in one query
 python -m conformance.fuzz --record             records the sample that the tests replay
 """
 
@@ -12,10 +13,12 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import closing
 
 from conformance.fuzz import sample
-from conformance.fuzz.fuzzing import AgainstKafkaStreams, AgainstPlan, Fuzzing
+from conformance.fuzz.fuzzing import AgainstKafkaStreams, AgainstPlan, AgainstSpark, Fuzzing
 from conformance.fuzz.kafka_streams import KafkaStreams
+from conformance.fuzz.spark import Spark
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -28,12 +31,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--max-differences", type=int, default=10, help="stop after so many unexplained differences")
     parser.add_argument("--show", metavar="TEXT", help="show differences for a known reason that contains this, too")
     parser.add_argument("--plan", action="store_true", help="compare the test driver with the plan that Spark runs")
+    parser.add_argument("--spark", action="store_true", help="compare the test driver with Spark")
     parser.add_argument("--record", action="store_true", help="record the sample that the tests replay")
     options = parser.parse_args(arguments)
     first = int(time.time()) * 1000 if options.seed is None else options.seed
     bounds = (first, options.cases, options.minutes * 60)
     if options.plan:
         return Fuzzing(AgainstPlan(), options.max_differences).run(*bounds)
+    if options.spark:
+        with closing(Spark()) as spark:
+            return Fuzzing(AgainstSpark(spark), options.max_differences).run(*bounds)
     with KafkaStreams(compile_first=not options.no_build) as kafka:
         if options.record:
             print(f"Recorded a sample of {sample.record(kafka)} seeds.")

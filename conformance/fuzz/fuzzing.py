@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -15,6 +16,7 @@ from conformance.fuzz.kafka_streams import KafkaStreams
 from conformance.fuzz.plan import on_plan, taken_in_order
 from conformance.fuzz.report import differing
 from conformance.fuzz.run import Answer, on_driver
+from conformance.fuzz.spark import Spark
 
 _ON_DISK = 10
 _SILENCE_S = 30
@@ -24,6 +26,10 @@ class Comparison(Protocol):
     """What the test driver is compared with."""
 
     name: str
+    at_once: int
+
+    def expect(self, cases: Sequence[Case]) -> None:
+        """Announces the next cases, so that they may be run together; there are `at_once` of them."""
 
     def prepare(self, case: Case) -> Case:
         """The case with input that both sides take in the same order."""
@@ -39,12 +45,16 @@ class AgainstKafkaStreams:
     """Compares with Kafka Streams on its own test driver."""
 
     name = "Kafka Streams"
+    at_once = 1
 
     def __init__(self, kafka: KafkaStreams) -> None:
         self._kafka = kafka
 
     def prepare(self, case: Case) -> Case:
         return case
+
+    def expect(self, cases: Sequence[Case]) -> None:
+        """Does nothing: cases are run one by one."""
 
     def run(self, case: Case, ours: Answer) -> Answer:
         """In memory, and on disk if that makes a difference, or every so many cases."""
@@ -62,6 +72,7 @@ class AgainstPlan:
     """Compares with the plan that Spark runs, in batches cut at random and with restarts."""
 
     name = "Plan"
+    at_once = 1
 
     def prepare(self, case: Case) -> Case:
         """In the order in which a batch is taken, without the step that fails, if one does."""
@@ -69,11 +80,30 @@ class AgainstPlan:
         failed = on_driver(ordered).get("failed")
         return ordered if failed is None else replace(ordered, steps=ordered.steps[:failed])
 
+    def expect(self, cases: Sequence[Case]) -> None:
+        """Does nothing: cases are run one by one."""
+
     def run(self, case: Case, ours: Answer) -> Answer:  # noqa: ARG002
         return on_plan(case)
 
     def reason(self, case: Case, ours: Answer, theirs: Answer) -> str | None:  # noqa: ARG002
         return None
+
+
+class AgainstSpark(AgainstPlan):
+    """Compares with Spark itself, with several cases in one query."""
+
+    name = "Spark"
+    at_once = 8
+
+    def __init__(self, spark: Spark) -> None:
+        self._spark = spark
+
+    def expect(self, cases: Sequence[Case]) -> None:
+        self._spark.prepare(cases)
+
+    def run(self, case: Case, ours: Answer) -> Answer:  # noqa: ARG002
+        return self._spark.run(case)
 
 
 class Fuzzing:
@@ -95,8 +125,11 @@ class Fuzzing:
             while len(self._unexplained) < self._max_differences:
                 if seed >= first + cases if cases is not None else time.monotonic() > began + seconds:
                     break
-                self._compare(self._comparison.prepare(random_case(seed)))
-                seed += 1
+                group = [self._comparison.prepare(random_case(seed + i)) for i in range(self._comparison.at_once)]
+                self._comparison.expect(group)
+                for case in group:
+                    self._compare(case)
+                seed += len(group)
                 self._report_progress(seed - first)
         except KeyboardInterrupt:
             print("Interrupted.")

@@ -43,19 +43,27 @@ def taken_in_order(case: Case) -> list[Step]:
     return ordered[:-1]
 
 
-def on_plan(case: Case) -> Answer:
-    """The outputs of a case by topic; the cuts follow from the case."""
+def refusal_of(case: Case) -> Answer | None:
+    """The answer to a case that cannot run in batches, or that the library refuses."""
     if any(node.op == "through" for node in case.nodes):
         return {"gave up": "a topic that is written and read takes another batch"}
     if len(case.topics) > 1 and any("extractor" in node.options for node in case.nodes):
         return {"gave up": "an extractor changes the order in which topics are read"}
     try:
-        topology = topology_of(case)
+        topology_of(case)
     except hr.StreamsError as error:
         return {"refused": f"{type(error).__name__}: {error}"}
+    return None
+
+
+def on_plan(case: Case) -> Answer:
+    """The outputs of a case by topic; the cuts follow from the case."""
+    refusal = refusal_of(case)
+    if refusal is not None:
+        return refusal
     home = Path(tempfile.mkdtemp(prefix="headrace-fuzz-"))
     try:
-        return _run(case, topology, home)
+        return _run(case, topology_of(case), home)
     finally:
         shutil.rmtree(home, ignore_errors=True)
 
@@ -84,7 +92,7 @@ def _run(case: Case, topology: hr.Topology, home: Path) -> Answer:
                 pass
     except hr.StreamsError as error:
         return {"outputs": {}, "failed": -1, "message": f"{type(error).__name__}: {error}"}
-    return {"outputs": _outputs(topics, topology)}
+    return {"outputs": outputs_of(topics, topology)}
 
 
 def _batches(steps: tuple[Step, ...], rng: Random) -> list[list[Step]]:
@@ -98,11 +106,14 @@ def _batches(steps: tuple[Step, ...], rng: Random) -> list[list[Step]]:
     return batches
 
 
-def _outputs(topics: hr.LocalTopics, topology: hr.Topology) -> dict[str, list[list[object]]]:
+def outputs_of(topics: hr.LocalTopics, topology: hr.Topology, prefix: str = "") -> dict[str, list[list[object]]]:
+    """What a topology has written to its output topics, whose names have a prefix in `topics`."""
     graph = topology._graph
     sinks = {node.topic: node for node in graph.nodes if isinstance(node, Sink) and not node.internal}
     written = set(topics.list())
     return {
-        topic: [as_listed(record) for record in topics.read(topic, *_DEFAULTS.serdes(sink))] if topic in written else []
+        topic: [as_listed(record) for record in topics.read(prefix + topic, *_DEFAULTS.serdes(sink))]
+        if prefix + topic in written
+        else []
         for topic, sink in sorted(sinks.items())
     }

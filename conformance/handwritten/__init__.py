@@ -5,6 +5,7 @@ from __future__ import annotations
 from conformance.handwritten import (
     pipelines,
     processing,
+    stores,
     stream_joins,
     streams,
     suppressions,
@@ -22,5 +23,6 @@ HANDWRITTEN: dict[str, list[Scenario]] = {
     **stream_joins.SCENARIOS,
     **table_joins.SCENARIOS,
     **processing.SCENARIOS,
+    **stores.SCENARIOS,
     **pipelines.SCENARIOS,
 }

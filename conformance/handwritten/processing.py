@@ -20,6 +20,13 @@ SCENARIOS: dict[str, list[Scenario]] = {
         Scenario("negative timestamp", _told("all", "at -5")),
     ],
     "process-headers": [Scenario("headers", with_headers("a@5 b@3 _@4"))],
+    "process-edit-headers": [Scenario("headers", with_headers("a@5 b@3 _@4"))],
+    "global-store": [
+        Scenario(
+            "headers and null keys",
+            [*with_headers("p=A@5 p=B@3 q=C@9 q=_@10 _=D@1", topic="table"), *steps("pa@2 q@3 _@4", topic="stream")],
+        )
+    ],
     "process-store": [Scenario("headers", with_headers("a@5 b@3"))],
     "process-values": [Scenario("headers", with_headers("a@5 b@3"))],
     "process-metadata": [Scenario("offsets count per topic", steps("in|a@5 other|b@3 in|c@9 other|d@1"))],

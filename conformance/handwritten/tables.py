@@ -9,6 +9,7 @@ _FILTER = "a@1 ab@2 b@3 c@4 _@5 _@6 xy@7 _@2"
 _OLD = {"upgrade.from": "3.4"}
 _ITEMS = "1=A:x@8 1=A:y@5 2=A:z@20 1=B:y@9 1=_@30"
 _VERSIONS = "ab@10 x@5 cd@20 y@15 z@9 z@10 _@25"
+_DELETIONS = "1=A:x@8 1=A:y@5 2=A:z@20 1=B:y@9 1=_@30 1=A:q@25 2=_@31"
 _TIGERS = "z1=zoo1:tiger@8 z1=zoo1:tiger@9 z2=zoo1:lion@7 z1=zoo2:tiger@3"
 _STORED: dict[str, bool] = {"stored": True}
 
@@ -34,6 +35,20 @@ SCENARIOS: dict[str, list[Scenario]] = {
     "versioned-table-filter": [Scenario("older than the history", steps(_VERSIONS), {"history": 10})],
     "versioned-table-count-by-group": [
         Scenario("not the latest", steps("1=A:x@10 1=B:y@5 1=B:z@20 1=A:q@15 1=_@25"), {"history": 100})
+    ],
+    "reduce-versioned": [
+        Scenario("late after a deletion", steps("a@10 del@20 b@15 c@30 d@5 del@31 e@35"), {"result_history": 100}),
+        Scenario("older than the history", steps("a@10 del@20 b@9 c@30 d@5"), {"result_history": 10}),
+    ],
+    "table-filter-versioned-and-aggregate": [
+        Scenario(
+            "deletions", steps("1=A:x@8 1=A:y@5 2=A:z@20 1=B:y@9 1=_@30 1=A:q@25 2=_@31"), {"result_history": 100}
+        ),
+        Scenario(
+            "deletions of a versioned table",
+            steps(_DELETIONS),
+            {"versioned": True, "history": 100, "result_history": 100},
+        ),
     ],
     "table-count-by-key": [
         Scenario("kip-904 no transient zero", steps("1=x@8 1=x@9 1=_@5 1=_@15 1=x@3"), cached=True),

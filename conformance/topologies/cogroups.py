@@ -12,7 +12,7 @@ from conformance.topologies.windows import session_windows, sliding_windows, tim
 
 @topology("cogroup")
 def cogroup(builder: hr.StreamsBuilder) -> None:
-    _two(builder).aggregate(f.empty).to_stream().to("out")
+    two(builder).aggregate(f.empty).to_stream().to("out")
 
 
 @topology("cogroup-three")
@@ -59,22 +59,22 @@ def cogroup_of_texts(builder: hr.StreamsBuilder) -> None:
 
 @topology("cogroup-time-window")
 def cogroup_time_window(builder: hr.StreamsBuilder, **windows: int) -> None:
-    _two(builder).windowed_by(time_windows(**windows)).aggregate(f.empty).to_stream().to("out")
+    two(builder).windowed_by(time_windows(**windows)).aggregate(f.empty).to_stream().to("out")
 
 
 @topology("cogroup-sliding-window")
 def cogroup_sliding_window(builder: hr.StreamsBuilder, **windows: int) -> None:
-    _two(builder).windowed_by(sliding_windows(**windows)).aggregate(f.empty).to_stream().to("out")
+    two(builder).windowed_by(sliding_windows(**windows)).aggregate(f.empty).to_stream().to("out")
 
 
 @topology("cogroup-session-window")
 def cogroup_session_window(builder: hr.StreamsBuilder, **windows: int) -> None:
-    _two(builder).windowed_by(session_windows(**windows)).aggregate(f.empty, f.merged).to_stream().to("out")
+    two(builder).windowed_by(session_windows(**windows)).aggregate(f.empty, f.merged).to_stream().to("out")
 
 
 @topology("suppress-cogroup-time-window")
 def suppress_cogroup_time_window(builder: hr.StreamsBuilder, **windows: int) -> None:
-    texts = _two(builder).windowed_by(time_windows(**windows)).aggregate(f.empty)
+    texts = two(builder).windowed_by(time_windows(**windows)).aggregate(f.empty)
     texts.suppress(hr.Suppressed.until_window_closes()).to_stream().to("out")
 
 
@@ -83,10 +83,10 @@ def _by_head(builder: hr.StreamsBuilder, topic: str) -> Any:
 
 
 def _three(builder: hr.StreamsBuilder) -> Any:
-    return _two(builder).cogroup(builder.stream("third").group_by_key(), f.concat_or_delete)
+    return two(builder).cogroup(builder.stream("third").group_by_key(), f.concat_or_delete)
 
 
-def _two(builder: hr.StreamsBuilder) -> Any:
+def two(builder: hr.StreamsBuilder) -> Any:
     grouped: Any = builder.stream("in").group_by_key()
     return grouped.cogroup(f.concat).cogroup(builder.stream("other").group_by_key(), _starred)
 

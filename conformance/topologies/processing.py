@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import headrace as hr
 from conformance import processors as p
 from conformance.registry import ms, topology
 from conformance.topologies.windows import time_windows
-from headrace import serdes
 
 
 @topology("process-forward")
@@ -30,19 +28,19 @@ def shared_store(builder: hr.StreamsBuilder) -> hr.Topology:  # noqa: ARG001
     built.add_source("reads", "other")
     built.add_processor("writer", p.Writer, parents=["writes"])
     built.add_processor("reader", p.Reader, parents=["reads"])
-    built.add_state_store(_kept("shared"), processors=["writer", "reader"])
+    built.add_state_store(p.texts("shared"), processors=["writer", "reader"])
     built.add_sink("sink", "out", parents=["reader"])
     return built
 
 
 @topology("process-store")
 def store(builder: hr.StreamsBuilder) -> None:
-    builder.stream("in").process(p.Remembering, stores=[_kept("last")]).to("out")
+    builder.stream("in").process(p.Remembering, stores=[p.texts("last")]).to("out")
 
 
 @topology("process-range")
 def store_range(builder: hr.StreamsBuilder) -> None:
-    builder.stream("in").process(p.Listing, stores=[_kept("rows")]).to("out")
+    builder.stream("in").process(p.Listing, stores=[p.texts("rows")]).to("out")
 
 
 @topology("process-and-count")
@@ -70,7 +68,7 @@ def headers(builder: hr.StreamsBuilder) -> None:
 
 @topology("process-values")
 def values(builder: hr.StreamsBuilder) -> None:
-    builder.stream("in").process_values(p.Doubling, stores=[_kept("before")]).to("out")
+    builder.stream("in").process_values(p.Doubling, stores=[p.texts("before")]).to("out")
 
 
 @topology("process-values-and-count")
@@ -112,8 +110,4 @@ def cancel(builder: hr.StreamsBuilder, *, interval: int, times: int) -> None:
 
 @topology("punctuate-flush")
 def flush(builder: hr.StreamsBuilder, *, interval: int) -> None:
-    builder.stream("in").process(partial(p.Flushing, ms(interval)), stores=[_kept("held")]).to("out")
-
-
-def _kept(name: str) -> Any:
-    return hr.Stores.key_value(name, key_serde=serdes.String(), value_serde=serdes.Json())
+    builder.stream("in").process(partial(p.Flushing, ms(interval)), stores=[p.texts("held")]).to("out")

@@ -100,6 +100,34 @@ def split_and_merge(builder: hr.StreamsBuilder) -> None:
     branches["short"].map_values(f.shout).merge(branches["long"]).to("out")
 
 
+@topology("split-into-consumers")
+def split_into_consumers(builder: hr.StreamsBuilder) -> None:
+    (
+        builder.stream("in")
+        .split(name="by-")
+        .branch(f.is_longer, consumer=lambda stream: stream.map_values(f.shout).to("big"))
+        .branch(f.is_long, consumer=lambda stream: stream.to("middle"))
+        .default(consumer=lambda stream: stream.to("rest"))
+    )
+
+
+@topology("split-into-functions")
+def split_into_functions(builder: hr.StreamsBuilder) -> None:
+    branches = (
+        builder.stream("in")
+        .split(name="by-")
+        .branch(f.is_longer, name="big", function=lambda stream: stream.map_values(f.shout))
+        .branch(f.is_long, name="middle", consumer=lambda stream: stream.to("middle"))
+        .default(name="rest", function=lambda stream: stream.filter(lambda key, _: key is not None))
+    )
+    branches["big"].merge(branches["rest"]).to("out")
+
+
+@topology("flat-map-values-with-key")
+def flat_map_values_with_key(builder: hr.StreamsBuilder) -> None:
+    builder.stream("in").flat_map_values_with_key(lambda key, value: f.twice(f.joined(key, value))).to("out")
+
+
 @topology("chain")
 def chain(builder: hr.StreamsBuilder) -> None:
     (

@@ -35,6 +35,13 @@ def session_window(builder: hr.StreamsBuilder, **windows: int) -> None:
     counts.suppress(_until_window_closes(None)).to_stream().to("out")
 
 
+@topology("suppress-with-no-bound")
+def with_no_bound(builder: hr.StreamsBuilder, **windows: int) -> None:
+    counts = windowed(builder, time_windows(**windows)).count()
+    buffer = hr.BufferConfig.max_records(1).with_no_bound()
+    counts.suppress(hr.Suppressed.until_window_closes(buffer=buffer)).to_stream().to("out")
+
+
 @topology("suppress-time-limit")
 def time_limit(builder: hr.StreamsBuilder, *, limit: int, **buffer: Any) -> None:
     _limited(builder, limit, buffer).to_stream().to("out")

@@ -70,6 +70,17 @@ def select_key_to_table(builder: hr.StreamsBuilder) -> None:
     builder.stream("in").select_key(lambda _, value: f.head(value)).to_table(store="rows").to_stream().to("out")
 
 
+@topology("table-to-stream-with-key")
+def table_to_stream_with_key(builder: hr.StreamsBuilder, *, stored: bool) -> None:
+    source_table(builder, "in", stored=stored).to_stream(f.joined).to("out")
+
+
+@topology("table-to-stream-with-key-and-count")
+def table_to_stream_with_key_and_count(builder: hr.StreamsBuilder) -> None:
+    stream: Any = builder.table("in").to_stream(lambda _, value: f.head(value))
+    stream.group_by_key().count().to_stream().to("out")
+
+
 @topology("filtered-count")
 def filtered_count(builder: hr.StreamsBuilder) -> None:
     counts = builder.stream("in").group_by_key().count()

@@ -38,6 +38,12 @@ def time_count(builder: hr.StreamsBuilder, **windows: int) -> None:
     windowed(builder, time_windows(**windows)).count().to_stream().to("out")
 
 
+@topology("time-window-count-to-stream-with-key")
+def time_count_with_key(builder: hr.StreamsBuilder, **windows: int) -> None:
+    counts: Any = windowed(builder, time_windows(**windows)).count()
+    counts.to_stream(lambda windowed_key, _: f"{windowed_key.key}@{windowed_key.window.start_ms}").to("out")
+
+
 @topology("time-window-reduce")
 def time_reduce(builder: hr.StreamsBuilder, **windows: int) -> None:
     windowed(builder, time_windows(**windows)).reduce(f.appended).to_stream().to("out")

@@ -67,6 +67,33 @@ VARIATIONS: dict[str, list[Variation]] = {
     ),
     "stream-table-join-with-grace": several_inputs(_STREAM_AND_TABLE, *_GRACE),
     "stream-table-left-join-with-grace": several_inputs(_STREAM_AND_TABLE.but(null_key=0), *_GRACE),
+    "stream-stream-join-with-key": several_inputs(_STREAMS, *({**kind, **_WITHIN[1]} for kind in _KINDS)),
+    "stream-stream-join-with-key-by-head": several_inputs(
+        _STREAMS_BY_HEAD, *({**kind, **_WITHIN[0]} for kind in _KINDS), count=2
+    ),
+    "stream-self-join-with-key": one_input(
+        Shape(unit_ms=6, reach_ms=50, length=24), {"kind": "inner", **_WITHIN[1]}, count=3
+    ),
+    "stream-table-join-with-key": several_inputs(_STREAM_AND_TABLE, *_KINDS[:2]),
+    "stream-table-join-with-key-by-head": several_inputs(_BY_HEAD, *_KINDS[:2]),
+    "stream-table-join-with-key-and-grace": several_inputs(_STREAM_AND_TABLE, *_GRACE),
+    "global-table-join-with-key": [
+        variation for kind in _KINDS[:2] for variation in table_before_stream(_BY_HEAD, params=kind)
+    ],
+    "transformed-tables-join": several_inputs(_TABLES, *_KINDS[::2], {"kind": "inner", "result_stored": True}),
+    "stream-transformed-table-join": several_inputs(
+        _STREAM_AND_TABLE, {"result_stored": False}, {"result_stored": True}
+    ),
+    "tables-join-versioned": several_inputs(
+        _TABLES,
+        *({**kind, "result_history": 15} for kind in _KINDS),
+        {"kind": "left", "versioned": True, "history": 100, "result_history": 1000},
+    ),
+    "foreign-key-join-versioned": several_inputs(_FOREIGN, {"result_history": 15}, {"result_history": 1000}),
+    **dict.fromkeys(
+        ("stream-join-versioned-count", "stream-join-versioned-filter"),
+        several_inputs(_STREAM_AND_TABLE, {"result_history": 15}, {"result_history": 1000}),
+    ),
     **dict.fromkeys(("global-table-join", "global-table-left-join"), table_before_stream(_BY_HEAD, count=6)),
     "global-table-join-by-key": table_before_stream(_GLOBAL_BY_KEY),
     **dict.fromkeys(

@@ -8,9 +8,10 @@ from random import Random
 from conformance import inputs
 from conformance.inputs import Lane, Shape
 from conformance.order import Step
-from conformance.variations.variation import Variation, one_input, several_inputs
+from conformance.variations.variation import Variation, one_input, several_inputs, table_before_stream
 
 _TWO = Shape((Lane("in"), Lane("other", values=inputs.capitals)))
+_LOOKING_UP = Shape((Lane("stream", values=inputs.few_letters), Lane("table", ("p", "q", "r"), inputs.capitals)))
 _TICKING = Shape(unit_ms=6, reach_ms=40, advance=0.4, length=36)
 
 
@@ -31,6 +32,10 @@ VARIATIONS: dict[str, list[Variation]] = {
     "process-and-count": one_input(Shape.of(inputs.few_letters)),
     "process-metadata": several_inputs(_TWO),
     "process-headers": one_input(Shape(length=10), count=2),
+    "process-declared-stores": several_inputs(_TWO.but(null_key=0)),
+    "process-edit-headers": one_input(Shape(length=10), count=2),
+    "global-store": table_before_stream(_LOOKING_UP.but(null_value=0.15), count=6),
+    "read-only-store": several_inputs(_LOOKING_UP.but(null_key=0.1, null_value=0.15), count=6),
     "process-values": one_input(Shape()),
     "process-values-and-count": one_input(Shape()),
     "punctuate-stream-time": one_input(Shape(unit_ms=6, reach_ms=40), {"interval": 10}, {"interval": 25}),

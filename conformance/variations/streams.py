@@ -15,6 +15,9 @@ _KEYLESS = Shape(null_key=0.2, null_value=0.15)
 _FEW = Shape.of(inputs.few_letters)
 _DELETABLE = Shape.of(inputs.deletable)
 
+_DELETABLE_TWO = Shape((Lane(values=inputs.deletable), Lane("other", values=inputs.capitals)))
+_RESULT = ({"result_history": 15}, {"result_history": 1000})
+
 _STATELESS = (
     "filter",
     "filter-not",
@@ -22,11 +25,14 @@ _STATELESS = (
     "map-values",
     "map-values-with-key",
     "flat-map",
+    "flat-map-values-with-key",
     "select-key",
     "peek",
     "split-with-default",
     "split-without-default",
     "split-and-merge",
+    "split-into-consumers",
+    "split-into-functions",
     "two-sinks",
     "one-topic-twice",
     "repartition",
@@ -49,6 +55,12 @@ VARIATIONS: dict[str, list[Variation]] = {
     **dict.fromkeys(("merge", "several-topics"), several_inputs(_TWO, count=6) + all_together(_TWO)),
     **dict.fromkeys(("count", "reduce", "aggregate", "sum-of-lengths"), one_input(_PLAIN, count=6, cached=True)),
     **dict.fromkeys(("reduce-delete", "aggregate-delete"), one_input(_DELETABLE, count=6, cached=True)),
+    "count-in-given-store": one_input(_PLAIN, cached=True),
+    **dict.fromkeys(
+        ("count-versioned", "reduce-versioned", "reduce-versioned-and-aggregate"), one_input(_PLAIN, *_RESULT)
+    ),
+    "aggregate-versioned": one_input(_DELETABLE, *_RESULT, count=6),
+    "cogroup-versioned": several_inputs(_DELETABLE_TWO, *_RESULT),
     "count-words": one_input(_WORDS, cached=True),
     "count-of-merged": several_inputs(_TWO, count=6, cached=True) + all_together(_TWO),
     "count-by-head": one_input(_FEW, cached=True),

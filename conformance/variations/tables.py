@@ -27,6 +27,12 @@ _NEWER = {"upgrade.from": "3.5"}
 _STORED = ({"stored": False}, {"stored": True})
 _BOTH = (*_STORED, {"result_stored": True}, {"stored": True, "result_stored": True})
 _HISTORY = ({"history": 20}, {"history": 1000})
+_RESULT = ({"result_history": 15}, {"result_history": 1000})
+_VERSIONED_RESULT = (
+    *_RESULT,
+    {"versioned": True, "history": 40, "result_history": 15},
+    {"versioned": True, "history": 1000, "result_history": 1000},
+)
 
 VARIATIONS: dict[str, list[Variation]] = {
     **dict.fromkeys(("table", "to-table"), one_input(_ROWS, *_STORED, cached=True)),
@@ -36,6 +42,28 @@ VARIATIONS: dict[str, list[Variation]] = {
     "table-map-values-with-key": one_input(_ROWS),
     "table-chain": one_input(_NIL_ROWS, *_STORED, cached=True),
     "select-key-to-table": one_input(_FEW),
+    "table-to-stream-with-key": one_input(_ROWS, *_STORED),
+    "table-to-stream-with-key-and-count": one_input(_FEW),
+    **dict.fromkeys(
+        ("table-transform-values", "table-transform-values-with-store", "table-transform-values-and-filter"),
+        one_input(_NIL_ROWS, *_BOTH),
+    ),
+    "table-transform-values-of-deleted-rows": one_input(_ROWS, *_STORED),
+    **dict.fromkeys(
+        ("table-transform-values-and-aggregate", "table-transform-values-with-store-and-aggregate"),
+        one_input(_GROUPS, {"result_stored": False}, {"result_stored": True}),
+    ),
+    "versioned-table-transform-values": one_input(_NIL_ROWS, *_HISTORY),
+    "versioned-table-transform-values-and-aggregate": one_input(_GROUPS, *_HISTORY),
+    **dict.fromkeys(
+        ("table-filter-versioned", "table-map-values-versioned", "table-transform-values-versioned"),
+        one_input(_ROWS, *_VERSIONED_RESULT),
+    ),
+    "table-filter-versioned-and-aggregate": one_input(_GROUPS.but(null_value=0), *_VERSIONED_RESULT),
+    **dict.fromkeys(
+        ("versioned-table-filter-stored", "versioned-table-map-values-stored"), one_input(_ROWS, *_HISTORY)
+    ),
+    "table-aggregate-versioned": one_input(_GROUPS, *_RESULT),
     "filtered-count": one_input(Shape(), cached=True),
     **dict.fromkeys(
         ("versioned-table", "versioned-table-filter", "versioned-table-map-values"), one_input(_ROWS, *_HISTORY)

@@ -23,6 +23,8 @@ _HOPPING = {"size": 10, "advance": 4, "grace": 3}
 _HOPPING_GRACE = {"size": 12, "advance": 6, "grace": 7}
 _TIME = (_TUMBLING, _TUMBLING_GRACE, _HOPPING)
 _SLIDING = ({"difference": 10, "grace": 0}, {"difference": 10, "grace": 8})
+_OWN = ({"size": 10, "offset": 3}, {"size": 10, "offset": 3, "grace": 11})
+_TURNS = ({"size": 10, "rest": 4, "offset": 3}, {"size": 9, "rest": 2, "offset": 14, "grace": 7})
 _SESSION = ({"gap": 5, "grace": 0}, {"gap": 5, "grace": 8})
 
 
@@ -63,6 +65,14 @@ VARIATIONS: dict[str, list[Variation]] = {
     **dict.fromkeys(
         ("unlimited-window-count", "unlimited-window-aggregate"), one_input(_NEAR, {"start": 0}, {"start": 25}, count=3)
     ),
+    "own-window-count": one_input(_NEAR, *_OWN, *_TURNS, cached=True),
+    "own-window-reduce": one_input(_NEAR, _OWN[1], *_TURNS, cached=True, count=3),
+    "own-window-aggregate": one_input(_DELETABLE, _OWN[1], *_TURNS, cached=True, count=3),
+    # Windows of one length: the buffer of Kafka Streams takes all for as long as the longest.
+    "suppress-own-window": one_input(_NEAR, *_OWN, cached=True),
+    "cogroup-own-window": several_inputs(_TWO, *_TURNS),
+    "suppress-with-no-bound": one_input(_NEAR, _TUMBLING_GRACE),
+    "time-window-count-to-stream-with-key": one_input(_NEAR, _TUMBLING_GRACE, _HOPPING),
     "suppress-time-window": [
         *one_input(_NEAR, *_TIME, cached=True),
         *one_input(_NEAR, {**_TUMBLING_GRACE, "max_records": 3}, count=3),

@@ -9,6 +9,20 @@ from typing import Any
 Counts = dict[str, dict[str, int]]
 
 _DROPPED = "dropped: "
+_COUNTER = "counter: "
+_GAUGE = "gauge: "
+# Counters with such a prefix are shown in a dictionary of their own.
+_GROUPS = {_DROPPED: "dropped", _COUNTER: "counters", _GAUGE: "gauges"}
+
+
+def counter_name(name: str) -> str:
+    """The name under which a counter of a user's processor is counted."""
+    return _COUNTER + name
+
+
+def gauge_name(name: str) -> str:
+    """The name under which a gauge of a user's processor is counted."""
+    return _GAUGE + name
 
 
 class Metrics:
@@ -49,14 +63,15 @@ def total(parts: Iterable[Mapping[str, Mapping[str, int]]]) -> Counts:
 
 
 def readable(counts: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, Any]]:
-    """Counts as users see them: dropped records under `dropped`, by reason."""
+    """Counts as users see them: `dropped` records by reason, the processors' own `counters` and `gauges` by name."""
     result: dict[str, dict[str, Any]] = {}
     for operator, counters in sorted(counts.items()):
         shown: dict[str, Any] = {}
         for name, amount in sorted(counters.items()):
-            if name.startswith(_DROPPED):
-                shown.setdefault("dropped", {})[name.removeprefix(_DROPPED)] = amount
-            else:
+            prefix = next((prefix for prefix in _GROUPS if name.startswith(prefix)), None)
+            if prefix is None:
                 shown[name] = amount
+            else:
+                shown.setdefault(_GROUPS[prefix], {})[name.removeprefix(prefix)] = amount
         result[operator] = shown
     return result

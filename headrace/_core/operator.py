@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace._core.errors.user_errors import USER_ERRORS
 from headrace._core.task.context import TaskContext
 from headrace._core.time.idle_keys import IdleKeys
-from headrace.errors import StateError
+from headrace.errors import ConfigError, StateError
 from headrace.model.pending import PendingTask
+from headrace.model.processor import ProcessorWrapper
 from headrace.model.record import Record
+
+if TYPE_CHECKING:
+    from headrace._core.caching import StoreCache
 
 AnyRecord = Record[Any, Any]
 
@@ -19,7 +23,8 @@ AnyRecord = Record[Any, Any]
 class Operator(ABC):
     """A node of a running task. Children get a forwarded record depth first, in the order they were added.
 
-    `idle` has the idle keys of an operator that closes them, else `None`.
+    `idle` has the idle keys of an operator that closes them, `cache` the updates that a cached operator has not
+    forwarded; else they are `None`.
     """
 
     def __init__(self, name: str) -> None:
@@ -27,6 +32,7 @@ class Operator(ABC):
         self.children: tuple[Operator, ...] = ()
         self.forward: Callable[[AnyRecord], None] = _discard
         self.idle: IdleKeys | None = None
+        self.cache: StoreCache | None = None
 
     def connect(self, children: Sequence[Operator]) -> None:
         self.children = tuple(children)
@@ -51,6 +57,14 @@ class Operator(ABC):
                 handle(self, record, error)
 
         self.process = process_or_handle  # type: ignore[method-assign]
+
+    def wrap(self, wrapper: ProcessorWrapper) -> None:
+        """Wraps the user's wrapper around `process` (KIP-1112); call it before `handle_errors` and `connect`."""
+        wrapped = wrapper(self.name, self.process)
+        if not callable(wrapped):
+            message = f"processor_wrapper returned {wrapped!r} for {self.name!r}; it must return a function (record)."
+            raise ConfigError(message)
+        self.process = wrapped  # type: ignore[assignment, method-assign]
 
     def init(self, context: TaskContext) -> None:
         """Called once per task, before its first record."""

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from headrace._state.stores.session import TypedSessionStore
 from headrace._state.stores.suppress_buffer import SuppressBuffer
+from headrace._state.stores.versioned import TypedVersionedStore
 from headrace._state.stores.window import TypedTimestampedWindowStore
 from headrace.model.record import Record
 from headrace.model.windows import Windowed
@@ -31,6 +32,24 @@ def row_for(rows: Any, record: Record[Any, Any], *, versioned: bool) -> Row | No
         return None
     row: Row | None = rows.get_as_of(record.key, record.timestamp_ms) if versioned else rows.get(record.key)
     return row
+
+
+class VersionedRows:
+    """The rows of a versioned table."""
+
+    def __init__(self, store: TypedVersionedStore[Any, Any]) -> None:
+        self._store = store
+
+    def get(self, key: Any) -> Row | None:
+        version = self._store.get(key)
+        return None if version is None else version[:2]
+
+    def get_as_of(self, key: Any, as_of_ms: int) -> Row | None:
+        version = self._store.row_as_of(key, as_of_ms)
+        return None if version is None else version[:2]
+
+    def put(self, key: Any, value: Any, timestamp_ms: int) -> int:
+        return self._store.put(key, value, timestamp_ms)
 
 
 class DerivedRows:
@@ -61,7 +80,7 @@ class JoinedRows:
         self,
         left: Rows,
         right: Rows,
-        joiner: Callable[[Any, Any], Any],
+        joiner: Callable[[Any, Any, Any], Any],
         *,
         left_optional: bool,
         right_optional: bool,
@@ -80,7 +99,7 @@ class JoinedRows:
             return None
         left_value, left_ms = left or (None, _UNKNOWN_MS)
         right_value, right_ms = right or (None, _UNKNOWN_MS)
-        value = self._joiner(left_value, right_value)
+        value = self._joiner(key, left_value, right_value)
         return None if value is None else (value, max(left_ms, right_ms))
 
 

@@ -8,12 +8,30 @@ from datetime import timedelta
 
 from headrace.errors import TopologyError
 from headrace.model.arity import checked_arity
-from headrace.model.processor import FixedKeyProcessor, Processor
+from headrace.model.processor import AnyProcessor
 
 
 def checked_callable(function: object, operation: str, signature: str) -> None:
     """Refuses what is not a function, or does not take the arguments of a signature such as `"mapper(value)"`."""
     checked_arity(function, operation, signature)
+
+
+def first_accepted(function: Callable[..., object], *counts: int) -> int | None:
+    """The first of these numbers of positional arguments that a function can be called with, or `None`.
+
+    Functions that do not show their parameters, such as `max`, are taken to accept the first number.
+    """
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return counts[0]
+    for count in counts:
+        try:
+            signature.bind(*range(count))
+        except TypeError:
+            continue
+        return count
+    return None
 
 
 def checked_duration(duration: object, subject: str, *, at_least_ms: int | None = 1) -> int:
@@ -37,7 +55,7 @@ def checked_duration(duration: object, subject: str, *, at_least_ms: int | None 
 def checked_factory(factory: object, operation: str) -> None:
     """Refuses a factory that cannot create a new processor for every task."""
     advice = "Pass a Processor class, or a function without arguments that returns a new processor each time."
-    if isinstance(factory, Processor | FixedKeyProcessor):
+    if isinstance(factory, AnyProcessor):
         message = f"{operation} was given the processor {factory!r} itself, which tasks cannot share. {advice}"
         raise TopologyError(message)
     if not callable(factory):

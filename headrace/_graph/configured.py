@@ -1,4 +1,4 @@
-"""Adds to the graph what the configuration requires: a dead letter topic, and stores for the stream time of keys."""
+"""Adds to the graph what the configuration requires: dead letters, the record cache, stores for the time of keys."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+from headrace._graph.explicit_names import refuse_generated_names
 from headrace._graph.graph import Graph
 from headrace._graph.nodes import Node, Sink, Source, StreamJoin, Suppress, WindowedAggregate, stream_time_table
 from headrace._graph.stores import (
@@ -17,6 +18,7 @@ from headrace._graph.stores import (
     UnmatchedSpec,
     WindowSpec,
 )
+from headrace._graph.tables.cached import with_cached_tables
 from headrace.config import StreamsConfig
 from headrace.errors import ConfigError
 from headrace.model.windows import TimeWindows
@@ -26,9 +28,17 @@ _EXPIRING = WindowSpec | TimestampedWindowSpec | SessionSpec | SuppressBufferSpe
 
 
 def configured(graph: Graph, config: StreamsConfig) -> Graph:
-    """The graph with the additions that settings require: a dead letter topic, a stream time for each key."""
+    """The graph with the additions that settings require: a dead letter topic, cached tables, a time for each key.
+
+    Raises:
+        TopologyError: if settings refuse the graph as it is.
+    """
+    if config.ensure_explicit_internal_resource_naming:
+        refuse_generated_names(graph)
     if config.dead_letter_topic is not None:
         graph = _with_dead_letters(graph, config.dead_letter_topic)
+    if config.statestore_cache_max_bytes:
+        graph = with_cached_tables(graph)
     idle = config.stream_time_key_idle
     idle_ms = None if idle is None else idle // timedelta(milliseconds=1)
     return _with_key_times(graph, idle_ms) if config.allow_stream_time_key_tracking else graph

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 from headrace._graph.names import NameGenerator
-from headrace._graph.nodes import Node, Sink, Source
+from headrace._graph.nodes import Node, Process, Sink, Source
 from headrace._graph.null_keys import with_null_keys
 from headrace._graph.stores import StoreSpec
 from headrace.errors import TopologyError, known_names, nearest
@@ -51,7 +52,7 @@ class SubTopology:
     @property
     def is_global(self) -> bool:
         """Whether this is a global table, which has no tasks of its own: it is part of the tasks that read it."""
-        return bool(self.global_topics) and not self.source_topics
+        return bool(self.sources) and all(source.is_global for source in self.sources)
 
     @cached_property
     def internal_topics(self) -> frozenset[str]:
@@ -76,11 +77,17 @@ class SubTopology:
 
 
 class Copartition(NamedTuple):
-    """A join or cogroup whose sides come from topics that must have the same number of partitions."""
+    """A join or cogroup whose sides come from topics that must have the same number of partitions.
+
+    `sources` and `other_sources` name the sources of each side that read a pattern: the topics that match it are added
+    when an application starts.
+    """
 
     operation: str
     topics: tuple[str, ...]
     other_topics: tuple[str, ...]
+    sources: tuple[str, ...] = ()
+    other_sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -134,9 +141,19 @@ class Graph:
         return frozenset(topic for table in self.global_tables.values() for topic in table.global_topics)
 
     @cached_property
+    def user_sources(self) -> tuple[Source, ...]:
+        """The sources that read user topics."""
+        return tuple(node for node in self.nodes if isinstance(node, Source) and not node.internal)
+
+    @cached_property
     def source_topics(self) -> tuple[str, ...]:
-        """User topics read by the topology."""
-        return _topics(s for s in self.nodes if isinstance(s, Source) and not s.internal)
+        """User topics read by the topology; those that match a pattern only after an application has started."""
+        return _topics(self.user_sources)
+
+    @cached_property
+    def shown_source_topics(self) -> tuple[str, ...]:
+        """User topics and patterns of topics that the topology reads, to show them; empty if it reads nothing."""
+        return tuple(dict.fromkeys(topic for source in self.user_sources for topic in source.shown_topics))
 
     @cached_property
     def sink_topics(self) -> tuple[str, ...]:
@@ -227,25 +244,69 @@ class GraphBuilder:
             raise TopologyError(message)
         return store
 
+    def connect_own(self, name: str, stores: Iterable[StoreSpec | str], own: Iterable[StoreSpec]) -> None:
+        """Lets a processor use the stores it was given, and `own` ones that its `stores()` returns.
+
+        `stores()` may return a new object at every call, so equal specs are one store there.
+        """
+        given = [self.shared_store(store, name) for store in stores]
+        declared = [self.shared_store(spec.name if self._stores.get(spec.name) == spec else spec, name) for spec in own]
+        self.connect(name, (*given, *declared))
+
     def connect(self, name: str, stores: Iterable[str]) -> None:
-        """Lets a node use more stores; stores of global tables are read-only."""
+        """Lets a node use more stores; it can only read global stores, and read-only stores of other processors."""
         node, tables = self.node(name), self.build().global_tables
         used = dict.fromkeys((*node.stores, *node.global_stores, *stores))
+        if isinstance(node, Process) and node.is_global:
+            if used.keys() != set(node.stores):
+                message = f"Processor {name!r} maintains global store {node.stores[0]!r} and can use no other store."
+                raise TopologyError(message)
+            return
         own = tuple(store for store in used if store not in tables)
-        self.replace(replace(node, stores=own, global_stores=tuple(store for store in used if store in tables)))
+        node = replace(node, stores=own, global_stores=tuple(store for store in used if store in tables))
+        if isinstance(node, Process):
+            read_only = tuple(store for store in own if self._maintainer(store) not in (None, name))
+            node = replace(node, read_only=read_only)
+        self.replace(node)
+
+    def _maintainer(self, store: str) -> str | None:
+        """The processor that alone may write a store, if the store is read-only for others."""
+        nodes = self._nodes.values()
+        return next((node.name for node in nodes if isinstance(node, Process) and node.maintains == store), None)
 
     def copartition(self, operation: str, node: str, other: str) -> None:
         """Requires the same number of partitions for the topics of two nodes."""
-        self._copartitions.append(Copartition(operation, self._topics_of(node), self._topics_of(other)))
+        sides = [tuple(dict.fromkeys(self._sources_before(name))) for name in (node, other)]
+        topics, other_topics = (_topics(side) for side in sides)
+        patterns, other_patterns = (tuple(one.name for one in side if one.pattern is not None) for side in sides)
+        self._copartitions.append(Copartition(operation, topics, other_topics, patterns, other_patterns))
 
-    def _topics_of(self, name: str) -> tuple[str, ...]:
+    def _sources_before(self, name: str) -> Iterator[Source]:
         node = self.node(name)
         if isinstance(node, Source):
-            return node.topics
-        return tuple(dict.fromkeys(topic for parent in node.parents for topic in self._topics_of(parent)))
+            yield node
+        for parent in node.parents:
+            yield from self._sources_before(parent)
 
     def sources(self) -> list[Source]:
         return [node for node in self._nodes.values() if isinstance(node, Source)]
+
+    def refuse_matched(self, topics: Iterable[str]) -> None:
+        """Raises if a user topic matches the pattern of a source."""
+        for topic in topics:
+            for node in self.sources():
+                if node.pattern is not None and node.pattern.fullmatch(topic):
+                    raise _matched_already(node.pattern, topic, node)
+
+    def source_of_pattern(self, pattern: re.Pattern[str]) -> Source | None:
+        """The source that already reads this very pattern; a topic of another source that matches it is refused."""
+        for node in self.sources():
+            if node.pattern == pattern:
+                return node
+            for topic in () if node.internal else node.topics:
+                if pattern.fullmatch(topic):
+                    raise _matched_already(pattern, topic, node)
+        return None
 
     def source_of(self, topics: tuple[str, ...]) -> Source | None:
         """The source that already reads exactly these topics; topics shared with another source are refused."""
@@ -278,3 +339,11 @@ class GraphBuilder:
 
     def build(self) -> Graph:
         return Graph(with_null_keys(self._nodes), dict(self._stores), tuple(self._copartitions))
+
+
+def _matched_already(pattern: re.Pattern[str], topic: str, source: Source) -> TopologyError:
+    return TopologyError(
+        f"Topic {topic!r} matches the pattern {pattern.pattern!r}, and one of the two is already read by source "
+        f"{source.name!r}. A topic can be read only once: exclude it from the pattern, e.g. with "
+        f"re.compile(r'(?!{re.escape(topic)}$){pattern.pattern}'), or read it only through the pattern."
+    )

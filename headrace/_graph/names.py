@@ -44,6 +44,14 @@ def checked_name(name: str, what: str) -> str:
     return name
 
 
+def checked_processor_name(name: str) -> str:
+    """Returns the name of a node that was added to a `Topology`: any text in one line, as in Kafka Streams."""
+    if not isinstance(name, str) or not name.strip() or not name.isprintable():
+        message = f"{name!r} cannot name a node: allowed is any text in one line, with at least one visible character."
+        raise TopologyError(message)
+    return name
+
+
 def is_generated(name: str) -> bool:
     """Whether a name came from the generator rather than from the user."""
     return _GENERATED.fullmatch(name) is not None

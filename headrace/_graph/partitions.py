@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from headrace._graph.graph import Copartition, Graph, SubTopology
+from headrace._graph.nodes import Source
 from headrace._graph.stages import stages
 from headrace.errors import TopicError, known_names, nearest
 
@@ -16,7 +17,8 @@ def partition_counts(
 
     An internal topic has as many partitions as the topics it is joined with, else as many as `before`, else as many as
     its writers have tasks. A new output topic gets as many as the stage that writes it has tasks, the dead letter topic
-    as many as the largest stage has. Global topics create no tasks; a stage that reads nothing else has one task.
+    as many as the largest stage has. Global topics create no tasks; a stage that reads nothing else has one task. A
+    stage that reads a pattern has as many tasks as the largest topic that ever matched it has partitions.
     """
     for topic in graph.source_topics:
         if topic not in user_topics:
@@ -26,6 +28,7 @@ def partition_counts(
                 f"KafkaTopics(...).create({topic!r}) or `headrace topics create {topic}`."
             )
             raise TopicError(message)
+    _refuse_unknown(graph, user_topics)
     cut = stages(graph)
     requested = _requested(cut)
     fixed = {topic: user_topics[topic] for topic in graph.source_topics} | requested
@@ -39,6 +42,21 @@ def partition_counts(
     if graph.dead_letter_topic is not None:
         counts[graph.dead_letter_topic] = user_topics.get(graph.dead_letter_topic, max(tasks))
     return counts, tasks
+
+
+def _refuse_unknown(graph: Graph, user_topics: Mapping[str, int]) -> None:
+    """Raises if a repartition should have as many partitions as the topics of a pattern that matches none yet."""
+    for operation, topics, other_topics, sources, other_sources in graph.copartitions:
+        for names, side, other in ((sources, topics, other_topics), (other_sources, other_topics, topics)):
+            if names and not side and not any(topic in user_topics for topic in other):
+                source = graph.by_name[names[0]]
+                assert isinstance(source, Source)
+                message = (
+                    f"{operation}() needs to know how many partitions its topics have, but no topic matches the "
+                    f"pattern {source.shown_topics[0]!r} of source {source.name!r} yet. Create at least one before the "
+                    "application starts."
+                )
+                raise TopicError(message)
 
 
 def _requested(cut: Iterable[SubTopology]) -> dict[str, int]:
@@ -71,13 +89,13 @@ def _propagate(
 
 
 def _tasks(stage: SubTopology, counts: Mapping[str, int]) -> int:
-    return max((counts[topic] for topic in stage.source_topics), default=1)
+    return max([1, *(counts[topic] for topic in stage.source_topics), *(s.least_tasks for s in stage.sources)])
 
 
 def _groups(copartitions: Iterable[Copartition]) -> list[set[str]]:
     """Groups of topics that must have the same number of partitions, directly or through other topics."""
     groups: list[set[str]] = []
-    for _, topics, other_topics in copartitions:
+    for _, topics, other_topics, *_ in copartitions:
         joined = {*topics, *other_topics}
         touching = [group for group in groups if group & joined]
         groups = [group for group in groups if not group & joined]

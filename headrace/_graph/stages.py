@@ -134,7 +134,9 @@ class _Cut:
         copies = self._copies.setdefault(place, {})
         if table not in copies:
             copies[table] = replace(self._like(table), name=name, value_serde=Pickled())
-            copy = TableCopy(name=name, parents=(self._taken(table, place, 0),), stores=(name,), tables=(table,))
+            cached = getattr(self._graph.by_name[table], "cached", False)
+            changes = self._taken(table, place, 0, every_update=cached)
+            copy = TableCopy(name=name, parents=(changes,), stores=(name,), tables=(table,))
             self._members.setdefault(place, []).append(copy)
         return name
 
@@ -156,13 +158,14 @@ class _Cut:
         turn = sum(self._stage_keys[sibling] == earlier for sibling in siblings[: siblings.index(child)])
         return self._taken(parent, place, turn)
 
-    def _taken(self, parent: str, place: _StageKey, turn: int) -> str:
+    def _taken(self, parent: str, place: _StageKey, turn: int, *, every_update: bool = False) -> str:
         """The end of a relay that hands over the records of `parent` after so many of its children in its own stage.
 
         All records that one stage hands to another go through one relay, so they keep their order. A node whose
         children are partly in its own stage hands a record over before or after these, as the later child's turn comes.
+        `every_update` bypasses the record cache of a cached node: a copy has the same rows as the node's store.
         """
-        handed = f"{parent}-relay-{place[1]}" + (f"-{turn}" if turn else "")
+        handed = f"{parent}-relay-{place[1]}" + (f"-{turn}" if turn else "") + ("-rows" if every_update else "")
         taken = f"{handed}-taken"
         earlier = self._stage_keys[parent]
         relayed = self._relays.setdefault((earlier, place), [])
@@ -170,7 +173,8 @@ class _Cut:
             number = len(relayed)
             relayed.append(handed)
             take_over = TakeOver(name=taken, parents=(f"{_relay(earlier, place)}-source",), number=number)
-            self._members.setdefault(earlier, []).append(HandOver(name=handed, parents=(parent,), number=number))
+            hand_over = HandOver(name=handed, parents=(parent,), number=number, every_update=every_update)
+            self._members.setdefault(earlier, []).append(hand_over)
             self._members.setdefault(place, []).append(take_over)
         return taken
 

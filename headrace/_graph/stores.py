@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic
+from typing import Any, Generic, TypeAlias
 
 from headrace.model.store_interfaces import (
     KeyValueStore,
     ReadOnlyKeyValueStore,
-    ReadOnlySessionStore,
     ReadOnlyTimestampedKeyValueStore,
+    ReadOnlyTimestampedKeyValueStoreWithHeaders,
     ReadOnlyVersionedKeyValueStore,
-    ReadOnlyWindowStore,
-    SessionStore,
     TimestampedKeyValueStore,
+    TimestampedKeyValueStoreWithHeaders,
     VersionedKeyValueStore,
-    WindowStore,
 )
 from headrace.model.type_variables import TypeVar
+from headrace.model.windowed_store_interfaces import (
+    ReadOnlySessionStore,
+    ReadOnlySessionStoreWithHeaders,
+    ReadOnlyTimestampedWindowStore,
+    ReadOnlyTimestampedWindowStoreWithHeaders,
+    ReadOnlyWindowStore,
+    SessionStore,
+    SessionStoreWithHeaders,
+    TimestampedWindowStore,
+    TimestampedWindowStoreWithHeaders,
+    WindowStore,
+)
+from headrace.model.windows import Windows
 from headrace.serdes import Serde
 
 K = TypeVar("K", default=Any)
@@ -47,7 +59,32 @@ class KeyValueSpec(StoreSpec[KeyValueStore[K, V], ReadOnlyKeyValueStore[K, V]], 
 class TimestampedKeyValueSpec(
     StoreSpec[TimestampedKeyValueStore[K, V], ReadOnlyTimestampedKeyValueStore[K, V]], Generic[K, V]
 ):
-    """Values with their timestamps by key."""
+    """Values with their timestamps by key. If a table is not `cached`, it forwards every update of its rows."""
+
+    cached: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeyValueWithHeadersSpec(
+    StoreSpec[TimestampedKeyValueStoreWithHeaders[K, V], ReadOnlyTimestampedKeyValueStoreWithHeaders[K, V]],
+    Generic[K, V],
+):
+    """Values with their timestamps and headers by key."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LruSpec(StoreSpec[KeyValueStore[K, V], ReadOnlyKeyValueStore[K, V]], Generic[K, V]):
+    """Values by key: at most `max_entries` in each task, those that were used last."""
+
+    max_entries: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class CustomSpec(StoreSpec[StoreT, ViewT], Generic[StoreT, ViewT]):
+    """A store of the user's own class: `factory` creates it, `view` combines those of all tasks for queries."""
+
+    factory: Callable[[Any], StoreT]
+    view: Callable[[tuple[StoreT, ...]], ViewT] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,19 +95,38 @@ class WindowSpec(StoreSpec[WindowStore[K, V], ReadOnlyWindowStore[K, V]], Generi
     window_size_ms: int
     retain_duplicates: bool = False
     by_key: bool = False
+    cached: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
-class TimestampedWindowSpec(StoreSpec):
+class TimestampedWindowSpec(
+    StoreSpec[TimestampedWindowStore[K, V], ReadOnlyTimestampedWindowStore[K, V]], Generic[K, V]
+):
     """Values with their timestamps by key and window start; `by_key` forgets by the time of each key.
 
-    A store that is `caller_expires` what to forget keeps no times itself.
+    A store that is `caller_expires` what to forget keeps no times itself. `windows` are windows of the user's own,
+    which know the end of a window; those of other windows all have the same size.
     """
 
     retention_ms: int
     window_size_ms: int
+    retain_duplicates: bool = False
     by_key: bool = False
     caller_expires: bool = False
+    cached: bool = True
+    windows: Windows | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowWithHeadersSpec(
+    StoreSpec[TimestampedWindowStoreWithHeaders[K, V], ReadOnlyTimestampedWindowStoreWithHeaders[K, V]],
+    Generic[K, V],
+):
+    """Values with their timestamps and headers by key and window start; with duplicates, every value put."""
+
+    retention_ms: int
+    window_size_ms: int
+    retain_duplicates: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +135,16 @@ class SessionSpec(StoreSpec[SessionStore[K, V], ReadOnlySessionStore[K, V]], Gen
 
     retention_ms: int
     by_key: bool = False
+    cached: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class SessionWithHeadersSpec(
+    StoreSpec[SessionStoreWithHeaders[K, V], ReadOnlySessionStoreWithHeaders[K, V]], Generic[K, V]
+):
+    """Values with their headers by key and session."""
+
+    retention_ms: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,6 +166,10 @@ class VersionedSpec(StoreSpec[VersionedKeyValueStore[K, V], ReadOnlyVersionedKey
     """Values by key and time of validity."""
 
     history_ms: int
+
+
+# What `store=` of a table or an aggregation without windows takes: a name, or a spec made by `Stores`.
+TableStore: TypeAlias = str | TimestampedKeyValueSpec | VersionedSpec
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from headrace._core import operators as ops
+from headrace._core.caching import RecordCache
 from headrace._core.columnar.compile import columnar_forms
 from headrace._core.columnar.joins.forms import join_forms
 from headrace._core.columnar.layout import TaskStores
@@ -27,13 +28,32 @@ from headrace._graph.stores import StoreSpec
 from headrace._runtime.defaults import Defaults
 from headrace._runtime.operators import operator_for
 from headrace._runtime.rows import rows_of
-from headrace._runtime.stores import make_global_rows, make_store
+from headrace._runtime.stores import make_read_only, make_store
 from headrace._state.bytes.api import ByteStore
 from headrace.config import StreamsConfig
 from headrace.model.timestamps import Extractor, fail_on_invalid_timestamp
+from headrace.serdes import SessionWindowedKey, WindowedKey
 
 PARTITION_TIMES = "$partition-times"
 TASK = "$task"
+
+# Sources and sinks, as in Kafka Streams, and nodes that Kafka Streams does not have.
+_NO_PROCESSORS = (
+    nodes.Source,
+    nodes.Sink,
+    nodes.HandOver,
+    nodes.TakeOver,
+    nodes.TableCopy,
+    nodes.ForeignKeyLeftRows,
+)
+_GLOBAL = (
+    "Store {!r} belongs to a global table: processors can only read it. Write to its topic instead, with to() or a "
+    "sink."
+)
+_MAINTAINED = (
+    "Store {!r} is read-only: only processor {!r} may write it. Write to the topic that this one reads instead, with "
+    "to() or a sink."
+)
 
 
 @dataclass(frozen=True)
@@ -68,11 +88,15 @@ class TaskBlueprint:
         """Timestamp extractors by topic; topics that use the record's own timestamp have none."""
         extractors: dict[str, Extractor] = {}
         for source in self.sub.sources:
-            default = fail_on_invalid_timestamp if source.is_global else self.defaults.extractor
-            extractor = source.timestamp_extractor or default
-            if not source.internal and extractor is not fail_on_invalid_timestamp:
+            extractor = self._extractor(source)
+            if extractor is not None:
                 extractors.update(dict.fromkeys(source.topics, extractor))
         return extractors
+
+    def _extractor(self, source: nodes.Source) -> Extractor | None:
+        default = fail_on_invalid_timestamp if source.is_global else self.defaults.extractor
+        extractor = source.timestamp_extractor or default
+        return None if source.internal or extractor is fail_on_invalid_timestamp else extractor
 
     def spec(self, name: str) -> StoreSpec:
         """The description of a store of this sub-topology, or of a copy of a table here."""
@@ -81,7 +105,8 @@ class TaskBlueprint:
     @property
     def stores(self) -> tuple[str, ...]:
         """Names of all byte stores a task of this sub-topology needs."""
-        times = (PARTITION_TIMES,) if self.extractors else ()
+        # A source whose pattern matches no topic yet has an extractor for the topics to come.
+        times = (PARTITION_TIMES,) if any(map(self._extractor, self.sub.sources)) else ()
         task = (TASK,) if self.has_processors else ()
         return (*self.sub.stores, *self.internal_stores, *times, *task)
 
@@ -99,27 +124,36 @@ class TaskBlueprint:
         places: Sequence[tuple[str, int]],
         *,
         columnar: bool = True,
+        flush_each_record: bool = False,
         system_time_ms: int = 0,
         load_state: LoadProcessorState | None = None,
     ) -> Task:
         """Builds the task of one partition on these stores; `columnar=False` makes it process record by record.
+
+        With `flush_each_record` every record is a commit of its own for the record cache; records that would not leave
+        the task in Kafka Streams belong to the commit of the record that caused them.
 
         Tasks with processors use the last two: `system_time_ms` is the wall-clock time at which new processors start,
         and `load_state` loads the processors that the last batch saved, if there are any.
         """
         typed = self._typed_stores(stores, self.sub.stores) | {name: stores[name] for name in self.internal_stores}
         context = self._context(partition, collector, typed, metrics, places, self.sub.nodes, system_time_ms)
-        context.global_tables = self._global_tables_of_processors(stores)
+        context.read_only_stores = self._read_only_stores(stores)
         built = {node.name: operator_for(node, self.defaults) for node in self.sub.nodes}
+        if self.defaults.processor_wrapper is not None:
+            for node in self.sub.nodes:
+                if not isinstance(node, _NO_PROCESSORS):
+                    built[node.name].wrap(self.defaults.processor_wrapper)
         context.errors.guard(built.values())
         for name, operator in built.items():
             operator.connect([built[child] for child in self.sub.children[name]])
+        cache = self._cache(context, built, typed)
         times = stores.get(PARTITION_TIMES)
         sources, global_sources = (self._sources(built, is_global=is_global) for is_global in (False, True))
         counted = self.counted_tables if partition == 0 else frozenset[str]()
         tables = GlobalTables(context, Decoder(context, global_sources, self.extractors, times), counted)
         forms, joins = {}, {}
-        if columnar and not self.has_processors:
+        if columnar and not self.has_processors and self.defaults.processor_wrapper is None:
             handlers = self.defaults.error_handlers
             task_stores = TaskStores(typed, context.tables, allow_functions=not handlers.skip_results)
             forms = columnar_forms(sources, task_stores)
@@ -129,7 +163,9 @@ class TaskBlueprint:
             users = [operator for operator in built.values() if isinstance(operator, ops.UserProcessor)]
             processors = partial(Processors, context, users, stores[TASK], load_state)
         decoder = Decoder(context, sources, self.extractors, times)
-        return Task(context, list(built.values()), decoder, forms, tables, joins, processors)
+        flushed_with_batch = self.sub.handed_over if flush_each_record else None
+        operators = list(built.values())
+        return Task(context, operators, decoder, forms, tables, joins, cache, processors, flushed_with_batch)
 
     def operator_on(self, name: str, partition: int, stores: Mapping[str, ByteStore]) -> Operator:
         """Builds one operator on the stores of a task, to report what it holds back; it must not process records."""
@@ -138,6 +174,15 @@ class TaskBlueprint:
         operator = operator_for(node, self.defaults)
         operator.init(self._context(partition, _NoOutput(), typed, Metrics(), (), (node,)))
         return operator
+
+    def _cache(self, context: TaskContext, built: Mapping[str, Operator], stores: Mapping[str, Any]) -> RecordCache:
+        """The record cache of the task, installed in the operators that are cached."""
+        cache = RecordCache(context, self.defaults.cache_max_bytes)
+        context.retains_columns = bool(self.defaults.cache_max_bytes) and self.defaults.error_handlers.skip_results
+        for node in self.sub.of_type(nodes.TableNode):
+            if node.cached:
+                cache.add(built[node.name], stores[node.stores[0]], send_old_values=node.send_old_values)
+        return cache
 
     def _sources(self, built: Mapping[str, Operator], *, is_global: bool) -> dict[str, Source]:
         """The source operator of each topic: of global topics, or of all others."""
@@ -149,9 +194,17 @@ class TaskBlueprint:
                 sources.update(dict.fromkeys(node.topics, operator))
         return sources
 
-    def _global_tables_of_processors(self, stores: Mapping[str, ByteStore]) -> dict[str, Any]:
-        specs = [self.graph.stores[name] for node in self.sub.of_type(nodes.Process) for name in node.global_stores]
-        return {spec.name: make_global_rows(spec, stores[spec.name], self.defaults.serdes(spec)) for spec in specs}
+    def _read_only_stores(self, stores: Mapping[str, ByteStore]) -> dict[str, Any]:
+        """The stores that processors can only read: those of global tables, and those that another one maintains."""
+        processors = self.sub.of_type(nodes.Process)
+        reasons = {name: _GLOBAL.format(name) for node in processors for name in node.global_stores}
+        for node in processors:
+            if node.maintains is not None:
+                reasons[node.maintains] = _MAINTAINED.format(node.maintains, node.name)
+        return {
+            name: make_read_only(self.spec(name), stores[name], self.defaults.serdes(self.spec(name)), reason)
+            for name, reason in reasons.items()
+        }
 
     def _typed_stores(self, stores: Mapping[str, ByteStore], names: Sequence[str]) -> dict[str, Any]:
         specs = [self.spec(name) for name in names]
@@ -179,6 +232,7 @@ class TaskBlueprint:
             system_time_ms,
         )
         context.errors = ErrorPolicy(context, self.defaults.error_handlers)
+        context.settings = self.defaults.processor_settings
         return context
 
 
@@ -190,6 +244,17 @@ class _NoOutput:
         raise AssertionError(message)
 
     send_batch = send
+
+
+def key_suffixes(stages: Iterable[TaskBlueprint]) -> dict[str, int]:
+    """How many bytes at the end of a topic's keys encode a window, which does not affect the partition."""
+    return {
+        sink.topic: key_serde.suffix_size
+        for stage in stages
+        for sink in stage.sub.sinks
+        for key_serde in [stage.defaults.serdes(sink)[0]]
+        if isinstance(key_serde, WindowedKey | SessionWindowedKey)
+    }
 
 
 def blueprints(graph: Graph, config: StreamsConfig) -> tuple[TaskBlueprint, ...]:

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import timedelta
 from typing import Any
 
 from headrace._core import operators as ops
 from headrace._core.errors.handlers import ErrorHandlers
+from headrace._core.task.context import ProcessorSettings
 from headrace._graph import nodes
 from headrace._graph.graph import Graph
 from headrace._graph.stores import StoreSpec
 from headrace._runtime.stores import known_store, make_view
 from headrace._state.bytes.api import ByteReader
 from headrace.config import StreamsConfig
+from headrace.model.processor import ProcessorWrapper
 from headrace.model.timestamps import Extractor
 from headrace.serdes import Json, Serde, String
 
 
 @dataclass(frozen=True)
 class Defaults:
-    """The settings that operators need: default serdes and extractor, the timestamp guard, the error handlers.
+    """The settings that operators need: default serdes and extractor, the timestamp guard, handlers, the wrapper.
 
     `single_event` says whether a change within a group of a table is sent as one event or, as Kafka Streams did up to
     3.4, as two.
@@ -33,12 +35,16 @@ class Defaults:
     single_event: bool
     guard: ops.TimestampGuard | None
     error_handlers: ErrorHandlers
+    cache_max_bytes: int
+    processor_settings: ProcessorSettings
+    processor_wrapper: ProcessorWrapper | None
 
     @classmethod
     def of(cls, config: StreamsConfig) -> Defaults:
+        key_serde, value_serde = config.default_key_serde or String(), config.default_value_serde or Json()
         return cls(
-            config.default_key_serde or String(),
-            config.default_value_serde or Json(),
+            key_serde,
+            value_serde,
             config.default_timestamp_extractor,
             single_event=not config.writes_old_change_events,
             guard=_timestamp_guard(config),
@@ -48,6 +54,9 @@ class Defaults:
                 config.production_exception_handler,
                 config.dead_letter_topic,
             ),
+            cache_max_bytes=config.statestore_cache_max_bytes,
+            processor_settings=ProcessorSettings(_app_configs(config), key_serde, value_serde, config.state_dir),
+            processor_wrapper=config.processor_wrapper,
         )
 
     def resolve_key(self, serde: Serde[Any] | None) -> Serde[Any]:
@@ -75,6 +84,15 @@ class Defaults:
 
 def _resolve(serde: Serde[Any] | None, default: Serde[Any]) -> Serde[Any]:
     return (serde or default).with_default(default)
+
+
+def _app_configs(config: StreamsConfig) -> dict[str, Any]:
+    """What processors see as `context.app_configs`: the settings of the application, and its own ones.
+
+    Those of the Kafka client and of Spark are not among them, because they may be secret.
+    """
+    names = [setting.name for setting in fields(config) if setting.name not in ("kafka", "spark", "app_configs")]
+    return {**{name: getattr(config, name) for name in names}, **config.app_configs}
 
 
 def _timestamp_guard(config: StreamsConfig) -> ops.TimestampGuard | None:

@@ -2,78 +2,132 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 
-from headrace._core.columnar.batch import Batch
-from headrace._core.metrics import Counts, Metrics, total
-from headrace._core.task.chunk import Chunk, RecordColumns
+from headrace._core.metrics import Counts, total
 from headrace._core.task.order import Order
-from headrace._core.task.task import Task
 from headrace._graph.graph import Graph
-from headrace._graph.nodes import Node
-from headrace._runtime.assemble import TaskBlueprint, blueprints
+from headrace._graph.nodes import CogroupMerge, Node
+from headrace._graph.patterns import with_matching_topics
+from headrace._runtime.assemble import blueprints
+from headrace._runtime.local_partitions import LocalPartitions
+from headrace._runtime.local_task import Arrival, LocalTask, Message
 from headrace._runtime.pending import nodes_holding_results, pending_in_task, pending_results
 from headrace._state.bytes.memory import MemoryStore
-from headrace._state.bytes.overlay import OverlayStore
 from headrace.config import StreamsConfig
+from headrace.errors import StateError
 from headrace.model.pending import Pending, PendingTask
-from headrace.model.record import Headers
 
+R = TypeVar("R")
 
-class Message(NamedTuple):
-    """A record as a topic stores it."""
-
-    key: bytes | None
-    value: bytes | None
-    timestamp_ms: int
-    headers: Headers
+_PIPED = (-1, 0)  # the origin of input records
 
 
 _Output = tuple[str, Message]
-_Inputs = dict[tuple[str, int], list[tuple[Order, Message]]]  # by topic and partition
+_Inputs = dict[tuple[str, int], list[Arrival]]  # by topic and partition
 _StoreKey = tuple[int | None, int, str]  # stage, partition, name; a global table belongs to no stage
 
 
 class LocalRuntime:
-    """The tasks of all sub-topologies, created when a partition first gets a record. Repartitions have one partition.
+    """The tasks of all sub-topologies, created when a partition first gets a record.
 
-    Tasks of partition 0 that have processors exist from the start, so that schedules fire without records. All tasks
-    share one copy of each global table: the task of partition 0 of the first stage that reads it stores its records.
+    Tasks that have processors exist from the start, so that schedules fire without records. All tasks share one copy of
+    each global table: the task of partition 0 of the first stage that reads it stores its records.
     """
 
-    def __init__(self, graph: Graph, config: StreamsConfig, wall_clock_ms: int) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        config: StreamsConfig,
+        wall_clock_ms: int,
+        partitions: int | Mapping[str, int] | None = None,
+    ) -> None:
         self._graph = graph
+        self._config = config
         self._blueprints = blueprints(graph, config)
-        sinks = [sink for blueprint in self._blueprints for sink in blueprint.sub.sinks if sink.internal]
-        self._internal = {sink.topic for sink in sinks}
-        self._relays = {sink.topic for sink in sinks if sink.relay}
+        self._given_partitions = partitions
+        self.partitions = LocalPartitions(graph, self._blueprints, partitions)
         self._durable: dict[_StoreKey, MemoryStore] = {}
         self._offsets: dict[tuple[str, int], int] = {}
         self._ranks: dict[tuple[str, int], int] = {}
         self._counts: Counts = {}
         self.places: list[tuple[str, int]] = []
-        self.outputs: dict[str, list[Message]] = {}
+        self.outputs: dict[str, deque[Message]] = {}
+        self.written: Counter[str] = Counter()
         self.wall_clock_ms = wall_clock_ms
         self.restart()
 
     def restart(self) -> None:
         """Discards everything that is not committed, as after a crash."""
-        self._tasks: dict[tuple[int, int], _LocalTask] = {}
+        self._tasks: dict[tuple[int, int], LocalTask] = {}
         for stage, blueprint in enumerate(self._blueprints):
             if blueprint.has_processors:
-                self._task(stage, 0)
+                for partition in self.partitions.tasks(stage):
+                    self._task(stage, partition)
         self._commit()
+
+    def add_topic(self, topic: str) -> None:
+        """Reads one more topic that matches a pattern; tasks and processors stay as they are."""
+        known = dict.fromkeys((*self._graph.source_topics, topic), 1)
+        self._graph = with_matching_topics(self._graph, known)
+        self._blueprints = blueprints(self._graph, self._config)
+        self.partitions = LocalPartitions(self._graph, self._blueprints, self._given_partitions)
+        for (stage, _), task in self._tasks.items():
+            task.add_topic(topic, self._blueprints[stage])
 
     def metrics(self) -> Counts:
         return self._counts
 
-    def stores_named(self, name: str) -> list[MemoryStore]:
-        """The committed contents of a store, one per task."""
-        return [store for (_, _, store_name), store in self._durable.items() if store_name == name]
+    def stores_named(self, name: str, partition: int | None = None) -> list[MemoryStore]:
+        """The committed contents of a store, one per task, or those of the task of one partition."""
+        return [
+            store
+            for (_, task, store_name), store in self._durable.items()
+            if store_name == name and partition in (None, task)
+        ]
+
+    def partition_of_key(self, store: str, key: bytes, suffix: int | None) -> int:
+        """The partition of the task that has a key in a store; `suffix` bytes at the end of the key are a window."""
+        if store in self._graph.global_tables:
+            return 0
+        return self.partitions.of_stored_key(self._stage_with(store), key, suffix)
+
+    def change_store(self, name: str, partition: int, change: Callable[[Any], R]) -> R:
+        """Calls `change` with the store of one task and commits.
+
+        Later stages that hold a copy of the store's table get the same change, so that lookups there see it.
+        """
+        stage = self._stage_with(name)
+        try:
+            result = change(self._task(stage, partition).store(name))
+            for later, copy in self._copies_of(name):
+                change(self._task(later, partition).store(copy))
+        except Exception:
+            self.restart()
+            raise
+        self._commit()
+        return result
+
+    def _stage_with(self, store: str) -> int:
+        for stage, blueprint in enumerate(self._blueprints):
+            if store in blueprint.sub.stores:
+                return stage
+        message = f"Store {store!r} cannot be written: no operator of the topology uses it."
+        raise StateError(message)
+
+    def _copies_of(self, store: str) -> Iterator[tuple[int, str]]:
+        """The stages with a copy of the table that a store holds, and the names of the copies."""
+        for stage, blueprint in enumerate(self._blueprints):
+            for table, copy in blueprint.sub.copies.items():
+                node = self._graph.by_name[table]
+                if isinstance(node, CogroupMerge):
+                    node = self._graph.by_name[node.parents[0]]
+                if store in node.stores[:1]:
+                    yield stage, copy.name
 
     def pending(self, name: str | None) -> list[Pending]:
         """Committed results that operators hold back: of all, or of the one with that name or store."""
@@ -92,14 +146,16 @@ class LocalRuntime:
         stores = {store: self._durable[key] for store, key in self._store_keys(stage, partition).items()}
         return pending_in_task(self._blueprints[stage], node, partition, stores)
 
-    def pipe(self, topic: str, partition: int, message: Message) -> None:
+    def pipe(self, topic: str, partition: int | None, message: Message) -> None:
         """Processes one record and all records that result from it; an error rolls all of that back."""
-        waiting = deque([(topic, message)])
+        where = self.partitions.of_input(topic, message.key, partition)
+        waiting = deque([(topic, message._replace(partition=where))])
         while waiting:
-            place, message = (waiting[0][0], partition), waiting.popleft()[1]
+            topic, message = waiting.popleft()
+            place = (topic, message.partition)
             offset = self._offsets[place] = self._offsets.get(place, -1) + 1
             order = Order.of_partition(self._rank(place), offset, np.array([message.timestamp_ms], np.int64))
-            tables, others = self._step({place: [(order, message)]})
+            tables, others = self._step({place: [Arrival(topic, _PIPED, order, message)]})
             waiting.extendleft(reversed(tables))
             waiting.extend(others)
 
@@ -108,7 +164,7 @@ class LocalRuntime:
         self.wall_clock_ms += milliseconds
         tables, others = self._step({}, tick=True)
         for topic, message in (*tables, *others):
-            self.pipe(topic, 0, message)
+            self.pipe(topic, message.partition, message)
 
     def close(self) -> None:
         tasks, self._tasks = self._tasks, {}
@@ -124,7 +180,8 @@ class LocalRuntime:
             raise
         self._commit()
         for topic, message in produced:
-            self.outputs.setdefault(topic, []).append(message)
+            self.outputs.setdefault(topic, deque()).append(message)
+            self.written[topic] += 1
             self._counts = total([self._counts, {f"topic {topic}": {"records_out": 1}}])
         tables = self._graph.global_topics
         read = [one for one in produced if one[0] in self._graph.source_topics]
@@ -138,17 +195,18 @@ class LocalRuntime:
         outputs: list[_Output] = []
         for stage, blueprint in enumerate(self._blueprints):
             topics = blueprint.sub.source_topics
-            arrived = {place: inputs[place] for place in sorted(inputs) if place[0] in topics}
+            arrived = {place: inputs[place] for place in inputs if place[0] in topics}
             ticking = self._partitions(stage) if tick and blueprint.needs_ticks else set()
             arrived |= {(topic, 0): inputs[topic, p] for topic, p in inputs if topic in blueprint.counted_tables}
-            for task_partition in sorted({partition for _, partition in arrived} | ticking):
-                records_of_task = {name: records for (name, p), records in arrived.items() if p == task_partition}
-                for sink_topic, order, message in self._task(stage, task_partition).run(records_of_task, tick=tick):
-                    if sink_topic in self._internal:
-                        target = (sink_topic, task_partition if sink_topic in self._relays else 0)
-                        inputs.setdefault(target, []).append((order, message))
+            for partition in sorted({partition for _, partition in arrived} | ticking):
+                records = [record for (_, p), listed in arrived.items() if p == partition for record in listed]
+                for topic, order, message in self._task(stage, partition).run(records, self.wall_clock_ms, tick=tick):
+                    target = self.partitions.of_output(topic, message.key, partition)
+                    if topic in self.partitions.internal:
+                        arrival = Arrival(topic, (stage, partition), order, message)
+                        inputs.setdefault((topic, target), []).append(arrival)
                     else:
-                        outputs.append((sink_topic, message))
+                        outputs.append((topic, message._replace(partition=target)))
         return outputs
 
     def _partitions(self, stage: int) -> set[int]:
@@ -161,14 +219,14 @@ class LocalRuntime:
             self.places.append(place)
         return self._ranks[place]
 
-    def _task(self, stage: int, partition: int) -> _LocalTask:
+    def _task(self, stage: int, partition: int) -> LocalTask:
         if (stage, partition) not in self._tasks:
             blueprint = self._blueprints[stage]
             durable = {
                 name: self._durable.setdefault(key, MemoryStore())
                 for name, key in self._store_keys(stage, partition).items()
             }
-            self._tasks[stage, partition] = _LocalTask(blueprint, partition, durable, self)
+            self._tasks[stage, partition] = LocalTask(blueprint, partition, durable, self.places, self.wall_clock_ms)
         return self._tasks[stage, partition]
 
     def _store_keys(self, stage: int, partition: int) -> dict[str, _StoreKey]:
@@ -178,74 +236,3 @@ class LocalRuntime:
             name: (None, 0, name) if name in tables else (stage, partition, name)
             for name in self._blueprints[stage].stores
         }
-
-
-class _LocalTask:
-    """A task with its uncommitted changes."""
-
-    def __init__(
-        self, blueprint: TaskBlueprint, partition: int, durable: dict[str, MemoryStore], runtime: LocalRuntime
-    ) -> None:
-        self._runtime = runtime
-        self._handed_over = blueprint.sub.handed_over
-        self._durable = durable
-        self._stores = {name: OverlayStore(store) for name, store in durable.items()}
-        self._metrics = Metrics()
-        self._written: list[tuple[str, int, Message]] = []
-        self._task: Task = blueprint.make_task(
-            partition,
-            self._stores,
-            self,
-            self._metrics,
-            runtime.places,
-            columnar=False,
-            system_time_ms=runtime.wall_clock_ms,
-        )
-
-    def send(self, topic: str, key: bytes | None, value: bytes | None, timestamp_ms: int, headers: Headers) -> None:
-        self._written.append((topic, self._task.context.position, Message(key, value, timestamp_ms, headers)))
-
-    def send_batch(self, topic: str, batch: Batch) -> None:
-        message = f"The local runtime processes record by record, but a batch was sent to {topic!r}: {batch!r}"
-        raise AssertionError(message)
-
-    def run(
-        self, inputs: dict[str, list[tuple[Order, Message]]], *, tick: bool
-    ) -> Iterator[tuple[str, Order, Message]]:
-        self._task.context.system_time_ms = self._runtime.wall_clock_ms
-        handed_over = self._handed_over
-        chunks = [_chunk(topic, records, handed_over=topic in handed_over) for topic, records in inputs.items()]
-        for _ in self._task.process(chunks):
-            pass
-        yield from self._drain()
-        if tick:
-            self._task.punctuate()
-            yield from self._drain()
-
-    def close(self) -> None:
-        if self._task.processors is not None:
-            self._task.processors.close()
-
-    def _drain(self) -> Iterator[tuple[str, Order, Message]]:
-        written, self._written = self._written, []
-        for topic, position, message in written:
-            yield topic, self._task.context.order.take([position]), message
-
-    def commit(self) -> Counts:
-        for name, store in self._stores.items():
-            self._durable[name].put_many(store.changes.items())
-            store.discard_changes()
-        return self._metrics.drain()
-
-
-def _chunk(topic: str, records: list[tuple[Order, Message]], *, handed_over: bool) -> Chunk:
-    orders = Order(*(np.concatenate(columns) for columns in zip(*(order for order, _ in records), strict=True)))
-    messages = [message for _, message in records]
-    headers = [message.headers for message in messages]
-    columns = RecordColumns(
-        [message.key for message in messages],
-        [message.value for message in messages],
-        [message.timestamp_ms for message in messages],
-        headers if any(headers) else None,
-    )
-    return Chunk(topic, orders, np.array(columns.timestamps, np.int64), lambda: columns, handed_over=handed_over)

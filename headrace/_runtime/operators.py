@@ -13,7 +13,7 @@ from headrace._graph import nodes
 from headrace._graph.stores import VersionedSpec
 from headrace._runtime.defaults import Defaults
 from headrace.errors import TopologyError
-from headrace.model.windows import SessionWindows, SlidingWindows
+from headrace.model.windows import SessionWindows, SlidingWindows, Windows
 
 
 def operator_for(node: nodes.Node, defaults: Defaults) -> Operator:
@@ -29,7 +29,7 @@ def operator_for(node: nodes.Node, defaults: Defaults) -> Operator:
 def _table_source(node: nodes.TableSource) -> Operator:
     if isinstance(node.store_when_needed, VersionedSpec):
         return ops.VersionedTableSource(node.name, node.stores[0], send_old_values=node.send_old_values)
-    return ops.TableSource(node.name, _own_store(node), send_old_values=node.send_old_values)
+    return ops.TableSource(node.name, _own_store(node), send_old_values=_knows_old(node))
 
 
 def _windowed_aggregate(node: nodes.WindowedAggregate) -> Operator:
@@ -40,7 +40,8 @@ def _windowed_aggregate(node: nodes.WindowedAggregate) -> Operator:
         open_windows=nodes.open_windows(node.name) if node.emit_on_close else None,
         late_sink=node.late_sink,
         idle=_idle(node.idle_ms, node.name, node.sharing),
-        send_old_values=node.send_old_values,
+        send_old_values=_knows_old(node),
+        cached=node.cached,
     )
     initializer, aggregator, merger = _fold(node.fold)
     match node.windows:
@@ -49,6 +50,8 @@ def _windowed_aggregate(node: nodes.WindowedAggregate) -> Operator:
             return ops.SessionWindowAggregate(node.name, settings, windows, initializer, aggregator, merger)
         case SlidingWindows() as windows:
             return ops.SlidingWindowAggregate(node.name, settings, windows, initializer, aggregator)
+        case Windows() as windows:
+            return ops.OwnWindowAggregate(node.name, settings, windows, initializer, aggregator)
         case windows:
             kind = ops.TimeWindowCount if isinstance(node.fold, nodes.CountFold) else ops.TimeWindowAggregate
             return kind(node.name, settings, windows, initializer, aggregator)
@@ -111,7 +114,14 @@ def _suppress(node: nodes.Suppress) -> Operator:
 def _stream_table_join(node: nodes.StreamTableJoin) -> Operator:
     (table,) = node.tables
     if node.grace_ms is None:
-        return ops.StreamTableJoin(node.name, table, node.joiner, left=node.left, versioned=node.versioned)
+        return ops.StreamTableJoin(
+            node.name,
+            table,
+            node.joiner,
+            left=node.left,
+            versioned=node.versioned,
+            value_joiner=node.value_joiner,
+        )
     return ops.StreamTableGraceJoin(
         node.name,
         table,
@@ -121,6 +131,11 @@ def _stream_table_join(node: nodes.StreamTableJoin) -> Operator:
         store=node.stores[0],
         stream_times=nodes.STREAM_TIMES,
     )
+
+
+def _knows_old(node: nodes.TableNode) -> bool:
+    """Whether an operator puts old values into its changes: for its children, or for the record cache."""
+    return node.send_old_values or node.cached
 
 
 def _own_store(node: nodes.Node) -> str | None:
@@ -141,20 +156,21 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
     nodes.MapValuesWithKey: lambda node, _: ops.StreamMapValuesWithKey(node.name, node.mapper),
     nodes.FlatMap: lambda node, _: ops.StreamFlatMap(node.name, node.mapper),
     nodes.FlatMapValues: lambda node, _: ops.StreamFlatMapValues(node.name, node.mapper),
+    nodes.FlatMapValuesWithKey: lambda node, _: ops.StreamFlatMapValuesWithKey(node.name, node.mapper),
     nodes.SelectKey: lambda node, _: ops.StreamSelectKey(node.name, node.selector),
     nodes.Peek: lambda node, _: ops.StreamPeek(node.name, node.action),
     nodes.ForEach: lambda node, _: ops.StreamForEach(node.name, node.action),
-    nodes.Print: lambda node, _: ops.StreamPrint(node.name, node.label),
+    nodes.Print: lambda node, _: ops.StreamPrint(node.name, node.label, node.mapper, node.file),
     nodes.Branch: lambda node, _: ops.StreamBranch(node.name, node.predicates),
     nodes.PassThrough: lambda node, _: ops.PassThrough(node.name),
     nodes.JoinWindow: lambda node, _: ops.StreamJoinWindow(node.name, node.stores[0]),
     nodes.StreamJoin: lambda node, _: _stream_join(node),
-    nodes.StreamCount: lambda node, _: ops.StreamCount(node.name, node.stores[0], send_old_values=node.send_old_values),
+    nodes.StreamCount: lambda node, _: ops.StreamCount(node.name, node.stores[0], send_old_values=_knows_old(node)),
     nodes.StreamAggregate: lambda node, _: ops.StreamAggregate(
-        node.name, node.stores[0], node.initializer, node.aggregator, send_old_values=node.send_old_values
+        node.name, node.stores[0], node.initializer, node.aggregator, send_old_values=_knows_old(node)
     ),
     nodes.StreamReduce: lambda node, _: ops.StreamReduce(
-        node.name, node.stores[0], node.reducer, send_old_values=node.send_old_values
+        node.name, node.stores[0], node.reducer, send_old_values=_knows_old(node)
     ),
     nodes.CogroupMerge: lambda node, _: ops.PassThrough(node.name),
     nodes.WindowedAggregate: lambda node, _: _windowed_aggregate(node),
@@ -164,27 +180,30 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
         _own_store(node),
         node.predicate,
         keep=node.keep,
-        send_old_values=node.send_old_values,
+        send_old_values=_knows_old(node),
         versioned=node.versioned,
     ),
     nodes.TableMapValues: lambda node, _: ops.TableMapValues(
-        node.name, _own_store(node), node.mapper, send_old_values=node.send_old_values
+        node.name, _own_store(node), node.mapper, send_old_values=_knows_old(node)
+    ),
+    nodes.TableTransformValues: lambda node, _: ops.TableTransformValues(
+        node.name, node.rows, node.factory, node.stores, node.global_stores, send_old_values=node.send_old_values
     ),
     nodes.Suppress: lambda node, _: _suppress(node),
     nodes.TableGroupBy: lambda node, defaults: ops.TableGroupBy(
         node.name, node.selector, node.key_serde or defaults.key_serde, single_event=defaults.single_event
     ),
-    nodes.TableCount: lambda node, _: ops.TableCount(node.name, node.stores[0], send_old_values=node.send_old_values),
+    nodes.TableCount: lambda node, _: ops.TableCount(node.name, node.stores[0], send_old_values=_knows_old(node)),
     nodes.TableAggregate: lambda node, _: ops.TableAggregate(
         node.name,
         node.stores[0],
         node.initializer,
         node.adder,
         node.subtractor,
-        send_old_values=node.send_old_values,
+        send_old_values=_knows_old(node),
     ),
     nodes.TableReduce: lambda node, _: ops.TableReduce(
-        node.name, node.stores[0], node.adder, node.subtractor, send_old_values=node.send_old_values
+        node.name, node.stores[0], node.adder, node.subtractor, send_old_values=_knows_old(node)
     ),
     nodes.TableJoin: lambda node, _: ops.TableJoin(
         node.name,
@@ -193,7 +212,7 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
         ops.TableSide(node.is_left, node.optional, node.other_optional),
         send_old_values=node.send_old_values,
     ),
-    nodes.TableJoinMerge: lambda node, _: ops.TableJoinMerge(node.name, _own_store(node)),
+    nodes.TableJoinMerge: lambda node, _: ops.TableJoinMerge(node.name, _own_store(node), reads_old_values=node.cached),
     nodes.StreamTableJoin: lambda node, _: _stream_table_join(node),
     nodes.ForeignKeySubscribe: lambda node, defaults: ops.ForeignKeySubscribe(
         node.name,
@@ -229,6 +248,7 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
         defaults.resolve_value(node.value_serde),
         defaults.resolve_value(node.foreign_value_serde),
         left=node.left,
+        foreign_key=node.foreign_key,
     ),
     nodes.StreamForeignKeySelect: lambda node, defaults: ops.StreamForeignKeySelect(
         node.name,
@@ -247,13 +267,18 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
         versioned=node.versioned,
     ),
     nodes.TableCopy: lambda node, _: ops.TableCopy(node.name, node.tables[0]),
-    nodes.HandOver: lambda node, _: ops.HandOver(node.name, node.number),
+    nodes.HandOver: lambda node, _: ops.HandOver(node.name, node.number, every_update=node.every_update),
     nodes.TakeOver: lambda node, _: ops.TakeOver(node.name, node.number),
     nodes.StreamGlobalJoin: lambda node, _: ops.StreamGlobalJoin(
         node.name, node.global_stores[0], node.key_selector, node.joiner, left=node.left
     ),
     nodes.Process: lambda node, _: ops.UserProcessor(
-        node.name, node.factory, node.stores, node.global_stores, fixed_key=node.fixed_key
+        node.name,
+        node.factory,
+        [store for store in node.stores if store not in node.read_only],
+        (*node.global_stores, *node.read_only),
+        fixed_key=node.fixed_key,
+        is_global=node.is_global,
     ),
     nodes.TableToStream: lambda node, _: ops.TableToStream(node.name),
 }

@@ -11,6 +11,7 @@ from headrace._graph import nodes
 from headrace._graph.graph import Graph
 from headrace._graph.stores import StoreSpec
 from headrace._state.stores.session import TypedSessionStore
+from headrace._state.stores.versioned import TypedVersionedStore
 from headrace._state.stores.window import TypedTimestampedWindowStore
 
 
@@ -52,4 +53,6 @@ def rows_of(graph: Graph, copies: Mapping[str, StoreSpec], table: str, stores: M
 def _rows_in(store: Any) -> Any:
     if isinstance(store, TypedTimestampedWindowStore):
         return rows.WindowRows(store)
+    if isinstance(store, TypedVersionedStore):
+        return rows.VersionedRows(store)
     return rows.SessionRows(store) if isinstance(store, TypedSessionStore) else store

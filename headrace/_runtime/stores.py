@@ -9,22 +9,29 @@ from headrace._graph import stores
 from headrace._graph.graph import Graph
 from headrace._state.bytes.api import ByteReader, ByteStore
 from headrace._state.bytes.combined import CombinedReader
+from headrace._state.bytes.read_only import ReadOnlyStore
 from headrace._state.layouts.clocks import CallerClock, KeyClock, RetentionClock, StoreClock
-from headrace._state.stores.global_rows import GlobalRows
-from headrace._state.stores.key_value import TypedKeyValueStore, TypedTimestampedKeyValueStore
+from headrace._state.layouts.lru import LruEntries, LruReader
+from headrace._state.stores.custom import CheckedReader, CheckedStore
+from headrace._state.stores.key_value import (
+    TypedKeyValueStore,
+    TypedKeyValueStoreWithHeaders,
+    TypedTimestampedKeyValueStore,
+)
+from headrace._state.stores.read_only import ReadOnlyView
 from headrace._state.stores.record_buffer import RecordBuffer
-from headrace._state.stores.session import TypedSessionStore
+from headrace._state.stores.session import TypedSessionStore, TypedSessionStoreWithHeaders
 from headrace._state.stores.suppress_buffer import SuppressBuffer
 from headrace._state.stores.unmatched import UnmatchedStore
 from headrace._state.stores.versioned import TypedVersionedStore
-from headrace._state.stores.window import TypedTimestampedWindowStore, TypedWindowStore
-from headrace._state.views.key_value import KeyValueView, TimestampedKeyValueView
+from headrace._state.stores.window import TypedTimestampedWindowStore, TypedWindowStore, TypedWindowStoreWithHeaders
+from headrace._state.views.key_value import KeyValueView, KeyValueViewWithHeaders, TimestampedKeyValueView
 from headrace._state.views.records import RecordBufferView
-from headrace._state.views.session import SessionView
+from headrace._state.views.session import SessionView, SessionViewWithHeaders
 from headrace._state.views.suppress import SuppressBufferView
 from headrace._state.views.unmatched import UnmatchedView
 from headrace._state.views.versioned import VersionedView
-from headrace._state.views.window import WindowView
+from headrace._state.views.window import TimestampedWindowView, WindowView, WindowViewWithHeaders
 from headrace.errors import StateError, known_names, nearest
 from headrace.serdes import Serde
 
@@ -58,9 +65,13 @@ def make_store(spec: stores.StoreSpec, contents: ByteStore, serdes: _Serdes) -> 
     return _KINDS[type(spec)].make(spec, contents, serdes)
 
 
-def make_global_rows(spec: stores.StoreSpec, contents: ByteStore, serdes: _Serdes) -> GlobalRows[Any, Any]:
-    """Creates the read-only store by which the processors of one task see a global table."""
-    return GlobalRows(contents, *serdes, name=spec.name)
+def make_read_only(spec: stores.StoreSpec, contents: ByteStore, serdes: _Serdes, reason: str) -> Any:
+    """Creates the typed store of one task for processors that can only read it, for the reason that is given."""
+    if isinstance(spec, stores.LruSpec):
+        # A get of the store itself would be a use, which is written.
+        entries = cast("ByteStore", LruReader(contents))
+        return ReadOnlyView(TypedKeyValueStore(entries, *serdes, name=spec.name), reason)
+    return ReadOnlyView(make_store(spec, ReadOnlyStore(contents, reason), serdes), reason)
 
 
 def make_view(spec: stores.StoreSpec, parts: Sequence[ByteReader], serdes: _Serdes) -> Any:
@@ -79,6 +90,40 @@ def _timestamped(
     return TypedTimestampedKeyValueStore(contents, *serdes, name=spec.name)
 
 
+def _with_headers(
+    spec: stores.StoreSpec, contents: ByteStore, serdes: _Serdes
+) -> TypedKeyValueStoreWithHeaders[Any, Any]:
+    return TypedKeyValueStoreWithHeaders(contents, *serdes, name=spec.name)
+
+
+def _lru(spec: stores.LruSpec, contents: ByteStore, serdes: _Serdes) -> TypedKeyValueStore[Any, Any]:
+    return TypedKeyValueStore(LruEntries(contents, spec.max_entries), *serdes, name=spec.name)
+
+
+def _lru_view(spec: stores.LruSpec, parts: Sequence[ByteStore], serdes: _Serdes) -> KeyValueView[Any, Any]:
+    entries = cast("ByteStore", CombinedReader([LruReader(part) for part in parts]))
+    return KeyValueView(TypedKeyValueStore(entries, *serdes, name=spec.name))
+
+
+def _custom(spec: stores.CustomSpec, contents: ByteStore, serdes: _Serdes) -> Any:  # noqa: ARG001
+    return _of_factory(spec, CheckedStore(contents, spec.name))
+
+
+def _custom_view(spec: stores.CustomSpec, parts: Sequence[ByteStore], serdes: _Serdes) -> Any:  # noqa: ARG001
+    of_tasks = tuple(_of_factory(spec, CheckedReader(part, spec.name)) for part in parts)
+    return of_tasks if spec.view is None else spec.view(of_tasks)
+
+
+def _of_factory(spec: stores.CustomSpec, entries: CheckedReader) -> Any:
+    try:
+        return spec.factory(entries)
+    except StateError:
+        raise
+    except Exception as error:
+        message = f"Store {spec.name!r}: its factory {spec.factory!r} failed: {type(error).__name__}: {error}."
+        raise StateError(message) from error
+
+
 def _window(spec: stores.WindowSpec, contents: ByteStore, serdes: _Serdes) -> TypedWindowStore[Any, Any]:
     return TypedWindowStore(
         contents,
@@ -94,11 +139,38 @@ def _timestamped_window(
     spec: stores.TimestampedWindowSpec, contents: ByteStore, serdes: _Serdes
 ) -> TypedTimestampedWindowStore[Any, Any]:
     clock = CallerClock(spec.retention_ms) if spec.caller_expires else _clock(spec, contents)
-    return TypedTimestampedWindowStore(contents, clock, *serdes, window_size_ms=spec.window_size_ms, name=spec.name)
+    return TypedTimestampedWindowStore(
+        contents,
+        clock,
+        *serdes,
+        window_size_ms=spec.window_size_ms,
+        windows=spec.windows,
+        retain_duplicates=spec.retain_duplicates,
+        name=spec.name,
+    )
+
+
+def _window_with_headers(
+    spec: stores.WindowWithHeadersSpec, contents: ByteStore, serdes: _Serdes
+) -> TypedWindowStoreWithHeaders[Any, Any]:
+    return TypedWindowStoreWithHeaders(
+        contents,
+        StoreClock(contents, spec.retention_ms),
+        *serdes,
+        window_size_ms=spec.window_size_ms,
+        retain_duplicates=spec.retain_duplicates,
+        name=spec.name,
+    )
 
 
 def _session(spec: stores.SessionSpec, contents: ByteStore, serdes: _Serdes) -> TypedSessionStore[Any, Any]:
     return TypedSessionStore(contents, _clock(spec, contents), *serdes, name=spec.name)
+
+
+def _session_with_headers(
+    spec: stores.SessionWithHeadersSpec, contents: ByteStore, serdes: _Serdes
+) -> TypedSessionStoreWithHeaders[Any, Any]:
+    return TypedSessionStoreWithHeaders(contents, StoreClock(contents, spec.retention_ms), *serdes, name=spec.name)
 
 
 def _clock(
@@ -136,9 +208,14 @@ def _view_per_task(make: _Make, view: Callable[[Sequence[Any]], Any]) -> _Kind:
 _KINDS: dict[type[stores.StoreSpec], _Kind] = {
     stores.KeyValueSpec: _merged_view(_key_value, KeyValueView),
     stores.TimestampedKeyValueSpec: _merged_view(_timestamped, TimestampedKeyValueView),
+    stores.KeyValueWithHeadersSpec: _merged_view(_with_headers, KeyValueViewWithHeaders),
+    stores.LruSpec: _Kind(_lru, _lru_view),
+    stores.CustomSpec: _Kind(_custom, _custom_view),
     stores.WindowSpec: _view_per_task(_window, WindowView),
-    stores.TimestampedWindowSpec: _view_per_task(_timestamped_window, WindowView),
+    stores.TimestampedWindowSpec: _view_per_task(_timestamped_window, TimestampedWindowView),
+    stores.WindowWithHeadersSpec: _view_per_task(_window_with_headers, WindowViewWithHeaders),
     stores.SessionSpec: _view_per_task(_session, SessionView),
+    stores.SessionWithHeadersSpec: _view_per_task(_session_with_headers, SessionViewWithHeaders),
     stores.SuppressBufferSpec: _view_per_task(_suppress_buffer, SuppressBufferView),
     stores.RecordBufferSpec: _view_per_task(_records, RecordBufferView),
     stores.UnmatchedSpec: _view_per_task(_unmatched, UnmatchedView),

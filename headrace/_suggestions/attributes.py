@@ -17,6 +17,7 @@ from headrace.errors import UnknownNameError, nearest
 
 T = TypeVar("T")
 
+_TYPO = 0.85  # similarity of a misspelt name; Java's many `...ExceptionHandler` are less similar to ours
 _IMPORT_FROM = dis.opmap["IMPORT_FROM"]
 
 
@@ -27,6 +28,10 @@ def canonical(name: str) -> str:
 
 def suggestion(name: str, known: Collection[str], hints: dict[str, str]) -> str:
     """A sentence, with a space before it, that says what to write instead of a name; empty if nothing is close."""
+    return _translation(name, known, hints) or nearest(name, known)
+
+
+def _translation(name: str, known: Collection[str], hints: dict[str, str]) -> str:
     guess = canonical(name)
     for candidate in known:
         if canonical(candidate) == guess:
@@ -34,7 +39,7 @@ def suggestion(name: str, known: Collection[str], hints: dict[str, str]) -> str:
     for hint_name, hint in hints.items():
         if canonical(hint_name) == guess:
             return f" {hint}"
-    return nearest(name, known)
+    return ""
 
 
 def suggest_attributes(kind: type[T]) -> type[T]:
@@ -55,7 +60,8 @@ def module_lookup(module: str, names: Collection[str]) -> Callable[[str], Any]:
         if name.startswith("_"):
             message = f"module {module!r} has no attribute {name!r}"
             raise AttributeError(message)
-        advice = suggestion(name, names, CLASSES) or _by_suffix(name)
+        advice = _translation(name, names, CLASSES) or nearest(name, names, _TYPO)
+        advice = advice or _by_suffix(name) or nearest(name, names)
         message = f"module {module!r} has no {name!r}.{advice}"
         if _is_import(sys._getframe(1)):
             raise ImportError(message, name=module)
@@ -95,10 +101,15 @@ def _refuse(kind: type, name: str, subject: str) -> NoReturn:
     message = f"{subject} has no attribute {name!r}"
     if name.startswith("_"):
         raise AttributeError(message)
+    raise UnknownNameError(f"{message}.{suggestion(name, _public_names(kind), hints_for(kind))}")
+
+
+def hints_for(kind: type) -> dict[str, str]:
+    """What to write instead of names of Kafka Streams that a class does not have."""
     hints = dict(METHODS["*"])
     for base in reversed(kind.__mro__):
         hints |= METHODS.get(base.__name__, {})
-    raise UnknownNameError(f"{message}.{suggestion(name, _public_names(kind), hints)}")
+    return hints
 
 
 def _public_names(kind: type) -> list[str]:

@@ -21,8 +21,8 @@ CLASSES: Final[dict[str, str]] = {
     "StreamJoined": f"{_KEYWORDS} stream.join(other, joiner, within=..., store=..., name=..., value_serde=...).",
     "TableJoined": f"{_KEYWORDS} table.join(other, joiner, foreign_key=..., name=...).",
     "Repartitioned": f"{_KEYWORDS} stream.repartition(name, partitions=..., key_serde=..., value_serde=...).",
-    "Printed": f"{_KEYWORDS} stream.print(label=..., name=...).",
-    "Branched": f"{_KEYWORDS} split().branch(predicate, name=...).",
+    "Printed": f"{_KEYWORDS} stream.print(label=..., mapper=..., file=..., name=...).",
+    "Branched": f"{_KEYWORDS} split().branch(predicate, name=..., function=..., consumer=...).",
     "Named": "Every operator takes name=...",
     "Serdes": "Serdes are objects of the module serdes: from headrace import serdes; serdes.String().",
     "Serde": "Use headrace.serdes.Serde.",
@@ -46,7 +46,6 @@ CLASSES: Final[dict[str, str]] = {
     "UsePartitionTimeOnInvalidTimestamp": "Use use_partition_time_on_invalid_timestamp, a function.",
     "LogAndContinueExceptionHandler": 'Set deserialization_exception_handler="continue".',
     "LogAndFailExceptionHandler": 'Set deserialization_exception_handler="fail", the default.',
-    "Windows": "Use TimeWindows, SlidingWindows, SessionWindows or UnlimitedWindows.",
     "Initializer": "Pass a function without arguments.",
     "Aggregator": "Pass a function aggregator(key, value, aggregate).",
     "Merger": "Pass a function merger(key, left, right).",
@@ -57,7 +56,7 @@ CLASSES: Final[dict[str, str]] = {
     "KeyValueMapper": "Pass a function mapper(key, value).",
     "ForeachAction": "Pass a function action(key, value).",
     "ValueJoiner": "Pass a function joiner(left, right).",
-    "ValueJoinerWithKey": "Pass a function as joiner.",
+    "ValueJoinerWithKey": "Pass a function joiner(key, left, right).",
     "StreamsException": "Use StreamsError.",
     "TopologyException": "Use TopologyError.",
     "ConfigException": "Use ConfigError.",
@@ -68,9 +67,9 @@ CLASSES: Final[dict[str, str]] = {
     "StoreQueryParameters": "Call app.store(name).",
     "TopologyDescription": "topology.describe() returns a text.",
     "WindowedSerdes": "Use serdes.WindowedKey(inner, size) or serdes.SessionWindowedKey(inner).",
-    "WallclockTimestampExtractor": "Write an extractor: timestamp_extractor=lambda record, partition_time_ms: ...",
+    "WallclockTimestampExtractor": "Use wallclock_timestamp, a function.",
     "TaskId": "context.task_id is a text.",
-    "StateStore": "Use the stores that Stores describes.",
+    "StateStore": "Use the stores that Stores describes; Stores.custom(name, factory) takes a class of yours.",
     "HostInfo": "No instance owns partitions here: app.store(name) reads all of them.",
 }
 
@@ -97,9 +96,20 @@ _TIME_WINDOWS: Final = {
     "until": "Write store=Stores.window(name, retention=..., window_size=...) in the aggregation.",
     "size": "Use size_ms.",
     "grace_period_ms": "Use grace_ms.",
-    "windows_for": "Use starts_for(timestamp_ms).",
     "hopping": "Write TimeWindows.of(size, advance=...).",
     "tumbling": "Write TimeWindows.of(size).",
+}
+
+_CONTEXT: Final = {
+    "get_state_store": "Use state_store(name).",
+    "timestamp": "Use the record's timestamp_ms.",
+    "headers": "Use the record's headers.",
+    "topic": "Use record_metadata.topic.",
+    "partition": "Use record_metadata.partition.",
+    "offset": "Use record_metadata.offset.",
+    "stream_time_ms": "Use current_stream_time_ms.",
+    "system_time_ms": "Use current_system_time_ms.",
+    "register": "Give the operator its stores: process(factory, stores=[...]).",
 }
 
 # Attributes of public classes; "*" applies to all of them.
@@ -108,7 +118,6 @@ METHODS: Final[dict[str, dict[str, str]]] = {
         "with_name": "Names are keyword arguments: name=...",
     },
     "StreamsBuilder": {
-        "add_global_store": "Use global_table(topic, store=...), which processors can read.",
         "source": "Use stream(topic).",
         "from_topic": "Use stream(topic).",
         "ktable": "Use table(topic).",
@@ -116,8 +125,6 @@ METHODS: Final[dict[str, dict[str, str]]] = {
         "describe": "Use build().describe().",
     },
     "Topology": {
-        "add_read_only_state_store": "Use StreamsBuilder.global_table(topic, store=...).",
-        "add_global_store": "Use StreamsBuilder.global_table(topic, store=...).",
         "connect_processors_and_state_stores": "Use connect_processor_and_state_stores(processor, *stores).",
     },
     "KStream": {
@@ -127,7 +134,6 @@ METHODS: Final[dict[str, dict[str, str]]] = {
         "flat_transform": "Kafka Streams removed it in 4.0. Use process(factory, stores=[...]).",
         "transform_values": "Kafka Streams removed it in 4.0. Use process_values(factory, stores=[...]).",
         "flat_transform_values": "Kafka Streams removed it in 4.0. Use process_values(factory, stores=[...]).",
-        "flat_map_values_with_key": "Use flat_map(mapper), which marks the stream for repartitioning.",
         "print_to": "Use print(label=...).",
         "write_as_text": "Kafka Streams removed it. Use for_each(action).",
         "windowed_by": "Group the stream first: group_by_key().windowed_by(windows).",
@@ -156,17 +162,14 @@ METHODS: Final[dict[str, dict[str, str]]] = {
         "flat_map_values": "A table has one row per key: use to_stream().flat_map_values(mapper).",
         "select_key": "Use group_by(selector), or to_stream().select_key(selector).",
         "group_by_key": "Rows are unique by key: use group_by(selector), or to_stream().group_by_key().",
-        "transform_values": "Use map_values_with_key(mapper), or to_stream().process_values(factory).to_table().",
         "process": "Write to_stream().process(factory).",
         "merge": "Use outer_join(other, joiner), or to_stream().merge(other).",
         "windowed_by": "Aggregate a stream by windows: to_stream().group_by_key().windowed_by(windows).",
         "to_table": "This is a table already.",
-        "queryable_store_name": "It is the store= that you gave the table.",
         "get": "Query its store: app.store(name).get(key).",
         "right_join": "Swap the sides: other.left_join(table, joiner).",
     },
     "GlobalKTable": {
-        "queryable_store_name": "It is the store= that you gave the table.",
         "to_stream": "A global table has no stream of changes: use builder.table(topic).",
         "join": "Join from the side of the stream: stream.join(global_table, joiner, key_selector=...).",
     },
@@ -210,22 +213,18 @@ METHODS: Final[dict[str, dict[str, str]]] = {
     },
     "UnlimitedWindows": {
         "grace_period_ms": "Use grace_ms.",
-        "windows_for": "Use starts_for(timestamp_ms).",
         "of": "Write UnlimitedWindows.starting_at(start_ms).",
         "start_on": "Write UnlimitedWindows.starting_at(start_ms).",
     },
     "Window": {
         "start": "Use start_ms.",
         "end": "Use end_ms.",
-        "start_time": "Use start_ms, in epoch milliseconds.",
-        "end_time": "Use end_ms, in epoch milliseconds.",
         "overlap": "Compare start_ms and end_ms.",
     },
     "Suppressed": {
         "with_name": "Give suppress() the name: suppress(..., name=...).",
         "until_window_close": "Use until_window_closes(buffer).",
     },
-    "BufferConfig": {"with_no_bound": "Use unbounded()."},
     "EmitStrategy": {"on_close": "Use EmitStrategy.on_window_close()."},
     "Record": {
         "timestamp": "Use timestamp_ms.",
@@ -237,18 +236,8 @@ METHODS: Final[dict[str, dict[str, str]]] = {
     "ConsumerRecord": {"timestamp": "Use timestamp_ms."},
     "Change": {"new_value": "Use new.", "old_value": "Use old."},
     "Processor": {"punctuate": "Schedule it: context.schedule(interval, PunctuationType.STREAM_TIME, callback)."},
-    "NodeContext": {
-        "get_state_store": "Use state_store(name).",
-        "application_id": "Use application_id, without parentheses.",
-        "timestamp": "Use the record's timestamp_ms.",
-        "headers": "Use the record's headers.",
-        "topic": "Use record_metadata.topic.",
-        "partition": "Use record_metadata.partition.",
-        "offset": "Use record_metadata.offset.",
-        "stream_time_ms": "Use current_stream_time_ms.",
-        "system_time_ms": "Use current_system_time_ms.",
-        "register": "Give the operator its stores: process(factory, stores=[...]).",
-    },
+    "NodeContext": _CONTEXT,
+    "MockProcessorContext": _CONTEXT,
     "Stores": {
         **dict.fromkeys(
             ("persistent_key_value_store", "in_memory_key_value_store", "key_value_store_builder", "key_value_store"),
@@ -264,7 +253,7 @@ METHODS: Final[dict[str, dict[str, str]]] = {
         ),
         **dict.fromkeys(
             ("persistent_timestamped_window_store", "timestamped_window_store_builder"),
-            "Use Stores.window(name, retention=..., window_size=...).",
+            "Use Stores.timestamped_window(name, retention=..., window_size=...).",
         ),
         **dict.fromkeys(
             ("persistent_session_store", "in_memory_session_store", "session_store_builder"),
@@ -285,8 +274,7 @@ METHODS: Final[dict[str, dict[str, str]]] = {
         "pop": "Use delete(key), which returns the value.",
         "update": "Use put(key, value).",
     },
-    "KeyValueView": {"keys": "Use all(), which gives pairs of key and value.", "items": "Use all()."},
-    "TimestampedKeyValueView": {"keys": "Use all(), which gives pairs of key and value.", "items": "Use all()."},
+    "_Reads": {"keys": "Use all(), which gives pairs of key and value.", "items": "Use all()."},  # all views of stores
     "StreamsConfig": {
         "application_id_config": "Settings are keyword arguments: StreamsConfig(application_id=...).",
         "bootstrap_servers_config": "Settings are keyword arguments: StreamsConfig(bootstrap_servers=...).",
@@ -321,18 +309,15 @@ METHODS: Final[dict[str, dict[str, str]]] = {
     },
     "TestInputTopic": {
         "pipe_input": "Use pipe(key, value, timestamp_ms).",
-        "pipe_key_value_list": "Call pipe(key, value, timestamp_ms) for each.",
-        "pipe_value_list": "Call pipe(None, value, timestamp_ms) for each.",
-        "pipe_record_list": "Call pipe(key, value, timestamp_ms) for each.",
+        "pipe_key_value_list": "Use pipe_key_values(...).",
+        "pipe_value_list": "Use pipe_values(...).",
+        "pipe_record_list": "Use pipe_records(records).",
     },
     "TestOutputTopic": {
         "read_records_to_list": "Use read_all().",
-        "read_key_values_to_list": "Use read_all().",
-        "read_values_to_list": "Use read_all().",
-        "read_key_values_to_map": "Use read_all().",
-        "read_record": "Use read_all().",
-        "read_value": "Use read_all().",
-        "read_key_value": "Use read_all().",
+        "read_key_values_to_list": "Use read_key_values().",
+        "read_values_to_list": "Use read_values().",
+        "read_key_values_to_map": "Use read_key_values_as_dict().",
         "get_queue_size": "Use queue_size().",
     },
 }

@@ -39,7 +39,6 @@ SETTINGS: Final[dict[str, str]] = {
     "rocksdb_config_setter": _ONE_ENGINE,
     "dsl_store_format": _ONE_ENGINE,
     "topology_optimization": "It has no meaning here: a grouping with a name= shares its repartition.",
-    "max_task_idle_ms": "It has no meaning here: a micro-batch takes what is there, by smallest timestamp.",
     "window_size_ms": "Give the serde the size: serdes.WindowedKey(inner, timedelta(...)).",
     "windowed_inner_class_serde": "Give the serde the inner one: serdes.WindowedKey(inner, timedelta(...)).",
     "config_providers": "Read secrets in Python, e.g. from os.environ.",

@@ -18,7 +18,7 @@ from headrace.dsl.builder import StreamsBuilder
 from headrace.dsl.topology import Topology
 from headrace.errors import known_names
 
-_KAFKA_SETTINGS = ("bootstrap_servers", "kafka", "auto_offset_reset")
+_KAFKA_SETTINGS = ("bootstrap_servers", "kafka")
 _PACKAGE = str(Path(__file__).resolve().parents[1])
 
 

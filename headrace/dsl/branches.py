@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from headrace._graph.checks import checked_callable
 from headrace._graph.nodes import Branch, PassThrough
@@ -35,48 +35,110 @@ class BranchedKStream(Generic[K, V]):
         ([Record(key='a', value=10, timestamp_ms=1)], [])
     """
 
-    def __init__(
-        self, stream: StreamHandle[K, V], name: str, branches: tuple[tuple[str, str, _Predicate | None], ...] = ()
-    ) -> None:
+    def __init__(self, stream: StreamHandle[K, V], name: str) -> None:
         self._stream = stream
         self._name = name
-        self._branches = branches
+        self._predicates: dict[str, _Predicate | None] = {}
+        self._results: dict[str, KStream[Any, Any]] = {}
 
-    def branch(self, predicate: Callable[[K, V], object], *, name: str | None = None) -> BranchedKStream[K, V]:
+    def branch(
+        self,
+        predicate: Callable[[K, V], object],
+        *,
+        name: str | None = None,
+        function: Callable[[KStream[K, V]], KStream[K, V] | None] | None = None,
+        consumer: Callable[[KStream[K, V]], object] | None = None,
+    ) -> BranchedKStream[K, V]:
         """Adds a branch: the records that no earlier branch takes and for which `predicate(key, value)` is true.
 
-        Without a name the branch is named by its position, "1", "2", …
+        Args:
+            predicate: decides which records go to the branch.
+            name: name of the branch; default: its position, "1", "2", …
+            function: called once, now, with the stream of the branch. The stream that it returns takes the place of the
+                branch in the result; `None` leaves the branch out.
+            consumer: called once, now, with the stream of the branch, which is then not in the result.
+
+        Example:
+            >>> import headrace as hr
+            >>> builder = hr.StreamsBuilder()
+            >>> split = builder.stream("in").split()
+            >>> split = split.branch(lambda key, value: value > 9, consumer=lambda big: big.to("big"))
+            >>> split = split.branch(lambda key, value: value > 5, name="mid", function=lambda mid: mid.map_values(str))
+            >>> list(split.default(name="small"))
+            ['mid', 'small']
         """
         checked_callable(predicate, "branch", "predicate(key, value)")
-        return self._with(name or str(len(self._branches) + 1), predicate)
+        return self._add("branch", name or str(len(self._predicates) + 1), predicate, function, consumer)
 
-    def default(self, *, name: str | None = None) -> dict[str, KStream[K, V]]:
-        """Ends the split; the remaining records go to a last branch, named "0" unless you name it."""
-        return self._with(name or "0", None)._finish()
+    def default(
+        self,
+        *,
+        name: str | None = None,
+        function: Callable[[KStream[K, V]], KStream[K, V] | None] | None = None,
+        consumer: Callable[[KStream[K, V]], object] | None = None,
+    ) -> dict[str, KStream[K, V]]:
+        """Ends the split; the remaining records go to a last branch, named "0" unless you name it.
+
+        `function` and `consumer` are those of `branch`.
+        """
+        return self._add("default", name or "0", None, function, consumer)._finish()
 
     def no_default(self) -> dict[str, KStream[K, V]]:
         """Ends the split; the remaining records are dropped."""
         return self._finish()
 
-    def _with(self, branch: str, predicate: _Predicate | None) -> BranchedKStream[K, V]:
-        if any(existing == branch for existing, _, _ in self._branches):
+    def _add(
+        self,
+        operation: str,
+        branch: str,
+        predicate: _Predicate | None,
+        function: Callable[[KStream[K, V]], object] | None,
+        consumer: Callable[[KStream[K, V]], object] | None,
+    ) -> BranchedKStream[K, V]:
+        self._check(operation, branch, function, consumer)
+        stream, graph = self._stream, self._stream._graph
+        graph.names.generate("KSTREAM-BRANCHCHILD-")
+        self._predicates[branch] = predicate
+        split = Branch(name=self._name, parents=(stream._node,), predicates=tuple(self._predicates.values()))
+        if len(self._predicates) == 1:
+            graph.add(split)
+        else:
+            graph.replace(split)
+        node = graph.add(PassThrough(name=f"{self._name}{branch}", parents=(self._name,)))
+        branched = stream._derive_same_key(node.name, stream._value_serde)
+        if consumer is not None:
+            consumer(branched)
+            return self
+        result = branched if function is None else function(branched)
+        if result is not None:
+            self._results[branch] = self._checked_result(operation, branch, result)
+        return self
+
+    def _check(self, operation: str, branch: str, function: object, consumer: object) -> None:
+        if branch in self._predicates:
             message = f"split() {self._name!r} already has a branch named {branch!r}; give every branch its own name."
             raise TopologyError(message)
-        self._stream._graph.names.generate("KSTREAM-BRANCHCHILD-")
-        return BranchedKStream(
-            self._stream, self._name, (*self._branches, (branch, f"{self._name}{branch}", predicate))
-        )
+        if None in self._predicates.values():
+            message = f"{operation}() of split() {self._name!r}: the split has ended with its default branch."
+            raise TopologyError(message)
+        if function is not None and consumer is not None:
+            message = f"{operation}() of split() {self._name!r} was given function= and consumer=; give one of them."
+            raise TopologyError(message)
+        for given, signature in ((function, "function(stream) -> stream"), (consumer, "consumer(stream)")):
+            if given is not None:
+                checked_callable(given, operation, signature)
+
+    def _checked_result(self, operation: str, branch: str, result: object) -> KStream[Any, Any]:
+        if not isinstance(result, StreamHandle):
+            message = (
+                f"{operation}() of split() {self._name!r}: function= returned {result!r} of type "
+                f"{type(result).__name__} for the branch {branch!r}; it must return a KStream, or None."
+            )
+            raise TopologyError(message)
+        return cast("KStream[Any, Any]", result)
 
     def _finish(self) -> dict[str, KStream[K, V]]:
-        if not self._branches:
+        if not self._predicates:
             message = f"split() {self._name!r} has no branches; add at least one with branch(predicate)."
             raise TopologyError(message)
-        stream, graph = self._stream, self._stream._graph
-        predicates = tuple(predicate for _, _, predicate in self._branches)
-        graph.add(Branch(name=self._name, parents=(stream._node,), predicates=predicates))
-        return {
-            branch: stream._derive_same_key(
-                graph.add(PassThrough(name=node, parents=(self._name,))).name, stream._value_serde
-            )
-            for branch, node, _ in self._branches
-        }
+        return dict(self._results)

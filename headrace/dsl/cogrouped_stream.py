@@ -9,11 +9,12 @@ from headrace._graph.checks import checked_callable
 from headrace._graph.names import checked_name
 from headrace._graph.nodes import CogroupMerge, StreamAggregate
 from headrace._graph.repartition import pass_over_repartition
-from headrace._graph.stores import StoreSpec, TimestampedKeyValueSpec
+from headrace._graph.stores import StoreSpec, TableStore, VersionedSpec
+from headrace._graph.tables.materialized import result_store_spec
 from headrace._graph.windows.stores import checked_windows
 from headrace.dsl.ktable import KTable
 from headrace.errors import TopologyError
-from headrace.model.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows, Windows
+from headrace.model.windows import AnyWindows, SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows, Windows
 from headrace.serdes import Serde
 from headrace.serdes.inferred import serde_of_results
 
@@ -92,7 +93,7 @@ class CogroupedKStream(Generic[K, A]):
         self,
         initializer: Callable[[], A],
         *,
-        store: str | None = None,
+        store: TableStore | None = None,
         value_serde: Serde[A] | None = None,
         name: str | None = None,
     ) -> KTable[K, A]:
@@ -104,7 +105,7 @@ class CogroupedKStream(Generic[K, A]):
 
         Args:
             initializer: returns the aggregate of a new key.
-            store: name of the state store that all inputs share.
+            store: name of the state store that all inputs share, or its spec.
             value_serde: serde of the aggregate.
             name: `<name>-cogroup-merge` names the table, `<name>-cogroup-agg-0` and so on its inputs.
 
@@ -124,20 +125,17 @@ class CogroupedKStream(Generic[K, A]):
             [('1', 5), ('1*x', 5), ('1*x2', 5)]
         """
         checked_callable(initializer, "aggregate", "initializer()")
-        spec = TimestampedKeyValueSpec(
-            name=self._graph.names.store(store, PREFIX),
-            key_serde=self._key_serde,
-            value_serde=value_serde or serde_of_results(initializer),
-        )
+        serde = value_serde or serde_of_results(initializer)
+        spec = result_store_spec(self._graph, store, PREFIX, "aggregate", self._key_serde, serde)
 
         def add(source: Input, node: dict[str, Any], _: tuple[str, ...]) -> None:
             self._graph.add(StreamAggregate(**node, initializer=initializer, aggregator=source.aggregator))
 
-        return self._table(spec, name, self._key_serde, add)
+        return self._table(spec, name, spec.key_serde, add, queryable=store is not None)
 
     @overload
     def windowed_by(
-        self, windows: TimeWindows | SlidingWindows | UnlimitedWindows, *, late_to: str | None = None
+        self, windows: TimeWindows | SlidingWindows | UnlimitedWindows | Windows, *, late_to: str | None = None
     ) -> TimeWindowedCogroupedKStream[K, A]: ...
 
     @overload
@@ -146,7 +144,7 @@ class CogroupedKStream(Generic[K, A]):
     ) -> SessionWindowedCogroupedKStream[K, A]: ...
 
     def windowed_by(
-        self, windows: Windows, *, late_to: str | None = None
+        self, windows: AnyWindows, *, late_to: str | None = None
     ) -> TimeWindowedCogroupedKStream[K, A] | SessionWindowedCogroupedKStream[K, A]:
         """Assigns the records of all inputs to windows, to aggregate them per key and window.
 
@@ -155,7 +153,7 @@ class CogroupedKStream(Generic[K, A]):
         store with a longer retention, or the windows of the slower input start over from `initializer()`.
 
         Args:
-            windows: `TimeWindows`, `SlidingWindows`, `SessionWindows` or `UnlimitedWindows`.
+            windows: `TimeWindows`, `SlidingWindows`, `SessionWindows`, `UnlimitedWindows`, or `Windows` of your own.
             late_to: a topic for late records of all inputs, as in `KGroupedStream.windowed_by`.
         """
         from headrace.dsl.windowed_cogroup import SessionWindowedCogroupedKStream, TimeWindowedCogroupedKStream
@@ -166,7 +164,9 @@ class CogroupedKStream(Generic[K, A]):
             return SessionWindowedCogroupedKStream(self, windows, topic)
         return TimeWindowedCogroupedKStream(self, windows, topic)
 
-    def _table(self, spec: StoreSpec, name: str | None, key_serde: Serde[Any] | None, add: _Add) -> KTable[Any, Any]:
+    def _table(
+        self, spec: StoreSpec, name: str | None, key_serde: Serde[Any] | None, add: _Add, *, queryable: bool
+    ) -> KTable[Any, Any]:
         """Adds the store, an aggregation for each input, and the table that merges their results."""
         names = self._graph.names
         own = None if name is None else f"{checked_name(name, 'node')}-cogroup"
@@ -181,7 +181,14 @@ class CogroupedKStream(Generic[K, A]):
             add(self._inputs[position], node, (*aggregations[:position], *aggregations[position + 1 :]))
         merge = names.node(None if own is None else f"{own}-merge", "COGROUPKSTREAM-MERGE-")
         self._graph.add(CogroupMerge(name=merge, parents=tuple(aggregations)))
-        return KTable(self._graph, merge, key_serde, spec.value_serde)
+        return KTable(
+            self._graph,
+            merge,
+            key_serde,
+            spec.value_serde,
+            versioned=isinstance(spec, VersionedSpec),
+            queryable_store_name=spec.name if queryable else None,
+        )
 
     def _sources(self, store_name: str) -> list[str]:
         """Returns the nodes to aggregate from; all aggregations of a cogroup share its repartitions.

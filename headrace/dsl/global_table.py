@@ -30,9 +30,15 @@ class GlobalKTable(Generic[K, V]):
         [Record(key='ann', value='Home', timestamp_ms=7)]
     """
 
-    def __init__(self, graph: GraphBuilder, store: str) -> None:
+    def __init__(self, graph: GraphBuilder, store: str, *, queryable: bool) -> None:
         self._graph = graph
         self._store = store
+        self._queryable = queryable
+
+    @property
+    def queryable_store_name(self) -> str | None:
+        """The name of the table's store if it was given as `store=`, else `None`."""
+        return self._store if self._queryable else None
 
     def __repr__(self) -> str:
         return f"<GlobalKTable {self._store}>"

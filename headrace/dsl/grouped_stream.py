@@ -10,11 +10,12 @@ from headrace._graph.graph import GraphBuilder
 from headrace._graph.names import checked_name
 from headrace._graph.nodes import Node, StreamAggregate, StreamCount, StreamReduce
 from headrace._graph.repartition import add_repartition, pass_over_repartition
-from headrace._graph.stores import TimestampedKeyValueSpec
+from headrace._graph.stores import TableStore, VersionedSpec
+from headrace._graph.tables.materialized import result_store_spec
 from headrace._graph.windows.stores import checked_windows
 from headrace.dsl.ktable import KTable
 from headrace.dsl.windowed_stream import Grouping, SessionWindowedKStream, TimeWindowedKStream
-from headrace.model.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows, Windows
+from headrace.model.windows import AnyWindows, SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows, Windows
 from headrace.serdes import Long, Serde
 from headrace.serdes.inferred import serde_of_results
 
@@ -61,11 +62,12 @@ class KGroupedStream(Generic[K, V]):
         self._name = name
         self._repartitioned: str | None = None
 
-    def count(self, *, store: str | None = None, name: str | None = None) -> KTable[K, int]:
+    def count(self, *, store: TableStore | None = None, name: str | None = None) -> KTable[K, int]:
         """Counts the records of each key; every record emits an update.
 
         Args:
-            store: name of the state store; name it to query it, and so that it survives changes of the topology.
+            store: name of the state store; name it to query it, and so that it survives changes of the topology. Or its
+                spec: `Stores.timestamped_key_value(...)`, or `Stores.versioned_key_value(...)` for earlier versions.
             name: name of the operator.
 
         Example:
@@ -78,13 +80,13 @@ class KGroupedStream(Generic[K, V]):
             ...     driver.output_topic("out").read_all(), driver.store("counts").get("a")
             ([Record(key='a', value=1, timestamp_ms=7)], 1)
         """
-        return self._aggregate("KSTREAM-AGGREGATE-", store, name, Long(), lambda node: StreamCount(**node))
+        return self._aggregate("count", "KSTREAM-AGGREGATE-", store, name, Long(), lambda node: StreamCount(**node))
 
     def reduce(
         self: KGroupedStream[Key, Value | None],
         reducer: Callable[[Value, Value], Value | None],
         *,
-        store: str | None = None,
+        store: TableStore | None = None,
         value_serde: Serde[Value] | None = None,
         name: str | None = None,
     ) -> KTable[Key, Value]:
@@ -106,7 +108,7 @@ class KGroupedStream(Generic[K, V]):
         checked_callable(reducer, "reduce", "reducer(aggregate, value)")
         serde = value_serde or self._value_serde
         return self._aggregate(
-            "KSTREAM-REDUCE-", store, name, serde, lambda node: StreamReduce(**node, reducer=reducer)
+            "reduce", "KSTREAM-REDUCE-", store, name, serde, lambda node: StreamReduce(**node, reducer=reducer)
         )
 
     def aggregate(
@@ -114,7 +116,7 @@ class KGroupedStream(Generic[K, V]):
         initializer: Callable[[], A],
         aggregator: Callable[[Key, Value, A], A | None],
         *,
-        store: str | None = None,
+        store: TableStore | None = None,
         value_serde: Serde[A] | None = None,
         name: str | None = None,
     ) -> KTable[Key, A]:
@@ -139,6 +141,7 @@ class KGroupedStream(Generic[K, V]):
         checked_callable(initializer, "aggregate", "initializer()")
         checked_callable(aggregator, "aggregate", "aggregator(key, value, aggregate)")
         return self._aggregate(
+            "aggregate",
             "KSTREAM-AGGREGATE-",
             store,
             name,
@@ -148,19 +151,19 @@ class KGroupedStream(Generic[K, V]):
 
     @overload
     def windowed_by(
-        self, windows: TimeWindows | SlidingWindows | UnlimitedWindows, *, late_to: str | None = None
+        self, windows: TimeWindows | SlidingWindows | UnlimitedWindows | Windows, *, late_to: str | None = None
     ) -> TimeWindowedKStream[K, V]: ...
 
     @overload
     def windowed_by(self, windows: SessionWindows, *, late_to: str | None = None) -> SessionWindowedKStream[K, V]: ...
 
     def windowed_by(
-        self, windows: Windows, *, late_to: str | None = None
+        self, windows: AnyWindows, *, late_to: str | None = None
     ) -> TimeWindowedKStream[K, V] | SessionWindowedKStream[K, V]:
         """Assigns the records to windows, to aggregate them per key and window.
 
         Args:
-            windows: `TimeWindows`, `SlidingWindows`, `SessionWindows` or `UnlimitedWindows`.
+            windows: `TimeWindows`, `SlidingWindows`, `SessionWindows`, `UnlimitedWindows`, or `Windows` of your own.
             late_to: a topic for records that are too late for a window: each with its key, value and timestamp, and
                 headers with the window (`headrace.window.start`, `.end`), when it closed (`headrace.window.close`) and
                 the stream time then (`headrace.stream.time`). Late records are dropped and counted in any case.
@@ -212,20 +215,26 @@ class KGroupedStream(Generic[K, V]):
 
     def _aggregate(
         self,
+        operation: str,
         prefix: str,
-        store: str | None,
+        store: TableStore | None,
         name: str | None,
         value_serde: Serde[Any] | None,
         make: Callable[[dict[str, Any]], Node],
     ) -> KTable[K, Any]:
-        store_name = self._graph.names.store(store, prefix)
+        spec = result_store_spec(self._graph, store, prefix, operation, self._key_serde, value_serde)
         node_name = self._graph.names.node(name, prefix)
-        parent = self._input(store_name)
-        self._graph.add_store(
-            TimestampedKeyValueSpec(name=store_name, key_serde=self._key_serde, value_serde=value_serde)
+        parent = self._input(spec.name)
+        self._graph.add_store(spec)
+        self._graph.add(make({"name": node_name, "parents": (parent,), "stores": (spec.name,)}))
+        return KTable(
+            self._graph,
+            node_name,
+            spec.key_serde,
+            spec.value_serde,
+            versioned=isinstance(spec, VersionedSpec),
+            queryable_store_name=None if store is None else spec.name,
         )
-        self._graph.add(make({"name": node_name, "parents": (parent,), "stores": (store_name,)}))
-        return KTable(self._graph, node_name, self._key_serde, value_serde)
 
     def _input(self, store_name: str) -> str:
         """Returns the node to aggregate from, after a repartition if the key may have changed (shared if named)."""

@@ -8,7 +8,8 @@ from typing import Any, Generic, TypeVar
 from headrace._graph.checks import checked_callable
 from headrace._graph.graph import GraphBuilder
 from headrace._graph.nodes import Node, Sink, Source, TableAggregate, TableCount, TableReduce
-from headrace._graph.stores import TimestampedKeyValueSpec
+from headrace._graph.stores import TableStore, VersionedSpec
+from headrace._graph.tables.materialized import result_store_spec
 from headrace.dsl.ktable import KTable
 from headrace.serdes import Long, Serde
 from headrace.serdes.inferred import serde_of_results
@@ -43,11 +44,12 @@ class KGroupedTable(Generic[K, V]):
         self._name = name
         self._repartitioned: str | None = None
 
-    def count(self, *, store: str | None = None, name: str | None = None) -> KTable[K, int]:
+    def count(self, *, store: TableStore | None = None, name: str | None = None) -> KTable[K, int]:
         """Counts the rows of each group. An empty group has 0.
 
         Args:
-            store: name of the state store; name it to query it, and so that it survives changes of the topology.
+            store: name of the state store; name it to query it, and so that it survives changes of the topology. Or its
+                spec: `Stores.timestamped_key_value(...)`, or `Stores.versioned_key_value(...)` for earlier versions.
             name: name of the operator.
 
         Example:
@@ -60,6 +62,7 @@ class KGroupedTable(Generic[K, V]):
              Record(key='Bern', value=1, timestamp_ms=3), Record(key='Basel', value=1, timestamp_ms=3)]
         """
         return self._aggregate(
+            "count",
             "KTABLE-AGGREGATE-",
             store,
             name,
@@ -72,7 +75,7 @@ class KGroupedTable(Generic[K, V]):
         adder: Callable[[V, V], V | None],
         subtractor: Callable[[V, V], V | None],
         *,
-        store: str | None = None,
+        store: TableStore | None = None,
         value_serde: Serde[V] | None = None,
         name: str | None = None,
     ) -> KTable[K, V]:
@@ -93,6 +96,7 @@ class KGroupedTable(Generic[K, V]):
         checked_callable(adder, "reduce", "adder(aggregate, value)")
         checked_callable(subtractor, "reduce", "subtractor(aggregate, value)")
         return self._aggregate(
+            "reduce",
             "KTABLE-REDUCE-",
             store,
             name,
@@ -106,7 +110,7 @@ class KGroupedTable(Generic[K, V]):
         adder: Callable[[K, V, A], A | None],
         subtractor: Callable[[K, V, A], A | None],
         *,
-        store: str | None = None,
+        store: TableStore | None = None,
         value_serde: Serde[A] | None = None,
         name: str | None = None,
     ) -> KTable[K, A]:
@@ -129,6 +133,7 @@ class KGroupedTable(Generic[K, V]):
         checked_callable(adder, "aggregate", "adder(group, value, aggregate)")
         checked_callable(subtractor, "aggregate", "subtractor(group, value, aggregate)")
         return self._aggregate(
+            "aggregate",
             "KTABLE-AGGREGATE-",
             store,
             name,
@@ -138,20 +143,26 @@ class KGroupedTable(Generic[K, V]):
 
     def _aggregate(
         self,
+        operation: str,
         prefix: str,
-        store: str | None,
+        store: TableStore | None,
         name: str | None,
         value_serde: Serde[Any] | None,
         make: Callable[[dict[str, Any]], Node],
     ) -> KTable[K, Any]:
-        store_name = self._graph.names.store(store, prefix)
-        source = self._repartition(store_name, name)
+        spec = result_store_spec(self._graph, store, prefix, operation, self._key_serde, value_serde)
+        source = self._repartition(spec.name, name)
         node_name = self._graph.names.node(name, prefix)
-        self._graph.add_store(
-            TimestampedKeyValueSpec(name=store_name, key_serde=self._key_serde, value_serde=value_serde)
+        self._graph.add_store(spec)
+        self._graph.add(make({"name": node_name, "parents": (source,), "stores": (spec.name,)}))
+        return KTable(
+            self._graph,
+            node_name,
+            spec.key_serde,
+            spec.value_serde,
+            versioned=isinstance(spec, VersionedSpec),
+            queryable_store_name=None if store is None else spec.name,
         )
-        self._graph.add(make({"name": node_name, "parents": (source,), "stores": (store_name,)}))
-        return KTable(self._graph, node_name, self._key_serde, value_serde)
 
     def _repartition(self, store_name: str, name: str | None) -> str:
         """Returns the source of the events by group; several aggregations share a named one."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from headrace.dsl.streams.grouping import StreamGrouping
 from headrace.dsl.streams.handle import K, V
-from headrace.dsl.streams.joining import StreamJoins
+from headrace.dsl.streams.outer_joining import StreamOuterJoins
 from headrace.dsl.streams.outputs import StreamOutputs
 from headrace.dsl.streams.processing import StreamProcessing
 from headrace.dsl.streams.stateless import StatelessOperators
 
 
 class KStream(
-    StatelessOperators[K, V], StreamJoins[K, V], StreamGrouping[K, V], StreamProcessing[K, V], StreamOutputs[K, V]
+    StatelessOperators[K, V], StreamOuterJoins[K, V], StreamGrouping[K, V], StreamProcessing[K, V], StreamOutputs[K, V]
 ):
     """A stream of records. Every operator returns a new stream and leaves this one as it is.
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from headrace._graph.checks import checked_callable
 from headrace._graph.nodes import TableFilter, TableGroupBy, TableMapValues, TableToStream
+from headrace._graph.stores import TableStore
 from headrace._graph.tables.old_values import send_old_values
 from headrace.dsl.kstream import KStream
 from headrace.dsl.tables.handle import K, V
 from headrace.dsl.tables.joining import TableJoins
 from headrace.dsl.tables.suppressing import TableSuppression
+from headrace.dsl.tables.transforming import TableTransformation
+from headrace.errors import TopologyError
 from headrace.serdes import Serde
 from headrace.serdes.inferred import serde_of_results
 
@@ -22,12 +25,12 @@ K2 = TypeVar("K2")
 V2 = TypeVar("V2")
 
 
-class KTable(TableJoins[K, V], TableSuppression[K, V]):
+class KTable(TableJoins[K, V], TableSuppression[K, V], TableTransformation[K, V]):
     """A table: one row per key, changing over time. A change to `None` deletes the row.
 
     Tables come from `builder.table()`, `stream.to_table()` and aggregations. Operators keep the timestamp of each
-    change. A table stores its rows if you name a store, or if an operator downstream needs them. Joins and `suppress`
-    are defined in `headrace/dsl/tables`.
+    change. A table stores its rows if you name a store, or if an operator downstream needs them. Joins, `suppress` and
+    `transform_values` are defined in `headrace/dsl/tables`.
 
     Example:
         >>> from headrace.testing import run_table
@@ -38,7 +41,7 @@ class KTable(TableJoins[K, V], TableSuppression[K, V]):
     """
 
     def filter(
-        self, predicate: Callable[[K, V], object], *, store: str | None = None, name: str | None = None
+        self, predicate: Callable[[K, V], object], *, store: TableStore | None = None, name: str | None = None
     ) -> KTable[K, V]:
         """Keeps the rows for which `predicate(key, value)` is true; downstream, the other rows are deleted.
 
@@ -47,7 +50,7 @@ class KTable(TableJoins[K, V], TableSuppression[K, V]):
 
         Args:
             predicate: decides which rows stay.
-            store: names a store for the result, to query it.
+            store: names a store for the result, to query it; or its spec, e.g. `Stores.versioned_key_value(...)`.
             name: name of the operator.
 
         Example:
@@ -60,7 +63,7 @@ class KTable(TableJoins[K, V], TableSuppression[K, V]):
         return self._filter("filter", predicate, store, name, keep=True)
 
     def filter_not(
-        self, predicate: Callable[[K, V], object], *, store: str | None = None, name: str | None = None
+        self, predicate: Callable[[K, V], object], *, store: TableStore | None = None, name: str | None = None
     ) -> KTable[K, V]:
         """Deletes the rows for which `predicate(key, value)` is true; otherwise as `filter`.
 
@@ -76,7 +79,7 @@ class KTable(TableJoins[K, V], TableSuppression[K, V]):
         self,
         mapper: Callable[[V], V2 | None],
         *,
-        store: str | None = None,
+        store: TableStore | None = None,
         value_serde: Serde[V2] | None = None,
         name: str | None = None,
     ) -> KTable[K, V2]:
@@ -84,7 +87,7 @@ class KTable(TableJoins[K, V], TableSuppression[K, V]):
 
         Args:
             mapper: returns the new value.
-            store: names a store for the result, to query it.
+            store: names a store for the result, to query it; or its spec, e.g. `Stores.versioned_key_value(...)`.
             value_serde: serde of the new values; default: the table's if the mapper is known to return the type that it
                 writes, by its annotation or because it is a method such as `str.upper`; then the configured one.
             name: name of the operator.
@@ -102,7 +105,7 @@ class KTable(TableJoins[K, V], TableSuppression[K, V]):
         self,
         mapper: Callable[[K, V], V2 | None],
         *,
-        store: str | None = None,
+        store: TableStore | None = None,
         value_serde: Serde[V2] | None = None,
         name: str | None = None,
     ) -> KTable[K, V2]:
@@ -117,8 +120,30 @@ class KTable(TableJoins[K, V], TableSuppression[K, V]):
         serde = value_serde or serde_of_results(mapper, self._value_serde)
         return self._map_values("map_values_with_key", mapper, store, serde, name)
 
-    def to_stream(self, *, name: str | None = None) -> KStream[K, V]:
+    @overload
+    def to_stream(self, *, name: str | None = None) -> KStream[K, V]: ...
+
+    @overload
+    def to_stream(
+        self, key_mapper: Callable[[K, V], K2], *, key_serde: Serde[K2] | None = None, name: str | None = None
+    ) -> KStream[K2, V]: ...
+
+    def to_stream(
+        self,
+        key_mapper: Callable[[Any, Any], Any] | None = None,
+        *,
+        key_serde: Serde[Any] | None = None,
+        name: str | None = None,
+    ) -> KStream[Any, Any]:
         """Emits every change as a record: the key, the new value (`None` for a deletion), the row's timestamp.
+
+        With a `key_mapper` the key is `key_mapper(key, value)`, as if `select_key` followed: it is also called for
+        deletions, and marks the stream for repartitioning.
+
+        Args:
+            key_mapper: returns the new key of a record; default: the key of the row.
+            key_serde: serde of the new keys.
+            name: name of the operator.
 
         Example:
             >>> import headrace as hr
@@ -133,7 +158,16 @@ class KTable(TableJoins[K, V], TableSuppression[K, V]):
         """
         node = TableToStream(name=self._graph.names.node(name, "KTABLE-TOSTREAM-"), parents=(self._node,))
         self._graph.add(node)
-        return KStream(self._graph, node.name, self._key_serde, self._value_serde, repartition_required=False)
+        stream: KStream[K, V] = KStream(
+            self._graph, node.name, self._key_serde, self._value_serde, repartition_required=False
+        )
+        if key_mapper is None:
+            if key_serde is not None:
+                message = "to_stream() was given key_serde= without key_mapper=; only new keys need a serde."
+                raise TopologyError(message)
+            return stream
+        checked_callable(key_mapper, "to_stream", "key_mapper(key, value)")
+        return stream.select_key(key_mapper, key_serde=key_serde)
 
     def group_by(
         self,
@@ -180,37 +214,39 @@ class KTable(TableJoins[K, V], TableSuppression[K, V]):
         self,
         operation: str,
         predicate: Callable[[K, V], object],
-        store: str | None,
+        store: TableStore | None,
         name: str | None,
         *,
         keep: bool,
     ) -> KTable[K, V]:
+        spec = self._add_store(operation, store, self._value_serde)
         node = TableFilter(
             name=self._graph.names.node(name, "KTABLE-FILTER-"),
             parents=(self._node,),
-            stores=self._add_store(operation, store, self._value_serde),
+            stores=() if spec is None else (spec.name,),
             predicate=predicate,
             keep=keep,
             send_old_values=send_old_values(self._graph, self._node, materialize=False),
             versioned=self._versioned,
         )
-        return self._derive(node, self._value_serde)
+        return self._derive(node, self._value_serde, spec)
 
     def _map_values(
         self,
         operation: str,
         mapper: Callable[[K, V], V2 | None],
-        store: str | None,
+        store: TableStore | None,
         value_serde: Serde[Any] | None,
         name: str | None,
     ) -> KTable[K, V2]:
+        spec = self._add_store(operation, store, value_serde)
         node = TableMapValues(
             name=self._graph.names.node(name, "KTABLE-MAPVALUES-"),
             parents=(self._node,),
-            stores=self._add_store(operation, store, value_serde),
+            stores=() if spec is None else (spec.name,),
             mapper=mapper,
         )
-        return self._derive(node, value_serde)
+        return self._derive(node, value_serde, spec)
 
 
 def _without_key(mapper: Callable[[Any], V2]) -> Callable[[Any, Any], V2]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any, Self
 
@@ -9,10 +10,14 @@ from headrace._graph.checks import checked_factory
 from headrace._graph.describing.describe import describe
 from headrace._graph.describing.mermaid import to_mermaid
 from headrace._graph.graph import Graph, GraphBuilder
-from headrace._graph.names import checked_name
+from headrace._graph.names import checked_name, checked_processor_name
 from headrace._graph.nodes import Node, Process, Sink, Source
+from headrace._graph.own_stores import own_stores
+from headrace._graph.patterns import checked_pattern, checked_reset
 from headrace._graph.stores import StoreSpec
+from headrace._graph.topic_stores import add_store_of_topic
 from headrace.errors import TopologyError
+from headrace.model.offset_reset import OffsetReset
 from headrace.model.processor import ProcessorFactory
 from headrace.model.timestamps import Extractor
 from headrace.serdes import Serde
@@ -60,47 +65,75 @@ class Topology:
     def add_source(
         self,
         name: str,
-        *topics: str | Iterable[str],
+        *topics: str | Iterable[str] | re.Pattern[str],
         key_serde: Serde[Any] | None = None,
         value_serde: Serde[Any] | None = None,
         timestamp_extractor: Extractor | None = None,
+        offset_reset: OffsetReset | None = None,
     ) -> Self:
-        """Adds a node that reads topics.
+        """Adds a node that reads topics, or all topics whose names match a pattern; see `StreamsBuilder.stream`.
 
         Args:
-            name: name of the node.
-            topics: one topic or several, also as a list; only one source can read a topic.
+            name: name of the node: any text in one line.
+            topics: one topic or several, also as a list, or one pattern; only one source can read a topic.
             key_serde: serde of the keys; default: the configured one, then `serdes.String()`.
             value_serde: serde of the values; default: the configured one, then `serdes.Json()`.
             timestamp_extractor: `(record, partition_time_ms) -> timestamp_ms`; a negative timestamp drops the record.
+            offset_reset: where to begin in a topic that the application has not read before: "earliest", "latest",
+                "none", or an `AutoOffsetReset`. Default: the configured one.
         """
-        listed = tuple(topic for some in topics for topic in _as_names(some))
-        if not listed:
+        patterns = [some for some in topics if isinstance(some, re.Pattern)]
+        listed = tuple(topic for some in topics if not isinstance(some, re.Pattern) for topic in _as_names(some))
+        if not listed and not patterns:
             message = f"Source {name!r} was given no topic; it needs at least one."
             raise TopologyError(message)
-        self._refuse_read_twice(name, listed)
+        if len(patterns) > 1 or (patterns and listed):
+            message = (
+                f"Source {name!r} was given a pattern together with other topics or patterns; it reads topics or one "
+                "pattern. Write one pattern for all, e.g. re.compile('orders|payments-.*')."
+            )
+            raise TopologyError(message)
+        pattern = checked_pattern(patterns[0], f"Source {name!r}") if patterns else None
+        if pattern is None:
+            self._refuse_read_twice(name, listed)
+        elif self._builder.source_of_pattern(pattern) is not None:
+            message = f"Source {name!r} names the pattern {pattern.pattern!r}, which another source reads already."
+            raise TopologyError(message)
         return self._add(
             Source(
-                name=checked_name(name, "node"),
+                name=checked_processor_name(name),
                 topics=listed,
                 key_serde=key_serde,
                 value_serde=value_serde,
                 timestamp_extractor=timestamp_extractor,
+                offset_reset=checked_reset(offset_reset, f"offset_reset of source {name!r}"),
+                pattern=pattern,
             )
         )
 
-    def add_processor(self, name: str, factory: ProcessorFactory, parents: str | Iterable[str]) -> Self:
+    def add_processor(
+        self,
+        name: str,
+        factory: ProcessorFactory,
+        parents: str | Iterable[str],
+        *,
+        stores: Iterable[StoreSpec | str] = (),
+    ) -> Self:
         """Adds a processor of your own after its parents.
 
         Args:
             name: name of the node; `To.child(name)` forwards to it.
             factory: creates a new processor for every task: a `Processor` class, or a function without arguments.
             parents: names of sources and processors.
+            stores: the stores that the processor may use, as in `KStream.process`. Stores that the processor's own
+                `stores()` returns are added to them.
         """
-        checked_factory(factory, f"add_processor({name!r})")
-        return self._add(
-            Process(name=checked_name(name, "node"), parents=self._parents(name, parents), factory=factory)
-        )
+        operation = f"add_processor({name!r})"
+        checked_factory(factory, operation)
+        own = own_stores(factory, operation)
+        self._add(Process(name=checked_processor_name(name), parents=self._parents(name, parents), factory=factory))
+        self._builder.connect_own(name, stores, own)
+        return self
 
     def add_sink(
         self,
@@ -122,7 +155,7 @@ class Topology:
         """
         return self._add(
             Sink(
-                name=checked_name(name, "node"),
+                name=checked_processor_name(name),
                 parents=self._parents(name, parents),
                 topic=checked_name(topic, "topic"),
                 key_serde=key_serde,
@@ -149,8 +182,82 @@ class Topology:
         self._finished = None
         return self
 
+    def add_global_store(
+        self,
+        store: StoreSpec,
+        source: str,
+        topic: str,
+        processor: str,
+        factory: ProcessorFactory,
+        *,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        timestamp_extractor: Extractor | None = None,
+    ) -> Self:
+        """Adds a global store that a processor of your own maintains from a topic: see `StreamsBuilder`.
+
+        Processors read it after `connect_processor_and_state_stores(processor, store)`.
+
+        Args:
+            store: its spec, as `Stores` returns it; of any kind.
+            source: name of the node that reads the topic.
+            topic: the topic; nothing else can read it.
+            processor: name of the node that maintains the store; it has no children.
+            factory: creates a new processor for every task: a `Processor` class, or a function without arguments.
+            key_serde: serde of the topic's keys; default: the configured one, then `serdes.String()`.
+            value_serde: serde of the topic's values; default: the configured one, then `serdes.Json()`.
+            timestamp_extractor: returns the timestamp of a record; a negative timestamp drops the record.
+        """
+        reading = (key_serde, value_serde, timestamp_extractor)
+        return self._store_of_topic("add_global_store()", store, source, topic, processor, factory, reading, True)
+
+    def add_read_only_state_store(
+        self,
+        store: StoreSpec,
+        source: str,
+        topic: str,
+        processor: str,
+        factory: ProcessorFactory,
+        *,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        timestamp_extractor: Extractor | None = None,
+    ) -> Self:
+        """Adds a store that a processor of your own maintains from a topic, and that others can only read (KIP-813).
+
+        See `StreamsBuilder`; the arguments are those of `add_global_store`.
+        """
+        reading = (key_serde, value_serde, timestamp_extractor)
+        operation = "add_read_only_state_store()"
+        return self._store_of_topic(operation, store, source, topic, processor, factory, reading, False)
+
+    def _store_of_topic(
+        self,
+        operation: str,
+        store: StoreSpec,
+        source: str,
+        topic: str,
+        processor: str,
+        factory: ProcessorFactory,
+        reading: tuple[Serde[Any] | None, Serde[Any] | None, Extractor | None],
+        is_global: bool,
+    ) -> Self:
+        self._refuse_read_twice(source, (topic,))
+        key_serde, value_serde, timestamp_extractor = reading
+        node = Source(
+            name=checked_name(source, "node"),
+            topics=(topic,),
+            key_serde=key_serde,
+            value_serde=value_serde,
+            timestamp_extractor=timestamp_extractor,
+            is_global=is_global,
+        )
+        add_store_of_topic(self._builder, store, node, checked_name(processor, "node"), factory, operation)
+        self._finished = None
+        return self
+
     def connect_processor_and_state_stores(self, processor: str, *stores: str) -> Self:
-        """Lets a processor use stores that were added before."""
+        """Lets a processor use stores that were added before; it can only read global and read-only stores."""
         self._check_processor(processor)
         self._builder.connect(processor, [self._builder.shared_store(store, processor) for store in stores])
         self._finished = None
@@ -200,9 +307,10 @@ class Topology:
                 by = f"source {reading[topic]!r}" if topic in reading else "this very source"
                 message = f"Source {name!r} names topic {topic!r}, which is already read by {by}. Read each topic once."
                 raise TopologyError(message)
+        self._builder.refuse_matched(topics)
 
     def __repr__(self) -> str:
-        sources, sinks = ", ".join(self._graph.source_topics), ", ".join(self._graph.sink_topics)
+        sources, sinks = ", ".join(self._graph.shown_source_topics), ", ".join(self._graph.sink_topics)
         return f"<Topology {sources or 'nothing'} -> {sinks or 'nothing'}>"
 
 

@@ -12,7 +12,7 @@ from headrace._graph.windows.late_sink import add_windowed_aggregate
 from headrace._graph.windows.stores import window_store, windowed_key_serde
 from headrace.dsl.cogrouped_stream import PREFIX, CogroupedKStream, Input
 from headrace.dsl.ktable import KTable
-from headrace.model.windows import Windowed, Windows
+from headrace.model.windows import AnyWindows, Windowed
 from headrace.serdes import Serde
 from headrace.serdes.inferred import serde_of_results
 
@@ -23,7 +23,7 @@ A = TypeVar("A")
 class _WindowedCogroup(Generic[K, A]):
     """Adds a windowed aggregation of all inputs, for both kinds of windowed cogroups."""
 
-    def __init__(self, cogrouped: CogroupedKStream[K, A], windows: Windows, late_to: str | None) -> None:
+    def __init__(self, cogrouped: CogroupedKStream[K, A], windows: AnyWindows, late_to: str | None) -> None:
         self._cogrouped = cogrouped
         self._windows = windows
         self._late_to = late_to
@@ -51,7 +51,9 @@ class _WindowedCogroup(Generic[K, A]):
             grouped = source.grouped
             add_windowed_aggregate(graph, aggregate, self._late_to, grouped._key_serde, grouped._value_serde)
 
-        return self._cogrouped._table(spec, name, windowed_key_serde(windows, key_serde), add)
+        return self._cogrouped._table(
+            spec, name, windowed_key_serde(windows, spec.key_serde), add, queryable=store is not None
+        )
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._windows}>"

@@ -15,7 +15,7 @@ from headrace._graph.windows.stores import window_store, windowed_key_serde
 from headrace.dsl.ktable import KTable
 from headrace.errors import TopologyError
 from headrace.model.emission import EmitStrategy
-from headrace.model.windows import UnlimitedWindows, Windowed, Windows
+from headrace.model.windows import AnyWindows, UnlimitedWindows, Windowed
 from headrace.serdes import Long, Serde
 from headrace.serdes.inferred import serde_of_results
 
@@ -31,7 +31,7 @@ class Grouping:
     graph: GraphBuilder
     key_serde: Serde[Any] | None
     value_serde: Serde[Any] | None
-    windows: Windows
+    windows: AnyWindows
     late_to: str | None
     input_for: Callable[[str], str]
     on_close: bool = False
@@ -80,7 +80,13 @@ class _WindowedKStream(Generic[K, V]):
             emit_on_close=grouping.on_close,
         )
         add_windowed_aggregate(graph, aggregate, grouping.late_to, grouping.key_serde, grouping.value_serde)
-        return KTable(graph, node_name, windowed_key_serde(windows, grouping.key_serde), value_serde)
+        return KTable(
+            graph,
+            node_name,
+            windowed_key_serde(windows, spec.key_serde),
+            spec.value_serde,
+            queryable_store_name=None if store is None else spec.name,
+        )
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._grouping.windows}>"

@@ -84,6 +84,10 @@ class BufferConfig(metaclass=SuggestingMeta):
         """Returns a copy that is also limited to this many bytes."""
         return replace(self, byte_limit=_checked_size(size, "with_max_bytes"))
 
+    def with_no_bound(self) -> BufferConfig:
+        """Returns a configuration without limits, as `unbounded()` does."""
+        return BufferConfig.unbounded()
+
     def emit_early_when_full(self) -> BufferConfig:
         """Returns a copy that, beyond the limit, emits the oldest rows before they are due."""
         return replace(self, emits_early=True)

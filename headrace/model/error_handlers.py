@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal, TypeAlias, get_args
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, TypeAlias, get_args
 
 import msgspec
 
-from headrace.model.record import Headers
+from headrace.model.record import Headers, Record
 
 ErrorHandlerResponse: TypeAlias = Literal["fail", "continue", "dead_letter"]
 """Stops the application; drops the record and counts it; or drops, counts and writes it to the dead-letter topic."""
@@ -33,6 +33,13 @@ class ErrorHandlerContext(msgspec.Struct, frozen=True):
         value: serialized value of the input record, likewise.
         headers: headers of the input record.
         exception: the exception that was raised.
+        record: the record that the operator received, with the key and the value as Python objects; for a production
+            error the result that could not be written. `None` for a record that cannot be decoded, in a punctuation,
+            and for a result that its Kafka topic does not accept, whose bytes are in `output_key` and `output_value`.
+        output_topic: for a production error, the topic that the result was to be written to.
+        failed_part: "key" or "value", if one of them could not be decoded or encoded.
+        output_key: for a result that its Kafka topic does not accept, the serialized key.
+        output_value: for a result that its Kafka topic does not accept, the serialized value.
 
     Example:
         >>> import headrace as hr
@@ -53,7 +60,15 @@ class ErrorHandlerContext(msgspec.Struct, frozen=True):
     value: bytes | None
     headers: Headers
     exception: BaseException
+    record: Record[Any, Any] | None = None
+    output_topic: str | None = None
+    failed_part: Literal["key", "value"] | None = None
+    output_key: bytes | None = None
+    output_value: bytes | None = None
 
 
-ErrorHandler: TypeAlias = ErrorHandlerResponse | Callable[[ErrorHandlerContext], ErrorHandlerResponse]
-"""The response to every error, or a function that returns the response to each."""
+DeadLetters: TypeAlias = Sequence[Record[bytes | None, bytes | None]]
+"""A handler's own dead letters: serialized keys and values. A record without a timestamp gets the failed one's."""
+
+ErrorHandler: TypeAlias = ErrorHandlerResponse | Callable[[ErrorHandlerContext], ErrorHandlerResponse | DeadLetters]
+"""The response to every error, or a function that returns the response to each, or the dead letters to write."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import Enum
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self, overload
 
 from headrace._suggestions.attributes import SuggestingMeta
@@ -16,6 +17,7 @@ from headrace.model.type_variables import TypeVar
 
 if TYPE_CHECKING:
     from headrace._graph.stores import StoreSpec
+    from headrace.serdes import Serde
 
 # Contravariant input and covariant output: a processor of `object` fits every stream. Without type arguments, all are
 # `Any`.
@@ -85,6 +87,51 @@ class Cancellable(Protocol):
         """Ends the schedule, also from inside its callback; calling it again does nothing."""
 
 
+class Counter(Protocol):
+    """A number that a processor counts up; `metrics()` has the sum over all tasks and restarts."""
+
+    def add(self, amount: int = 1) -> None:
+        """Adds to the counter, if the micro-batch is committed."""
+
+
+class Gauge(Protocol):
+    """A number that a processor sets; `metrics()` has the sum of the last values of all tasks, also after a restart."""
+
+    def set(self, value: int) -> None:
+        """Sets the value of this task, if the micro-batch is committed."""
+
+
+class ProcessorMetrics(Protocol):
+    """The own metrics of a processor. They are whole numbers, and become visible with the commit, exactly once.
+
+    Example:
+        >>> import headrace as hr
+        >>> from headrace.testing import TopologyTestDriver
+        >>> class Watch(hr.Processor[str, int, str, int]):
+        ...     def init(self, context: hr.ProcessorContext[str, int]) -> None:
+        ...         self.negative = context.metrics.counter("negative")
+        ...         self.last = context.metrics.gauge("last")
+        ...
+        ...     def process(self, record: hr.Record[str, int]) -> None:
+        ...         self.last.set(record.value)
+        ...         if record.value < 0:
+        ...             self.negative.add()
+        >>> builder = hr.StreamsBuilder()
+        >>> watched = builder.stream("in").process(Watch, name="watch")
+        >>> with TopologyTestDriver(builder.build()) as driver:
+        ...     for value in (3, -1, -5, 4):
+        ...         driver.input_topic("in").pipe("k", value, timestamp_ms=1)
+        ...     driver.metrics()["watch"]
+        {'counters': {'negative': 2}, 'gauges': {'last': 4}}
+    """
+
+    def counter(self, name: str) -> Counter:
+        """Returns the counter of that name; it may be kept in a field."""
+
+    def gauge(self, name: str) -> Gauge:
+        """Returns the gauge of that name; it may be kept in a field."""
+
+
 class ProcessorContext(Protocol[KForward, VForward]):
     """Gives a processor its children, its stores and its clocks; `ProcessorContext[K, V]` forwards `Record[K, V]`.
 
@@ -113,6 +160,32 @@ class ProcessorContext(Protocol[KForward, VForward]):
     @property
     def application_id(self) -> str:
         """The application's id."""
+
+    @property
+    def app_configs(self) -> Mapping[str, Any]:
+        """The application's settings, by the names of `StreamsConfig`, and its own ones from `app_configs`.
+
+        Without `kafka` and `spark`, which may have secrets.
+        """
+
+    def app_configs_with_prefix(self, prefix: str) -> Mapping[str, Any]:
+        """The settings of `app_configs` whose names start with the prefix, without it."""
+
+    @property
+    def key_serde(self) -> Serde[Any]:
+        """The default serde of keys."""
+
+    @property
+    def value_serde(self) -> Serde[Any]:
+        """The default serde of values."""
+
+    @property
+    def state_dir(self) -> Path:
+        """The application's state directory. It is only for reference: keep your data in stores, not in files there."""
+
+    @property
+    def metrics(self) -> ProcessorMetrics:
+        """The processor's own counters and gauges, which `metrics()` of the application and the test driver show."""
 
     @property
     def current_stream_time_ms(self) -> int:
@@ -189,6 +262,30 @@ class _Lifecycle(ABC, Generic[KIn, VIn, KOut, VOut]):
     def process(self, record: Record[KIn, VIn]) -> None:
         """Processes one record."""
 
+    def stores(self) -> Iterable[StoreSpec]:
+        """The stores that the processor uses, in addition to those it is given with `stores=` (KIP-401).
+
+        They are added to the topology and connected to the processor when it is added. Processors that return equal
+        specs share the store, and run in the same task. A factory that is an object may have such a method, too, and is
+        then asked instead.
+
+        Example:
+            >>> import headrace as hr
+            >>> from headrace import serdes
+            >>> from headrace.testing import run_stream
+            >>> seen = hr.Stores.key_value("seen", value_serde=serdes.Long())
+            >>> class First(hr.Processor[str, int, str, int]):
+            ...     def stores(self) -> list[hr.StoreSpec]:
+            ...         return [seen]
+            ...
+            ...     def process(self, record: hr.Record[str, int]) -> None:
+            ...         if self.context.state_store(seen).put_if_absent(record.key, record.value) is None:
+            ...             self.context.forward(record)
+            >>> run_stream(lambda stream: stream.process(First), ("a", 1, 10), ("a", 2, 11))
+            [Record(key='a', value=1, timestamp_ms=10)]
+        """
+        return ()
+
     def close(self) -> None:
         """Called when the test driver is closed. On Spark it is not called, because tasks have no end there."""
 
@@ -230,5 +327,52 @@ class FixedKeyProcessor(_Lifecycle[Key, VIn, Key, VOut], Generic[Key, VIn, VOut]
     """
 
 
-AnyProcessor = Processor | FixedKeyProcessor
+ProcessorWrapper = Callable[[str, Callable[[Record[Any, Any]], None]], Callable[[Record[Any, Any]], None]]
+"""`(name, process) -> process`: gets the name of a node and the function by which it processes a record, and returns a
+function to call instead. The value of a record at a table operator is a `Change`.
+"""
+
+
+class ValueTransformerWithKey(ABC, Generic[Key, VIn, VOut]):
+    """Computes the values of a table's rows, with stores of its own, for `KTable.transform_values()`.
+
+    `ValueTransformerWithKey[K, VIn, VOut]` declares the types of keys, and of the values before and after. Every task
+    has its own transformer; state that must survive a restart belongs in a store, as with `Processor`.
+
+    Example:
+        >>> import headrace as hr
+        >>> from headrace import serdes
+        >>> from headrace.testing import run_table
+        >>> seen = hr.Stores.key_value("seen", value_serde=serdes.Long())
+        >>> class Numbered(hr.ValueTransformerWithKey[str, str, str]):
+        ...     def transform(self, key: str, value: str | None) -> str | None:
+        ...         changes = self.context.state_store(seen)
+        ...         number = (changes.get(key) or 0) + 1
+        ...         changes.put(key, number)
+        ...         return None if value is None else f"{value} ({number})"
+        >>> def numbered(table):
+        ...     return table.transform_values(Numbered, stores=[seen])
+        >>> [record.value for record in run_table(numbered, ("a", "x", 1), ("a", "y", 2), ("a", None, 3))]
+        ['x (1)', 'y (2)', None]
+    """
+
+    context: ProcessorContext[Key, VOut]
+
+    def init(self, context: ProcessorContext[Key, VOut]) -> None:
+        """Called once per task, before its first record. Stores the context in `self.context`.
+
+        The context gives access to stores, clocks and schedules. It forwards no records: a value that `transform`
+        returns is the only result.
+        """
+        self.context = context
+
+    @abstractmethod
+    def transform(self, key: Key, value: VIn | None) -> VOut | None:
+        """Returns the new value of a row; `None` deletes the row. It is also called for deleted rows, with `None`."""
+
+    def close(self) -> None:
+        """Called when the test driver is closed. On Spark it is not called, because tasks have no end there."""
+
+
+AnyProcessor = Processor | FixedKeyProcessor | ValueTransformerWithKey
 ProcessorFactory = Callable[[], AnyProcessor]

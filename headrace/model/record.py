@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 import msgspec
 
 from headrace.errors import StreamsError
+from headrace.model.end_of_time import END_OF_TIME_MS
 
 # Covariant, because records are immutable: a `Record[str, bool]` is a `Record[str, int]`.
 K = TypeVar("K", covariant=True)
@@ -44,6 +45,13 @@ def check_headers(headers: object, subject: str) -> None:
     raise StreamsError(message)
 
 
+def header_pairs(headers: object) -> Any:
+    """An iterable of pairs as the tuple of tuples that `check_headers` expects; anything else as it is."""
+    if isinstance(headers, Iterable) and not isinstance(headers, Mapping | str | bytes):
+        return tuple(tuple(pair) if isinstance(pair, list) else pair for pair in headers)
+    return headers
+
+
 class Record(msgspec.Struct, Generic[K, V], frozen=True, eq=False, gc=False):
     """One record of a stream.
 
@@ -51,8 +59,8 @@ class Record(msgspec.Struct, Generic[K, V], frozen=True, eq=False, gc=False):
     `partition` is where a record was read from or will be written to; records are equal whatever their partitions.
 
     Raises:
-        StreamsError: for a timestamp that is negative or no whole number, and for headers that are not pairs of text
-            and bytes.
+        StreamsError: for a timestamp that is negative, greater than 2**63 - 1 or no whole number, and for headers that
+            are not pairs of text and bytes.
 
     Example:
         >>> Record("alice", 1, 12).with_value(2)
@@ -72,8 +80,9 @@ class Record(msgspec.Struct, Generic[K, V], frozen=True, eq=False, gc=False):
             return
         if self.timestamp_ms.__class__ is not int:
             check_timestamp(self.timestamp_ms, "Malformed record: timestamp_ms is")
-        if self.timestamp_ms < 0:
-            message = f"Malformed record: timestamp_ms is {self.timestamp_ms}; a timestamp is 0 or greater."
+        if not 0 <= self.timestamp_ms <= END_OF_TIME_MS:
+            allowed = "0 or greater" if self.timestamp_ms < 0 else f"at most {END_OF_TIME_MS}"
+            message = f"Malformed record: timestamp_ms is {self.timestamp_ms}; a timestamp is {allowed}."
             raise StreamsError(message)
 
     def with_key(self, key: K2) -> Record[K2, V]:
@@ -94,9 +103,7 @@ class Record(msgspec.Struct, Generic[K, V], frozen=True, eq=False, gc=False):
         Raises:
             StreamsError: for anything else.
         """
-        pairs: Any = headers.items() if isinstance(headers, Mapping) else headers
-        if isinstance(pairs, Iterable) and not isinstance(pairs, str):
-            pairs = tuple(tuple(pair) if isinstance(pair, list) else pair for pair in pairs)
+        pairs = header_pairs(headers.items() if isinstance(headers, Mapping) else headers)
         return Record(self.key, self.value, self.timestamp_ms, pairs)
 
     def __eq__(self, other: object) -> bool:

@@ -7,9 +7,9 @@ that `Stores` returned instead of the name, both return a typed store.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar, overload
+from typing import Generic, NamedTuple, Protocol, Self, TypeVar
 
-from headrace.model.windows import Windowed
+from headrace.model.record import Headers
 from headrace.serdes import Serde
 
 K = TypeVar("K")
@@ -25,11 +25,49 @@ class ValueAndTimestamp(NamedTuple, Generic[V_co]):
     timestamp_ms: int
 
 
-class VersionedRecord(NamedTuple, Generic[V_co]):
-    """A version: a value and the time, in epoch milliseconds, from which it is valid."""
+class ValueTimestampHeaders(NamedTuple, Generic[V_co]):
+    """A value, the time, in epoch milliseconds, at which it was stored, and headers."""
 
     value: V_co
     timestamp_ms: int
+    headers: Headers = ()
+
+
+class AggregationWithHeaders(NamedTuple, Generic[V_co]):
+    """The value of a session, and headers."""
+
+    aggregation: V_co
+    headers: Headers = ()
+
+
+class _Version(NamedTuple, Generic[V_co]):
+    value: V_co
+    timestamp_ms: int
+
+
+class VersionedRecord(_Version[V_co]):
+    """A version: a pair of a value and the time, in epoch milliseconds, from which it is valid.
+
+    The attribute `valid_to_ms` is the time from which it is no longer valid, the timestamp of the next version; it is
+    `None` for the latest version. It is no part of the pair, and comparisons ignore it.
+
+    Example:
+        >>> version = VersionedRecord("Biel", 20, valid_to_ms=30)
+        >>> value, timestamp_ms = version
+        >>> version, version.valid_to_ms, version == ("Biel", 20)
+        (VersionedRecord(value='Biel', timestamp_ms=20, valid_to_ms=30), 30, True)
+    """
+
+    valid_to_ms: int | None
+
+    def __new__(cls, value: V_co, timestamp_ms: int, valid_to_ms: int | None = None) -> Self:
+        record = tuple.__new__(cls, (value, timestamp_ms))
+        record.valid_to_ms = valid_to_ms
+        return record
+
+    def __repr__(self) -> str:
+        until = "" if self.valid_to_ms is None else f", valid_to_ms={self.valid_to_ms}"
+        return f"VersionedRecord(value={self.value!r}, timestamp_ms={self.timestamp_ms}{until})"
 
 
 class ReadOnlyKeyValueStore(Protocol[K, V_co]):
@@ -41,6 +79,9 @@ class ReadOnlyKeyValueStore(Protocol[K, V_co]):
     def range(self, from_key: K | None = None, to_key: K | None = None) -> Iterator[tuple[K, V_co]]:
         """Iterates over the entries between two keys, both inclusive, by serialized key; `None` is an open end."""
 
+    def reverse_range(self, from_key: K | None = None, to_key: K | None = None) -> Iterator[tuple[K, V_co]]:
+        """Iterates over the entries of `range(from_key, to_key)`, from the last to the first."""
+
     def prefix_scan(self, prefix: P, prefix_serde: Serde[P] | None = None) -> Iterator[tuple[K, V_co]]:
         """Iterates over the entries whose serialized key starts with the serialized prefix.
 
@@ -49,6 +90,9 @@ class ReadOnlyKeyValueStore(Protocol[K, V_co]):
 
     def all(self) -> Iterator[tuple[K, V_co]]:
         """Iterates over all entries, by serialized key."""
+
+    def reverse_all(self) -> Iterator[tuple[K, V_co]]:
+        """Iterates over all entries, from the last to the first."""
 
     def approximate_num_entries(self) -> int:
         """Returns about how many entries there are."""
@@ -98,19 +142,22 @@ class ReadOnlyTimestampedKeyValueStore(ReadOnlyKeyValueStore[K, V_co], Protocol[
         >>> with TopologyTestDriver(builder.build()) as driver:
         ...     driver.input_topic("in").pipe("bern", "x", timestamp_ms=12)
         ...     view = driver.store(counts)  # a ReadOnlyTimestampedKeyValueStore[str, int]
-        ...     view.get("bern"), view.get_with_timestamp("bern")
-        (1, ValueAndTimestamp(value=1, timestamp_ms=12))
+        ...     view.get("bern"), view.get_with_timestamp("bern"), list(view.with_timestamps().all())
+        (1, ValueAndTimestamp(value=1, timestamp_ms=12), [('bern', ValueAndTimestamp(value=1, timestamp_ms=12))])
     """
 
     def get_with_timestamp(self, key: K) -> ValueAndTimestamp[V_co] | None:
         """Returns the value of a key with its timestamp, or `None`."""
 
+    def with_timestamps(self) -> ReadOnlyKeyValueStore[K, ValueAndTimestamp[V_co]]:
+        """Returns a view of the same entries whose reads all return values with their timestamps."""
 
-class TimestampedKeyValueStore(ReadOnlyKeyValueStore[K, tuple[V, int]], Protocol[K, V]):
+
+class TimestampedKeyValueStore(ReadOnlyKeyValueStore[K, ValueAndTimestamp[V]], Protocol[K, V]):
     """Values with their timestamps by key: what a processor sees of `Stores.timestamped_key_value`.
 
-    Reads return pairs `(value, timestamp_ms)`, where a query sees plain values; `get_with_timestamp` returns the same
-    to both. The rows of a global table can only be read.
+    Reads return `ValueAndTimestamp`, a pair, where a query sees plain values; `get_with_timestamp` returns the same to
+    both. The rows of a global table can only be read.
     """
 
     def get_with_timestamp(self, key: K) -> ValueAndTimestamp[V] | None:
@@ -119,122 +166,59 @@ class TimestampedKeyValueStore(ReadOnlyKeyValueStore[K, tuple[V, int]], Protocol
     def put(self, key: K, value: V | None, timestamp_ms: int) -> None:
         """Stores a value with its timestamp; a value of `None` removes the key."""
 
-    def put_if_absent(self, key: K, value: V | None, timestamp_ms: int) -> tuple[V, int] | None:
+    def put_if_absent(self, key: K, value: V | None, timestamp_ms: int) -> ValueAndTimestamp[V] | None:
         """Stores a value unless the key has one; returns the pair that the key had, or `None`."""
 
-    def delete(self, key: K) -> tuple[V, int] | None:
+    def put_all(self, entries: Iterable[tuple[K, tuple[V | None, int] | None]]) -> None:
+        """Puts every entry, in order: a key with its value and timestamp, as `all()` yields them, or with `None`."""
+
+    def delete(self, key: K) -> ValueAndTimestamp[V] | None:
         """Removes a key; returns the pair that it had, or `None`."""
 
 
-class ReadOnlyWindowStore(Protocol[K, V_co]):
-    """Reads of values by key and window: what a query sees of `Stores.window` and of windowed aggregations.
+class ReadOnlyTimestampedKeyValueStoreWithHeaders(ReadOnlyTimestampedKeyValueStore[K, V_co], Protocol[K, V_co]):
+    """Reads of values by key, of their timestamps and headers: what a query sees of a store with headers."""
+
+    def with_headers(self) -> ReadOnlyKeyValueStore[K, ValueTimestampHeaders[V_co]]:
+        """Returns a view of the same entries whose reads all return values with their timestamps and headers."""
+
+
+class TimestampedKeyValueStoreWithHeaders(ReadOnlyKeyValueStore[K, ValueTimestampHeaders[V]], Protocol[K, V]):
+    """Values with their timestamps and headers by key: `Stores.timestamped_key_value_with_headers` for a processor.
 
     Example:
-        >>> from datetime import timedelta
         >>> import headrace as hr
         >>> from headrace import serdes
-        >>> from headrace.testing import TopologyTestDriver
-        >>> size = timedelta(milliseconds=10)
-        >>> counts = hr.Stores.window("counts", retention=5 * size, window_size=size, value_serde=serdes.Long())
-        >>> builder = hr.StreamsBuilder()
-        >>> table = builder.stream("in").group_by_key().windowed_by(hr.TimeWindows.of(size)).count(store=counts)
-        >>> with TopologyTestDriver(builder.build()) as driver:
-        ...     for timestamp_ms in (3, 7, 12):
-        ...         driver.input_topic("in").pipe("bern", "x", timestamp_ms)
-        ...     view = driver.store(counts)  # a ReadOnlyWindowStore[str, int]
-        ...     view.fetch("bern", 0), list(view.fetch("bern", 0, 10))
-        (2, [(0, 2), (10, 1)])
+        >>> from headrace.testing import run_stream
+        >>> last = hr.Stores.timestamped_key_value_with_headers("last", value_serde=serdes.Long())
+        >>> class Previous(hr.Processor[str, int, str, int]):
+        ...     def process(self, record: hr.Record[str, int]) -> None:
+        ...         store = self.context.state_store(last)
+        ...         before = store.get(record.key)
+        ...         store.put(record.key, record.value, record.timestamp_ms, record.headers)
+        ...         if before is not None:
+        ...             self.context.forward(hr.Record(record.key, *before))
+        >>> run_stream(
+        ...     lambda stream: stream.process(Previous, stores=[last]),
+        ...     ("a", 1, 10, (("trace", b"t1"),)),
+        ...     ("a", 2, 11),
+        ... )
+        [Record(key='a', value=1, timestamp_ms=10, headers=(('trace', b't1'),))]
     """
 
-    @overload
-    def fetch(self, key: K, start_ms: int, /) -> V_co | None: ...
+    def put(self, key: K, value: V | None, timestamp_ms: int, headers: Headers = ()) -> None:
+        """Stores a value with its timestamp and headers; a value of `None` removes the key."""
 
-    @overload
-    def fetch(self, key: K, from_ms: int, to_ms: int) -> Iterator[tuple[int, V_co]]: ...
+    def put_if_absent(
+        self, key: K, value: V | None, timestamp_ms: int, headers: Headers = ()
+    ) -> ValueTimestampHeaders[V] | None:
+        """Stores a value unless the key has one; returns what the key had, or `None`."""
 
-    def fetch(self, key: K, from_ms: int, to_ms: int | None = None) -> V_co | Iterator[tuple[int, V_co]] | None:
-        """Returns the value of the window of a key that starts at a time, or `None`.
+    def put_all(self, entries: Iterable[tuple[K, tuple[V | None, int, Headers] | None]]) -> None:
+        """Puts every entry, in order: a key with what `all()` yields for it, or with `None`."""
 
-        With two times, iterates over the windows of the key that start between them, both inclusive, as pairs
-        `(start_ms, value)` by start.
-        """
-
-    @overload
-    def fetch_range(self, key: K, /, from_ms: int, to_ms: int) -> Iterator[tuple[int, V_co]]: ...
-
-    @overload
-    def fetch_range(
-        self, from_key: K | None, to_key: K | None, /, from_ms: int, to_ms: int
-    ) -> Iterator[tuple[Windowed[K], V_co]]: ...
-
-    def fetch_range(self, *keys_and_times: Any, **times: int) -> Iterator[tuple[Any, V_co]]:
-        """Iterates over the windows of one key, or of a range of keys, that start between two times, all inclusive.
-
-        The windows of one key come with their start; those of several keys come with their `Windowed` key, by
-        serialized key, then start. A key of `None` is an open end.
-        """
-
-    def fetch_all(self, from_ms: int, to_ms: int) -> Iterator[tuple[Windowed[K], V_co]]:
-        """Iterates over the windows of all keys that start between two times, by serialized key, then start."""
-
-    def all(self) -> Iterator[tuple[Windowed[K], V_co]]:
-        """Iterates over all windows, by serialized key, then start."""
-
-
-class WindowStore(ReadOnlyWindowStore[K, V], Protocol[K, V]):
-    """Values by key and window start: what a processor sees of `Stores.window`."""
-
-    def put(self, key: K, value: V | None, start_ms: int) -> None:
-        """Stores the value of a window; `None` removes it, or is ignored if the store retains duplicates."""
-
-
-class ReadOnlySessionStore(Protocol[K, V_co]):
-    """Reads of values by key and session: what a query sees of `Stores.session` and of aggregated sessions.
-
-    Example:
-        >>> from datetime import timedelta
-        >>> import headrace as hr
-        >>> from headrace import serdes
-        >>> from headrace.testing import TopologyTestDriver
-        >>> gap = timedelta(milliseconds=5)
-        >>> visits = hr.Stores.session("visits", retention=9 * gap, value_serde=serdes.Long())
-        >>> builder = hr.StreamsBuilder()
-        >>> table = builder.stream("in").group_by_key().windowed_by(hr.SessionWindows.of(gap)).count(store=visits)
-        >>> with TopologyTestDriver(builder.build()) as driver:
-        ...     for timestamp_ms in (0, 4, 20):
-        ...         driver.input_topic("in").pipe("ann", "x", timestamp_ms)
-        ...     view = driver.store(visits)  # a ReadOnlySessionStore[str, int]
-        ...     [(str(session), count) for session, count in view.fetch("ann")]
-        [('[ann@0/4]', 2), ('[ann@20/20]', 1)]
-    """
-
-    def fetch(self, key: K) -> Iterator[tuple[Windowed[K], V_co]]:
-        """Iterates over the sessions of a key, by end, then start."""
-
-    def fetch_range(self, from_key: K | None = None, to_key: K | None = None) -> Iterator[tuple[Windowed[K], V_co]]:
-        """Iterates over the sessions of the keys between two keys, both inclusive, by serialized key, end, start."""
-
-    def fetch_session(self, key: K, start_ms: int, end_ms: int) -> V_co | None:
-        """Returns the value of one session, or `None`."""
-
-    def find_sessions(self, key: K, earliest_end_ms: int, latest_start_ms: int) -> Iterator[tuple[Windowed[K], V_co]]:
-        """Iterates over the sessions of a key that end at or after one time and start at or before another.
-
-        The order is by end, then start.
-        """
-
-    def all(self) -> Iterator[tuple[Windowed[K], V_co]]:
-        """Iterates over all sessions, by serialized key, end, start."""
-
-
-class SessionStore(ReadOnlySessionStore[K, V], Protocol[K, V]):
-    """Values by key and session: what a processor sees of `Stores.session`."""
-
-    def put(self, windowed: Windowed[K], value: V | None) -> None:
-        """Stores the value of a session; `None` removes it."""
-
-    def remove(self, windowed: Windowed[K]) -> None:
-        """Removes a session."""
+    def delete(self, key: K) -> ValueTimestampHeaders[V] | None:
+        """Removes a key; returns what it had, or `None`."""
 
 
 class ReadOnlyVersionedKeyValueStore(Protocol[K, V_co]):
@@ -252,8 +236,11 @@ class ReadOnlyVersionedKeyValueStore(Protocol[K, V_co]):
         ...     driver.input_topic("in").pipe("pen", 2, timestamp_ms=10)
         ...     driver.input_topic("in").pipe("pen", 3, timestamp_ms=30)
         ...     view = driver.store(prices)  # a ReadOnlyVersionedKeyValueStore[str, int]
-        ...     view.get("pen"), view.get_as_of("pen", 20), view.get_with_timestamp("pen")
-        (3, 2, VersionedRecord(value=3, timestamp_ms=30))
+        ...     print(view.get("pen"), view.get_as_of("pen", 20))
+        ...     list(view.versions("pen"))  # doctest: +NORMALIZE_WHITESPACE
+        3 2
+        [VersionedRecord(value=2, timestamp_ms=10, valid_to_ms=30),
+         VersionedRecord(value=3, timestamp_ms=30)]
     """
 
     def get(self, key: K) -> V_co | None:
@@ -267,6 +254,19 @@ class ReadOnlyVersionedKeyValueStore(Protocol[K, V_co]):
 
     def all(self) -> Iterator[tuple[K, V_co]]:
         """Iterates over the latest values of all keys, by serialized key."""
+
+    def reverse_all(self) -> Iterator[tuple[K, V_co]]:
+        """Iterates over the latest values of all keys, from the last to the first."""
+
+    def versions(
+        self, key: K, from_ms: int | None = None, to_ms: int | None = None, *, descending: bool = False
+    ) -> Iterator[VersionedRecord[V_co]]:
+        """Iterates over the versions of a key that were valid at some time between two times, both inclusive.
+
+        `None` is an open end. The order is by timestamp, ascending by default. Deletions are left out: they show as
+        a version whose `valid_to_ms` is earlier than the next one's `timestamp_ms`. A version that was replaced before
+        the history began is not shown.
+        """
 
 
 class VersionedKeyValueStore(Protocol[K, V]):
@@ -289,6 +289,15 @@ class VersionedKeyValueStore(Protocol[K, V]):
     def get_as_of(self, key: K, as_of_ms: int) -> VersionedRecord[V] | None:
         """Returns the version that was valid at a time, or `None`, also if the time is older than the history."""
 
+    def versions(
+        self, key: K, from_ms: int | None = None, to_ms: int | None = None, *, descending: bool = False
+    ) -> Iterator[VersionedRecord[V]]:
+        """Iterates over the versions of a key that were valid at some time between two times, both inclusive.
+
+        `None` is an open end. The order is by timestamp, ascending by default. The versions are those in the store at
+        the time of the call, without deletions.
+        """
+
     def delete(self, key: K, timestamp_ms: int) -> VersionedRecord[V] | None:
         """Stores a deletion. Returns the version that was valid at that time.
 
@@ -297,3 +306,6 @@ class VersionedKeyValueStore(Protocol[K, V]):
 
     def all(self) -> Iterator[tuple[K, VersionedRecord[V]]]:
         """Iterates over the latest versions of all keys, by serialized key, except deletions."""
+
+    def reverse_all(self) -> Iterator[tuple[K, VersionedRecord[V]]]:
+        """Iterates over the latest versions of all keys, from the last to the first, except deletions."""

@@ -18,7 +18,9 @@ V = TypeVar("V", covariant=True, default=Any)
 class ConsumerRecord(msgspec.Struct, Generic[K, V], frozen=True):
     """An input record as a timestamp extractor sees it: decoded, with its position in the topic and its own timestamp.
 
-    `ConsumerRecord[K, V]` declares the types of keys and values; without them they are `Any`.
+    `ConsumerRecord[K, V]` declares the types of keys and values; without them they are `Any`. `system_time_ms` is the
+    wall-clock time of the micro-batch, or of the test driver: a micro-batch that is repeated after a failure has the
+    same again, unlike `time.time()`.
 
     Example:
         >>> import headrace as hr
@@ -34,6 +36,23 @@ class ConsumerRecord(msgspec.Struct, Generic[K, V], frozen=True):
     value: V
     timestamp_ms: int
     headers: Headers = ()
+    system_time_ms: int = 0
+
+
+def wallclock_timestamp(record: ConsumerRecord, partition_time_ms: int) -> int:  # noqa: ARG001
+    """Returns the wall-clock time at which the record is processed, that of its micro-batch, instead of its timestamp.
+
+    Example:
+        >>> import headrace as hr
+        >>> from headrace.testing import TopologyTestDriver
+        >>> builder = hr.StreamsBuilder()
+        >>> builder.stream("in", timestamp_extractor=hr.wallclock_timestamp).to("out")
+        >>> with TopologyTestDriver(builder.build(), wall_clock_ms=1000) as driver:
+        ...     driver.input_topic("in").pipe("k", "v", timestamp_ms=7)
+        ...     driver.output_topic("out").read_all()
+        [Record(key='k', value='v', timestamp_ms=1000)]
+    """
+    return record.system_time_ms
 
 
 def fail_on_invalid_timestamp(record: ConsumerRecord, partition_time_ms: int) -> int:  # noqa: ARG001

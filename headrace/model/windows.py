@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import ClassVar, Generic, TypeVar
 
 import msgspec
@@ -41,6 +43,31 @@ class Window(msgspec.Struct, frozen=True, order=True, gc=False):
             )
             raise StreamsError(message)
 
+    @property
+    def start_time(self) -> datetime:
+        """The start as a time in UTC; the last moment of the year 9999 if it is later."""
+        return _utc(self.start_ms)
+
+    @property
+    def end_time(self) -> datetime:
+        """The end as a time in UTC; the last moment of the year 9999 if it is later, as in unlimited windows."""
+        return _utc(self.end_ms)
+
+    def overlaps(self, other: Window, *, end_included: bool = False) -> bool:
+        """Whether two windows have a moment in common.
+
+        Args:
+            other: the other window.
+            end_included: whether the ends belong to the windows, as in session windows. Default: as in time windows.
+
+        Example:
+            >>> Window(0, 10).overlaps(Window(10, 20)), Window(0, 10).overlaps(Window(10, 20), end_included=True)
+            (False, True)
+        """
+        if end_included:
+            return self.start_ms <= other.end_ms and other.start_ms <= self.end_ms
+        return self.start_ms < other.end_ms and other.start_ms < self.end_ms
+
     def __str__(self) -> str:
         return f"{self.start_ms}/{self.end_ms}"
 
@@ -63,6 +90,15 @@ class Windowed(msgspec.Struct, Generic[K], frozen=True, order=True, gc=False):
         return f"[{self.key}@{self.window}]"
 
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LAST_MOMENT = datetime.max.replace(tzinfo=UTC)
+_LAST_MS = (_LAST_MOMENT - _EPOCH) // timedelta(milliseconds=1)
+
+
+def _utc(timestamp_ms: int) -> datetime:
+    return _LAST_MOMENT if timestamp_ms > _LAST_MS else _EPOCH + timedelta(milliseconds=timestamp_ms)
+
+
 def sized_window(start_ms: int, size_ms: int) -> Window:
     """The window of a size from a start, cut off at the end of time."""
     return Window(start_ms, later(start_ms, size_ms))
@@ -79,7 +115,7 @@ class TimeWindows(metaclass=SuggestingMeta):
     grace.
 
     Example:
-        >>> from datetime import timedelta
+        >>> from datetime import UTC, datetime, timedelta
         >>> minutes = TimeWindows.of(timedelta(minutes=1), advance=timedelta(seconds=30))
         >>> list(minutes.starts_for(70_000))
         [30000, 60000]
@@ -122,6 +158,10 @@ class TimeWindows(metaclass=SuggestingMeta):
         first = max(0, timestamp_ms - self.size_ms + advance_ms) // advance_ms * advance_ms
         return range(first, timestamp_ms + 1, advance_ms)
 
+    def windows_for(self, timestamp_ms: int) -> list[Window]:
+        """The windows that contain a timestamp, by ascending start."""
+        return [sized_window(start_ms, self.size_ms) for start_ms in self.starts_for(timestamp_ms)]
+
 
 @dataclass(frozen=True)
 class SlidingWindows(metaclass=SuggestingMeta):
@@ -130,7 +170,7 @@ class SlidingWindows(metaclass=SuggestingMeta):
     A window is `[start, start + difference]`, both ends included.
 
     Example:
-        >>> from datetime import timedelta
+        >>> from datetime import UTC, datetime, timedelta
         >>> SlidingWindows.of(timedelta(seconds=5), grace=timedelta(seconds=1))
         SlidingWindows(difference_ms=5000, grace_ms=1000)
     """
@@ -160,7 +200,7 @@ class SessionWindows(metaclass=SuggestingMeta):
     A session is `[first record, last record]`, both ends included; a record near two sessions merges them.
 
     Example:
-        >>> from datetime import timedelta
+        >>> from datetime import UTC, datetime, timedelta
         >>> SessionWindows.of(timedelta(minutes=5), grace=timedelta(minutes=1)).wait_ms
         360000
     """
@@ -207,6 +247,10 @@ class UnlimitedWindows(metaclass=SuggestingMeta):
         """The start of the window, if it contains the timestamp."""
         return range(self.start_ms, min(timestamp_ms, self.start_ms) + 1)
 
+    def windows_for(self, timestamp_ms: int) -> list[Window]:
+        """The window, if it contains the timestamp."""
+        return [sized_window(start_ms, self.size_ms) for start_ms in self.starts_for(timestamp_ms)]
+
     @classmethod
     def starting_at(cls, start_ms: int = 0) -> UnlimitedWindows:
         """Defines the window by its start, in epoch milliseconds."""
@@ -218,7 +262,73 @@ class UnlimitedWindows(metaclass=SuggestingMeta):
         return cls(start_ms)
 
 
-Windows = TimeWindows | SlidingWindows | SessionWindows | UnlimitedWindows
+class Windows(ABC):
+    """The base class of windows of your own, for `windowed_by`: which windows contain a timestamp.
+
+    A subclass defines `size_ms` and `windows_for`, and may set `grace`. Windows may have different lengths, may
+    overlap, and need not cover all times: a record in no window is dropped and counted. A window is `[start, end)`, its
+    end excluded; it closes when stream time reaches its end plus the grace.
+
+    `windows_for` must be a pure function: the same windows for the same timestamp, at every call, in every process and
+    after every restart. Results are stored under the start of their window, and a topic has just the key and the start:
+    so no two windows may have the same start, and `windows_for(window.start_ms)` must contain the window. Objects must
+    be picklable; a frozen dataclass also has a good `repr`.
+
+    Attributes:
+        size_ms: the length of the longest window, in milliseconds: with the grace, how long results are stored.
+        grace: how long after its end a window accepts late records; default: not at all.
+
+    Example:
+        >>> from dataclasses import dataclass
+        >>> from datetime import timedelta
+        >>> import headrace as hr
+        >>> from headrace.testing import run_stream
+        >>> @dataclass(frozen=True)
+        ... class Shifts(hr.Windows):
+        ...     size_ms = 8
+        ...     grace = timedelta(milliseconds=2)
+        ...     first_ms: int
+        ...
+        ...     def windows_for(self, timestamp_ms: int) -> list[hr.Window]:
+        ...         start_ms = timestamp_ms - (timestamp_ms - self.first_ms) % 8
+        ...         return [hr.Window(start_ms, start_ms + 8)] if start_ms >= 0 else []
+        >>> def per_shift(stream):
+        ...     return stream.group_by_key().windowed_by(Shifts(6)).count().to_stream()
+        >>> counts = run_stream(per_shift, ("k", 1, 6), ("k", 1, 13), ("k", 1, 14))
+        >>> [(str(record.key), record.value) for record in counts]
+        [('[k@6/14]', 1), ('[k@6/14]', 2), ('[k@14/22]', 1)]
+    """
+
+    size_ms: int
+    grace: timedelta = _NO_GRACE
+    end_included: ClassVar[bool] = False
+
+    @abstractmethod
+    def windows_for(self, timestamp_ms: int) -> Iterable[Window]:
+        """Returns the windows that contain a timestamp. A record updates them in this order."""
+
+    @property
+    def wait_ms(self) -> int:
+        """How long after its end a window accepts late records."""
+        return self.grace // timedelta(milliseconds=1)
+
+    def window_from(self, start_ms: int) -> Window:
+        """Returns the window with this start.
+
+        Raises:
+            StreamsError: if `windows_for(start_ms)` has none.
+        """
+        for window in self.windows_for(start_ms):
+            if window.start_ms == start_ms:
+                return window
+        message = (
+            f"{self!r}.windows_for({start_ms}) has no window that starts at {start_ms}, but an earlier call returned "
+            "one. It must return the same windows at every call, and for the start of a window also that window."
+        )
+        raise StreamsError(message)
+
+
+AnyWindows = TimeWindows | SlidingWindows | SessionWindows | UnlimitedWindows | Windows
 
 
 @dataclass(frozen=True)
@@ -229,7 +339,7 @@ class JoinWindows(metaclass=SuggestingMeta):
     window closes when stream time is beyond `t + after + grace`; then an outer join emits an unmatched record.
 
     Example:
-        >>> from datetime import timedelta
+        >>> from datetime import UTC, datetime, timedelta
         >>> JoinWindows.of(timedelta(minutes=5), before=timedelta(0), grace=timedelta(minutes=1))
         JoinWindows(before_ms=0, after_ms=300000, grace_ms=60000)
     """

@@ -1,8 +1,25 @@
 """Tests topologies without Java, Spark or a broker."""
 
 from headrace._suggestions.install import suggest_names
-from headrace.testing.driver import TestInputTopic, TestOutputTopic, TopologyTestDriver, run_stream, run_table
+from headrace.testing.driver import TopologyTestDriver
+from headrace.testing.input_topic import TestInputTopic
+from headrace.testing.mock_context import CapturedForward, CapturedPunctuator, MockProcessorContext
+from headrace.testing.output_topic import TestOutputTopic
+from headrace.testing.snippets import run_stream, run_table
+from headrace.testing.stores import TestStore, WritableTimestampedKeyValueStore, WritableVersionedKeyValueStore
 
-__all__ = ["TestInputTopic", "TestOutputTopic", "TopologyTestDriver", "run_stream", "run_table"]
+__all__ = [
+    "CapturedForward",
+    "CapturedPunctuator",
+    "MockProcessorContext",
+    "TestInputTopic",
+    "TestOutputTopic",
+    "TestStore",
+    "TopologyTestDriver",
+    "WritableTimestampedKeyValueStore",
+    "WritableVersionedKeyValueStore",
+    "run_stream",
+    "run_table",
+]
 
 suggest_names([globals()[name] for name in __all__])

@@ -2,48 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from datetime import timedelta
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, Self, cast, overload
+from typing import TYPE_CHECKING, Any, Self, overload
 
 from headrace._core.metrics import readable
 from headrace._graph.configured import configured
 from headrace._graph.nodes import Sink, Source
+from headrace._graph.patterns import with_matching_topics
+from headrace._graph.stores import CustomSpec
 from headrace._runtime.defaults import Defaults
-from headrace._runtime.local import LocalRuntime, Message
+from headrace._runtime.local import LocalRuntime
+from headrace._runtime.stores import known_store
 from headrace.config import StreamsConfig
-from headrace.dsl.builder import StreamsBuilder
-from headrace.dsl.kstream import KStream
-from headrace.dsl.ktable import KTable
 from headrace.dsl.topology import Topology
-from headrace.errors import StreamsError, TopicError, known_names, nearest
+from headrace.errors import ConfigError, StreamsError, TopicError, known_names, nearest
 from headrace.model.pending import Pending
-from headrace.model.record import Headers, Record, check_timestamp
 from headrace.model.type_variables import TypeVar
 from headrace.serdes import Bytes, Serde
+from headrace.testing.input_topic import TestInputTopic
+from headrace.testing.output_topic import TestOutputTopic
+from headrace.testing.stores import TestStore
 
 if TYPE_CHECKING:
-    from headrace._graph.stores import StoreSpec
+    from headrace._graph.stores import (
+        KeyValueSpec,
+        SessionSpec,
+        StoreSpec,
+        TimestampedKeyValueSpec,
+        VersionedSpec,
+        WindowSpec,
+    )
+    from headrace.model.store_interfaces import KeyValueStore
+    from headrace.model.windowed_store_interfaces import SessionStore, WindowStore
+    from headrace.testing.stores import WritableTimestampedKeyValueStore, WritableVersionedKeyValueStore
 
 # The driver takes serdes from the topology at run time; only serdes given here say the types to the type checker.
 K = TypeVar("K", default=Any)
 V = TypeVar("V", default=Any)
-K2 = TypeVar("K2")
-V2 = TypeVar("V2")
 ViewT = TypeVar("ViewT")
 
 
 class TopologyTestDriver:
     """Runs a topology record by record; each record is processed completely and then committed.
 
-    The same operators run here and on Spark. All sub-topologies run in this process, repartitions have one partition.
-    A record that fails changes nothing: `pipe` raises its error, and the driver can continue with the next record.
+    The same operators run here and on Spark. All sub-topologies run in this process. A record that fails changes
+    nothing: `pipe` raises its error, and the driver can continue with the next record. A closed driver refuses all
+    calls, also those of its topics and stores.
 
     Args:
         topology: the topology to test.
         config: settings; by default those of an application called "test".
         wall_clock_ms: the wall-clock time at the start; only `advance_wall_clock` moves it.
+        partitions: the number of partitions of every input topic, or a dict with that of each topic, in which input
+            topics that are missing have one. Repartitions, output topics and tasks are then as many as on Spark, and
+            each record goes to the partition that it would go to there. By default everything has one partition, but
+            `pipe(partition=...)` may name any.
 
     Example:
         >>> import headrace as hr
@@ -60,32 +75,60 @@ class TopologyTestDriver:
 
     __test__ = False
 
-    def __init__(self, topology: Topology, config: StreamsConfig | None = None, *, wall_clock_ms: int = 0) -> None:
+    def __init__(
+        self,
+        topology: Topology,
+        config: StreamsConfig | None = None,
+        *,
+        wall_clock_ms: int = 0,
+        partitions: int | Mapping[str, int] | None = None,
+    ) -> None:
         self._config = config or StreamsConfig(application_id="test")
         self._graph = configured(topology._graph, self._config)
         self._defaults = Defaults.of(self._config)
-        self._runtime = LocalRuntime(self._graph, self._config, wall_clock_ms)
+        self._runtime = LocalRuntime(self._graph, self._config, wall_clock_ms, partitions)
+        self._closed = False
 
     def input_topic(
-        self, name: str, key_serde: Serde[K] | None = None, value_serde: Serde[V] | None = None
+        self,
+        name: str,
+        key_serde: Serde[K] | None = None,
+        value_serde: Serde[V] | None = None,
+        *,
+        start_timestamp_ms: int | None = None,
+        auto_advance: timedelta = timedelta(0),
     ) -> TestInputTopic[K, V]:
         """An input topic of the topology, to pipe records into.
 
         Args:
-            name: the topic.
+            name: the topic; if the topology reads a pattern, any name that matches it.
             key_serde: serde of the keys; by default that of the topology. Pass the same one for a typed topic, or
                 another one to write keys that the topology cannot decode.
             value_serde: serde of the values, likewise.
+            start_timestamp_ms: timestamp of the first record that is piped without one; by default the driver's
+                wall-clock time.
+            auto_advance: how much later each further record without a timestamp is.
         """
-        source = next((s for s in self._graph.nodes if isinstance(s, Source) and name in s.topics), None)
-        if source is None or source.internal:
-            known = self._graph.source_topics
+        self._open()
+        source = self._source_of(name)
+        if source is None:
+            known = self._graph.shown_source_topics
             message = (
                 f"The topology does not read topic {name!r}.{nearest(name, known)} It reads: {known_names(known)}."
             )
             raise TopicError(message)
-        own_key_serde, own_value_serde = self._defaults.serdes(source)
-        return TestInputTopic(self, name, key_serde or own_key_serde, value_serde or own_value_serde)
+        serdes = self._serdes(name, source, key_serde, value_serde)
+        return TestInputTopic(self, name, *serdes, start_timestamp_ms, auto_advance)
+
+    def _source_of(self, topic: str) -> Source | None:
+        """The source that reads a topic; a new topic that matches a pattern is added to the topology."""
+        if topic not in self._graph.source_topics and self._graph.shown_source_topics != self._graph.source_topics:
+            known = dict.fromkeys((*self._graph.source_topics, topic), 1)
+            graph = with_matching_topics(self._graph, known)
+            if topic in graph.source_topics:
+                self._graph = graph
+                self._runtime.add_topic(topic)
+        return next((source for source in self._graph.user_sources if topic in source.topics), None)
 
     def output_topic(
         self, name: str, key_serde: Serde[K] | None = None, value_serde: Serde[V] | None = None
@@ -94,11 +137,13 @@ class TopologyTestDriver:
 
         Args:
             name: the topic.
-            key_serde: serde of the keys; by default that of the topology. Pass the same one for a typed topic.
-            value_serde: serde of the values, likewise.
+            key_serde: serde that decodes the keys, as a consumer of the topic would; by default that of the topology.
+                Only with a serde given here does a test notice that the topology writes keys in the wrong format.
+            value_serde: serde that decodes the values, likewise.
         """
+        self._open()
         if name == self._graph.dead_letter_topic:
-            return TestOutputTopic(self._runtime, name, key_serde or Bytes(), value_serde or Bytes())
+            return TestOutputTopic(self, name, *self._serdes(name, None, key_serde, value_serde))
         sink = next((s for s in self._graph.nodes if isinstance(s, Sink) and name == s.topic), None)
         if sink is None or sink.internal:
             known = self._graph.sink_topics
@@ -106,49 +151,102 @@ class TopologyTestDriver:
                 f"The topology does not write topic {name!r}.{nearest(name, known)} It writes: {known_names(known)}."
             )
             raise TopicError(message)
-        own_key_serde, own_value_serde = self._defaults.serdes(sink)
-        return TestOutputTopic(self._runtime, name, key_serde or own_key_serde, value_serde or own_value_serde)
+        return TestOutputTopic(self, name, *self._serdes(name, sink, key_serde, value_serde))
+
+    def produced_topics(self) -> set[str]:
+        """The output topics to which the topology has written at least one record, the dead letter topic included."""
+        return set(self._open().written)
 
     @overload
-    def store(self, store: StoreSpec[object, ViewT]) -> ViewT: ...
+    def store(self, store: KeyValueSpec[K, V], *, partition: int | None = None) -> KeyValueStore[K, V]: ...
 
     @overload
-    def store(self, store: str) -> Any: ...
+    def store(
+        self, store: TimestampedKeyValueSpec[K, V], *, partition: int | None = None
+    ) -> WritableTimestampedKeyValueStore[K, V]: ...
 
-    def store(self, store: StoreSpec | str) -> Any:
-        """Returns the current contents of a state store, to read them.
+    @overload
+    def store(self, store: WindowSpec[K, V], *, partition: int | None = None) -> WindowStore[K, V]: ...
+
+    @overload
+    def store(self, store: SessionSpec[K, V], *, partition: int | None = None) -> SessionStore[K, V]: ...
+
+    @overload
+    def store(
+        self, store: VersionedSpec[K, V], *, partition: int | None = None
+    ) -> WritableVersionedKeyValueStore[K, V]: ...
+
+    @overload
+    def store(self, store: StoreSpec[object, ViewT], *, partition: int | None = None) -> ViewT: ...
+
+    @overload
+    def store(self, store: str, *, partition: int | None = None) -> Any: ...
+
+    def store(self, store: StoreSpec | str, *, partition: int | None = None) -> Any:
+        """Returns a state store, to read it and to set up or change its state.
+
+        It is live: it always shows the committed contents, also those of later records, of tasks that are created later
+        and after a restart. Reads are those of `app.store()`. Writes are those of the store that a processor has, e.g.
+        `put(key, value, timestamp_ms)` for a table; they commit at once, and no operator sees them as records. A write
+        goes to the task of the key's partition, by Kafka's rule.
 
         Args:
-            store: its spec, as `Stores` returned it, for a typed view such as `ReadOnlyKeyValueStore[K, V]`; or its
-                name.
+            store: its spec, as `Stores` returned it, for a typed store such as `KeyValueStore[K, V]`; or its name.
+            partition: reads and writes only the store of the task of this partition; by default all are read. Give it
+                if records were piped into partitions that are not those of their keys.
+
+        Raises:
+            StateError: if the topology has no such store.
+
+        Example:
+            >>> import headrace as hr
+            >>> builder = hr.StreamsBuilder()
+            >>> builder.stream("in").group_by_key().count(store="counts").to_stream().to("out")
+            >>> with TopologyTestDriver(builder.build()) as driver:
+            ...     counts = driver.store("counts")
+            ...     counts.put("a", 41, 10)
+            ...     driver.input_topic("in").pipe("a", "x", timestamp_ms=12)
+            ...     counts.get("a"), driver.output_topic("out").read_record()
+            (42, Record(key='a', value=42, timestamp_ms=12))
         """
+        self._open()
         name = store if isinstance(store, str) else store.name
-        return self._defaults.view(self._graph, name, self._runtime.stores_named(name))
+        spec = known_store(self._graph, name)
+        if isinstance(spec, CustomSpec):
+            return self._defaults.view(self._graph, name, self._open().stores_named(name))
+        return TestStore(self, spec, partition)
+
+    def stores(self) -> dict[str, Any]:
+        """All state stores of the topology by name, as `store` returns them; those that operators create included."""
+        return {name: self.store(name) for name in self._graph.stores}
 
     def explain_pending(self, name: str | None = None) -> list[Pending]:
         """Explains missing output: what each operator holds back, and what would release it. See `Streams`."""
-        return self._runtime.pending(name)
+        return self._open().pending(name)
 
     def advance_wall_clock(self, duration: timedelta) -> None:
         """Moves the wall clock forward, runs each wall-clock punctuation that is due once, and closes idle keys."""
         if duration < timedelta(0):
             message = f"The wall clock only moves forward, so advance_wall_clock() refuses {duration!r}."
             raise StreamsError(message)
-        self._runtime.advance(duration // timedelta(milliseconds=1))
+        self._open().advance(duration // timedelta(milliseconds=1))
 
     def restart(self) -> None:
         """Simulates a restart after a crash: restores the committed state and creates new processors."""
-        self._runtime.restart()
+        self._open().restart()
 
     def metrics(self) -> dict[str, dict[str, Any]]:
         """Counters by operator; `dropped` has the dropped records by reason."""
-        return readable(self._runtime.metrics())
+        return readable(self._open().metrics())
 
     def close(self) -> None:
-        """Closes the processors; the driver cannot be used any more."""
-        self._runtime.close()
+        """Closes the processors. Any other call on the driver, its topics and its stores then raises an error."""
+        if not self._closed:
+            self._closed = True
+            self._runtime.close()
 
     def __enter__(self) -> Self:
+        self._open()
         return self
 
     def __exit__(
@@ -156,89 +254,34 @@ class TopologyTestDriver:
     ) -> None:
         self.close()
 
+    def _open(self) -> LocalRuntime:
+        """The runtime.
 
-class TestInputTopic(Generic[K, V]):
-    """A topic to pipe records into."""
-
-    __test__ = False
-
-    def __init__(self, driver: TopologyTestDriver, name: str, key_serde: Serde[Any], value_serde: Serde[Any]) -> None:
-        self._driver = driver
-        self._name = name
-        self._key_serde = key_serde
-        self._value_serde = value_serde
-
-    def pipe(
-        self,
-        key: K | None,
-        value: V | None,
-        timestamp_ms: int | None = None,
-        headers: Headers = (),
-        partition: int | None = None,
-    ) -> None:
-        """Processes one record completely; without a timestamp it gets the driver's wall-clock time.
-
-        A negative timestamp goes to the timestamp extractor, or to the deserialization exception handler.
+        Raises:
+            StreamsError: if the driver is closed.
         """
-        at = self._driver._runtime.wall_clock_ms if timestamp_ms is None else timestamp_ms
-        check_timestamp(at, f"Record for topic {self._name!r}: timestamp_ms is")
-        message = Message(self._key_serde.serialize(key), self._value_serde.serialize(value), at, tuple(headers))
-        self._driver._runtime.pipe(self._name, partition or 0, message)
-
-
-class TestOutputTopic(Generic[K, V]):
-    """A topic to read results from."""
-
-    __test__ = False
-
-    def __init__(self, runtime: LocalRuntime, name: str, key_serde: Serde[Any], value_serde: Serde[Any]) -> None:
-        self._runtime = runtime
-        self._name = name
-        self._key_serde = key_serde
-        self._value_serde = value_serde
-
-    def read_all(self) -> list[Record[K, V]]:
-        """Returns all records written since the last call, in order. Values may be `None`."""
-        return [
-            Record(
-                cast("K", self._key_serde.deserialize(message.key)),
-                cast("V", self._value_serde.deserialize(message.value)),
-                message.timestamp_ms,
-                message.headers,
+        if self._closed:
+            message = (
+                "This TopologyTestDriver is closed. Make all calls, also those that read topics and stores, before "
+                "close() or inside its with block; or create another driver."
             )
-            for message in self._runtime.outputs.pop(self._name, [])
-        ]
+            raise StreamsError(message)
+        return self._runtime
+
+    def _serdes(
+        self, topic: str, node: Source | Sink | None, key_serde: Serde[Any] | None, value_serde: Serde[Any] | None
+    ) -> tuple[Serde[Any], Serde[Any]]:
+        """The given serdes of a topic, else those of its node; without a node keys and values are bytes."""
+        for given in (key_serde, value_serde):
+            _check_serde(topic, given)
+        own_key, own_value = (Bytes(), Bytes()) if node is None else self._defaults.serdes(node)
+        return (
+            own_key if key_serde is None else self._defaults.resolve_key(key_serde),
+            own_value if value_serde is None else self._defaults.resolve_value(value_serde),
+        )
 
 
-def run_table(build: Callable[[KTable[str, Any]], KTable[K2, V2]], *records: tuple[Any, ...]) -> list[Record[K2, V2]]:
-    """Runs a part of a topology on a table of `(key, value, timestamp_ms)` records; returns the changes of its result.
-
-    Example:
-        >>> run_table(lambda table: table.map_values(str.upper), ("a", "x", 5))
-        [Record(key='a', value='X', timestamp_ms=5)]
-    """
-    builder = StreamsBuilder()
-    build(builder.table("input")).to_stream().to("output")
-    with TopologyTestDriver(builder.build()) as driver:
-        for record in records:
-            driver.input_topic("input").pipe(*record)
-        return driver.output_topic("output").read_all()
-
-
-def run_stream(
-    build: Callable[[KStream[str, Any]], KStream[K2, V2] | None], *records: tuple[Any, ...]
-) -> list[Record[K2, V2]]:
-    """Runs a part of a topology on `(key, value, timestamp_ms)` records; returns its output.
-
-    Example:
-        >>> run_stream(lambda stream: stream.map_values(str.upper), ("a", "x", 5))
-        [Record(key='a', value='X', timestamp_ms=5)]
-    """
-    builder = StreamsBuilder()
-    built = build(builder.stream("input"))
-    if built is not None:
-        built.to("output")
-    with TopologyTestDriver(builder.build()) as driver:
-        for record in records:
-            driver.input_topic("input").pipe(*record)
-        return driver.output_topic("output").read_all() if built is not None else []
+def _check_serde(topic: str, serde: object) -> None:
+    if serde is not None and not isinstance(serde, Serde):
+        message = f"Topic {topic!r} was given the serde {serde!r}; pass an object such as serdes.String()."
+        raise ConfigError(message)

@@ -63,7 +63,7 @@ class RecordEncoder:
     def _array(self, column: Sequence[Any], field: pa.Field) -> pa.Array:
         try:
             return pa.array(column, field.type)
-        except (pa.ArrowException, OverflowError) as error:
+        except (pa.ArrowException, OverflowError, UnicodeEncodeError) as error:
             message = f"Topic {self._topic!r} stores the {field.name} of a record as {field.type}: {error}"
             raise TopicError(message) from error
 

@@ -7,12 +7,14 @@ table has no partitions, so there every scenario has its own copy of the topolog
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from functools import partial
 
 import headrace as hr
 from headrace._graph.graph import Graph
 from headrace._graph.nodes import ForeignKeyResolve, Process, Sink, Source, StreamJoin, TableJoinMerge
+from headrace._graph.patterns import with_matching_topics
 from headrace.dsl.topology import Topology
 from headrace.model.processor import RecordMetadata
 from tests.golden.goldens import as_recorded
@@ -61,12 +63,20 @@ def combined(chosen):
     worlds = Worlds(chosen)
     nodes, stores = [], {}
     for prefix, golden in worlds.copies(chosen):
-        graph = golden.topology()._graph
-        nodes += [_with_prefix(node, prefix) for node in graph.nodes]
-        stores |= {f"{prefix}{name}": replace(store, name=f"{prefix}{name}") for name, store in graph.stores.items()}
+        names = {step[0] for other in chosen if worlds._copies[worlds._kind(other)] == prefix for step in other.steps}
+        graph = with_matching_topics(golden.topology()._graph, dict.fromkeys(names, 1))
+        renamed = with_prefix(graph, prefix)
+        nodes += renamed.nodes
+        stores |= renamed.stores
         scenarios = sum(worlds._copies[worlds._kind(other)] == prefix for other in chosen)
         worlds.partitions |= {f"{prefix}{topic}": scenarios for topic in graph.source_topics}
     return Topology(Graph(tuple(nodes), stores)), worlds
+
+
+def with_prefix(graph, prefix):
+    """A copy of a graph in which all names of nodes, stores and topics have a prefix."""
+    stores = {f"{prefix}{name}": replace(store, name=f"{prefix}{name}") for name, store in graph.stores.items()}
+    return Graph(tuple(_with_prefix(node, prefix) for node in graph.nodes), stores)
 
 
 def _with_prefix(node, prefix):
@@ -84,10 +94,14 @@ def _with_prefix(node, prefix):
         changes |= {"left_table": prefix + node.left_table, "right_table": prefix + node.right_table}
     if isinstance(node, Source):
         changes["topics"] = tuple(prefix + topic for topic in node.topics)
+        if node.pattern is not None:
+            changes["pattern"] = re.compile(f"{re.escape(prefix)}(?:{node.pattern.pattern})")
     if isinstance(node, Sink):
         changes |= {"topic": prefix + node.topic, "relay": True}
     if isinstance(node, Process):
         changes["factory"] = partial(_PrefixedProcessor, node.factory, prefix)
+        changes["maintains"] = node.maintains and prefix + node.maintains
+        changes["read_only"] = tuple(prefix + store for store in node.read_only)
     if isinstance(node, StreamJoin):
         renamed = {name: getattr(node, name) for name in ("join", "merge", "window", "unmatched")}
         changes |= {name: known and prefix + known for name, known in renamed.items()}

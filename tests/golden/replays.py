@@ -10,6 +10,7 @@ from pathlib import Path
 
 import headrace as hr
 from headrace._graph.nodes import Sink, Source
+from headrace._graph.patterns import with_matching_topics
 from headrace._runtime.defaults import Defaults
 from headrace.testing import TopologyTestDriver
 from tests.golden.deviations import ACCEPTED
@@ -26,10 +27,10 @@ def settings(golden, **more):
     return hr.StreamsConfig.from_mapping({"application.id": "golden", **golden.config, **more})
 
 
-def on_driver(golden, mode):
+def on_driver(golden, mode, **more):
     """Replays record by record; with the mode "restarts", restarts in between."""
     topology = golden.topology()
-    with TopologyTestDriver(topology, settings(golden), wall_clock_ms=0) as driver:
+    with TopologyTestDriver(topology, settings(golden, **more), wall_clock_ms=0) as driver:
         for number, step in enumerate(golden.steps):
             if number in golden.restarts(mode):
                 driver.restart()
@@ -56,7 +57,7 @@ def on_plan(golden, mode):
     """Replays in batches as Spark would run them, on real state and topics; moves to a new machine in the middle."""
     topology = golden.topology()
     with directory() as folder:
-        topics = Topics(embedded_topics(folder), topology._graph, partitions=1)
+        topics = Topics(embedded_topics(folder), known_graph(golden), partitions=1)
         runner = PlanRunner(topology, folder, config=settings(golden))
         runner.run_batch(1_000, tick=True)
         batches = cut(golden, mode)
@@ -125,7 +126,7 @@ def on_spark_with_a_clock(spark, golden):
     """Replays one golden in a running query whose wall clock the test controls."""
     topology = golden.topology()
     with directory() as folder:
-        topics = Topics(embedded_topics(folder), topology._graph, partitions=1)
+        topics = Topics(embedded_topics(folder), known_graph(golden), partitions=1)
         config = hr.StreamsConfig(
             application_id="golden",
             topics_dir=folder / "topics",
@@ -147,6 +148,12 @@ def on_spark_with_a_clock(spark, golden):
         finally:
             app.stop()
         return {topic: [as_recorded(record) for record in found] for (topic, _), found in topics.read(0)[0].items()}
+
+
+def known_graph(golden):
+    """The graph of a golden, with those topics of its steps that match a pattern."""
+    names = {step[0] for step in golden.steps}
+    return with_matching_topics(golden.topology()._graph, dict.fromkeys(names, 1))
 
 
 def embedded_topics(folder):

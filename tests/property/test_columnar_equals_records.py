@@ -62,7 +62,7 @@ def test_tumbling_count_in_columns_equals_count_by_records(kind, size, grace, tr
     check()
 
 
-@pytest.mark.parametrize("joiner", ["pure", "changes the row"])
+@pytest.mark.parametrize("joiner", ["pure", "with key", "changes the row"])
 @pytest.mark.parametrize("left", [False, True], ids=["join", "left join"])
 @pytest.mark.parametrize("kind", KEYS)
 def test_stream_table_join_in_columns_equals_join_by_records(kind, left, joiner):
@@ -78,7 +78,12 @@ def test_stream_table_join_in_columns_equals_join_by_records(kind, left, joiner)
     stream = builder.stream("in", key_serde=serde)
     join = stream.left_join if left else stream.join
     changes = joiner == "changes the row"
-    join(table, changing if changes else lambda value, row: [value, row]).to("out")
+    joiners = {
+        "pure": lambda value, row: [value, row],
+        "with key": lambda key, value, row: [repr(key), value, row],
+        "changes the row": changing,
+    }
+    join(table, joiners[joiner]).to("out")
     topology = builder.build()
     streamed = records(keys)
     rows = streamed.map(

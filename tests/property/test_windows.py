@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,7 +22,22 @@ def ms(milliseconds):
     return timedelta(milliseconds=milliseconds)
 
 
+@dataclass(frozen=True)
+class Shifts(hr.Windows):
+    """Windows of 9 ms and of 3 ms take turns, with a gap of a millisecond; a window of 5 ms overlaps both."""
+
+    size_ms = 9
+    grace = ms(4)
+
+    def windows_for(self, timestamp_ms):
+        start_ms = timestamp_ms // 13 * 13
+        turns = (hr.Window(start_ms, start_ms + 9), hr.Window(start_ms + 7, start_ms + 12))
+        turns = (*turns, hr.Window(start_ms + 9, start_ms + 12))
+        return [window for window in turns if window.start_ms <= timestamp_ms < window.end_ms]
+
+
 WINDOWS = {
+    "own": Shifts(),
     "tumbling": hr.TimeWindows.of(ms(10), grace=ms(4)),
     "hopping": hr.TimeWindows.of(ms(10), advance=ms(4), grace=ms(3)),
     "sliding": hr.SlidingWindows.of(ms(6), grace=ms(4)),

@@ -507,9 +507,87 @@ def test_a_handler_function_receives_the_whole_error_and_decides(answer):
         "key": b"k",
         "value": b'"a bad c"',
         "headers": (("h", b"1"),),
+        "record": hr.Record("k", "bad", 2, (("h", b"1"),)),
+        "output_topic": None,
+        "failed_part": None,
+        "output_key": None,
+        "output_value": None,
     }
     with pytest.raises(AttributeError):
         failed.reason = "another"
+
+
+@pytest.mark.parametrize(("value", "part"), [("key", "key"), ("value", "value")])
+def test_a_handler_sees_the_result_that_cannot_be_written_its_topic_and_which_part_failed(value, part):
+    failures = []
+
+    def decide(failed):
+        failures.append((failed.operator, failed.output_topic, failed.failed_part, failed.record))
+        return "continue"
+
+    builder = hr.StreamsBuilder()
+    stream = builder.stream("in").map(lambda _, value: (1, "v") if value == "key" else ("k", 1), name="wrong")
+    stream.to("out", key_serde=serdes.String(), value_serde=serdes.String(), name="sink")
+    with TopologyTestDriver(builder.build(), handling("production", decide)) as driver:
+        driver.input_topic("in").pipe("k", value, 7)
+    result = hr.Record(1, "v", 7) if value == "key" else hr.Record("k", 1, 7)
+    assert failures == [("sink", "out", part, result)]
+
+
+@pytest.mark.parametrize(("bad", "part"), [((b"\xff", b"1"), "key"), ((b"k", b"{"), "value")])
+def test_a_handler_is_told_which_part_cannot_be_decoded(bad, part):
+    parts = []
+
+    def decide(failed):
+        parts.append((failed.failed_part, failed.record))
+        return "continue"
+
+    builder = hr.StreamsBuilder()
+    builder.stream("in").to("out")
+    with TopologyTestDriver(builder.build(), handling("deserialization", decide)) as driver:
+        driver.input_topic("in", serdes.Bytes(), serdes.Bytes()).pipe(*bad, 1)
+    assert parts == [(part, None)]
+
+
+def test_a_handler_may_write_dead_letters_of_its_own():
+    def decide(failed):
+        word = failed.record.value.encode()
+        return [hr.Record(b"1", word), hr.Record(None, word, 99, (("why", b"bad"),))]
+
+    with driver_of(sentences(), handling("processing", decide)) as driver:
+        driver.input_topic("in").pipe("k", "a bad c", 2)
+        assert driver.output_topic("dead").read_all() == [
+            hr.Record(b"1", b"bad", 2),
+            hr.Record(None, b"bad", 99, (("why", b"bad"),)),
+        ]
+        assert driver.metrics()["check"] == {"dead_letters": 2, "dropped": {"processing error": 1}}
+
+
+def test_no_dead_letters_of_its_own_means_continue():
+    with driver_of(sentences(), handling("processing", lambda _: [])) as driver:
+        driver.input_topic("in").pipe("k", "a bad c", 2)
+        assert driver.output_topic("dead").read_all() == []
+        assert out_of(driver) == [("k", "a", 2), ("k", "c", 2)]
+
+
+@pytest.mark.parametrize("answer", [[hr.Record("text", b"1")], ["dead_letter"], [b"bytes"]])
+def test_dead_letters_of_its_own_must_be_serialized_records(answer):
+    with (
+        driver_of(sentences(), handling("processing", lambda _: answer)) as driver,
+        pytest.raises(hr.ProcessingError, match="a list of records with serialized keys and values"),
+    ):
+        driver.input_topic("in").pipe("k", "bad", 2)
+
+
+def test_the_log_has_the_first_dropped_records_of_a_batch_and_the_number_of_the_others(caplog):
+    with driver_of(sentences(), handling("processing", "continue")) as driver:
+        driver.input_topic("in").pipe("k", " ".join(["bad"] * 1_234), 2)
+        driver.input_topic("in").pipe("k", "bad", 3)
+    lines = [record.getMessage() for record in caplog.records]
+    assert len(lines) == 7
+    assert all(line.startswith("Dropped (processing error): check failed on record in-0@0") for line in lines[:5])
+    assert lines[5] == "Dropped (processing error): 1,229 more records at check"
+    assert lines[6].startswith("Dropped (processing error): check failed on record in-0@1")
 
 
 def test_handler_functions_also_decide_about_deserialization_and_production():

@@ -33,14 +33,14 @@ class DriverKilled(Exception):
 class PlanRunner:
     """Runs a topology over the topics of a directory, batch by batch."""
 
-    def __init__(self, topology, directory, *, spark_partitions=2, config=None):
+    def __init__(self, topology, directory, *, spark_partitions=2, config=None, clock_ms=0):
         self.config = config
         self.directory = directory
         self.log = TopicLog(directory / "topics")
         self.generation = 0
         self.topology = topology
         self.spark_partitions = spark_partitions
-        self.clock_ms = 0
+        self.clock_ms = clock_ms
         self.run = "first run"
         self.restart()
 
@@ -61,7 +61,8 @@ class PlanRunner:
                 "sync_state": False,
             }
         )
-        self.plan = start(configured(self.topology._graph, config), config, self.run, lambda *_: (1, True))
+        graph, clock = configured(self.topology._graph, config), fixed_clock(self.clock_ms)
+        self.plan = start(graph, config, self.run, lambda *_: (1, True), clock)
 
     def run_batch(self, limit, *, fail=None, tick=False):
         """Runs one micro-batch of at most `limit` records; returns False if there was none to run.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import headrace as hr
-from headrace._graph.nodes import Sink, Source
+from headrace._graph.nodes import Sink
+from headrace._graph.patterns import with_matching_topics
 from headrace._runtime.defaults import Defaults
 from headrace.testing import TopologyTestDriver
 from tests.support.plan_runner import PlanRunner
@@ -49,8 +50,10 @@ class SparkRuntime:
 
     def produce(self, topology, inputs):
         defaults = Defaults.of(hr.StreamsConfig(application_id="test"))
-        sources = {topic: s for s in topology._graph.nodes if isinstance(s, Source) for topic in s.topics}
-        for topic in topology._graph.source_topics:
+        # Topics that match a pattern are created with their first record.
+        graph = with_matching_topics(topology._graph, {topic: self.partitions for topic, *_ in inputs})
+        sources = {topic: source for source in graph.user_sources for topic in source.topics}
+        for topic in sources:
             if topic not in self.topics.list():
                 self.topics.create(topic, partitions=self.partitions)
         for topic, key, value, timestamp_ms, *headers in inputs:

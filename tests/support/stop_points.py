@@ -31,7 +31,7 @@ class _StopPoint:
         self.name, self.batch, self.file = name, batch, file
 
     def install(self):
-        self.wrap(StateLog, "start", "started", lambda log, before, start: start.first_batch)
+        self.wrap(StateLog, "start", "started", lambda log, before, start, *_: start.first_batch)
         self.wrap(StateLog, "plan", "planned", lambda log, before, plan: plan.batch)
         self.wrap(StateLog, "commit", "committed", lambda log, before, commit: commit.batch)
         self.wrap(StateLog, "commit", "about to commit", lambda log, before, commit: commit.batch, after=False)

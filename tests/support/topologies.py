@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
 import headrace as hr
@@ -154,4 +155,18 @@ def sales_by_region():
     totals.reduce(lambda total, more: total + more, lambda total, less: total - less, store="totals").to_stream().to(
         "totals"
     )
+    return builder.build()
+
+
+def value_as_key(_, value):
+    """A function of this module, see `words`."""
+    return value
+
+
+def orders_by_value():
+    """Counts the values of all topics that match a pattern, which the output topic matches, too."""
+    builder = hr.StreamsBuilder()
+    orders = builder.stream(re.compile("orders-.*"), value_serde=serdes.String())
+    counts = orders.group_by(value_as_key, value_serde=serdes.String()).count(store="counts")
+    counts.to_stream().to("orders-counted", value_serde=serdes.Long())
     return builder.build()

@@ -90,10 +90,16 @@ def test_mistakes_are_refused_for_the_right_reason(checker):
 def test_any_is_written_only_where_a_value_may_be_of_any_type():
     """Stores by name, serdes that know no types, keys of any operator, metrics, settings, schemas, test records."""
     allowed = """
-        ProcessorContext.state_store Streams.store TopologyTestDriver.store
+        ProcessorContext.state_store Streams.store TopologyTestDriver.store TopologyTestDriver.stores
+        MockProcessorContext.state_store MockProcessorContext.app_configs MockProcessorContext.app_configs_with_prefix
+        MockProcessorContext.key_serde MockProcessorContext.value_serde
+        ProcessorContext.app_configs ProcessorContext.app_configs_with_prefix StreamsConfig.app_configs
+        ProcessorContext.key_serde ProcessorContext.value_serde
+        StreamsBuilder.add_global_store StreamsBuilder.add_read_only_state_store
+        Topology.add_global_store Topology.add_read_only_state_store
         Topology.add_source Topology.add_sink StoreSpec.key_serde StoreSpec.value_serde
         Serde.with_default Wrapping.inner Wrapping.with_default
-        PendingTask.oldest PendingTask.release_key Streams.metrics TopologyTestDriver.metrics
+        ErrorHandlerContext.record PendingTask.oldest PendingTask.release_key Streams.metrics TopologyTestDriver.metrics
         StreamsConfig.default_key_serde StreamsConfig.default_value_serde StreamsConfig.kafka StreamsConfig.replace
         StreamsConfig.from_mapping
         Registry.id_of Registry.referenced Registry.schema Registry.version_of

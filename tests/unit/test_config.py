@@ -49,8 +49,8 @@ def test_from_mapping_accepts_kafkas_dotted_names():
             "kafka={'group.id': ...} cannot be set: it is always the application_id.",
         ),
         (
-            {"application_id": "a", "bootstrap_servers": "h:1", "auto_offset_reset": "none"},
-            "auto_offset_reset is 'none'; allowed: 'earliest', 'latest'.",
+            {"application_id": "a", "auto_offset_reset": "first"},
+            "auto_offset_reset is 'first'; allowed: 'earliest', 'latest', 'none', or AutoOffsetReset.by_duration(",
         ),
         (
             {"application_id": "a", "bootstrap_servers": "h:1", "task_timeout": timedelta(seconds=9)},
@@ -105,7 +105,11 @@ def test_from_mapping_accepts_kafkas_dotted_names():
         ({"application_id": "a", "state_retention": 5}, "state_retention is 5; it must be "),
         ({"application_id": "a", "state_retention": None}, "state_retention is None; it must be a timedelta"),
         ({"application_id": "a", "state_retention": timedelta(seconds=-1)}, "state_retention is datetime.timedelta("),
-        ({"application_id": "a", "statestore_cache_max_bytes": 1}, "needs the record cache, which this version"),
+        (
+            {"application_id": "a", "statestore_cache_max_bytes": -1},
+            "statestore_cache_max_bytes is -1; it must be a whole",
+        ),
+        ({"application_id": "a", "statestore_cache_max_bytes": "1"}, "or 0 to forward every update"),
     ],
 )
 def test_invalid_settings_are_refused_with_a_reason(settings, said):

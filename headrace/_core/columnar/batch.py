@@ -34,6 +34,27 @@ class Batch(NamedTuple):
             self.positions[selected],
         )
 
+    def take(self, rows: npt.NDArray[np.int64]) -> Batch:
+        """The records in some rows."""
+        chosen = pa.array(rows)
+        return Batch(
+            self.keys.take(chosen),
+            self.values.take(chosen),
+            self.timestamps[rows],
+            None if self.headers is None else self.headers.take(chosen),
+            self.positions[rows],
+        )
+
+    def slice(self, start: int, stop: int) -> Batch:
+        """The records from one row up to another, exclusive."""
+        return Batch(
+            self.keys.slice(start, stop - start),
+            self.values.slice(start, stop - start),
+            self.timestamps[start:stop],
+            None if self.headers is None else self.headers.slice(start, stop - start),
+            self.positions[start:stop],
+        )
+
 
 def headers_of(batch: Batch, rows: npt.NDArray[np.int64]) -> list[Headers]:
     """The headers of the records in some rows."""

@@ -10,6 +10,7 @@ from headrace._core import operators as ops
 from headrace._core.columnar.aggregations.count import CountForm
 from headrace._core.columnar.aggregations.tables import TableGroupByForm
 from headrace._core.columnar.batch import Batch
+from headrace._core.columnar.caching import CachedCounts
 from headrace._core.columnar.joins.stream_table import StreamTableJoinForm
 from headrace._core.columnar.layout import Form, Layout, TaskStores, can_store_input_bytes
 from headrace._core.columnar.stateless.chains import FunctionChain
@@ -22,7 +23,7 @@ from headrace._core.operators.aggregations.streams import AggregatingOperator
 from headrace._core.operators.functions import FunctionOperator
 from headrace._state.stores.key_value import TypedTimestampedKeyValueStore
 from headrace.model.windows import TimeWindows
-from headrace.serdes import Long, WindowedKey
+from headrace.serdes import Long, Serde, WindowedKey
 
 
 class SourceForm(NamedTuple):
@@ -120,23 +121,30 @@ class FormCompiler:
 
     def _count(self, operator: ops.StreamCount, layout: Layout) -> Form | None:
         store = self._stores.stores[operator.store_name]
+        if not isinstance(store, TypedTimestampedKeyValueStore) or store.value_serde != Long():
+            return None
         if not layout.key_serde.canonical or layout.key_serde != store.key_serde:
             return None
         forward = self._children(operator, Layout(layout.key_serde, Long()))
-        return None if forward is None else CountForm(operator, store.contents, forward)
+        if forward is None:
+            return None
+        return CountForm(operator, store.contents, forward, _cached_counts(operator, layout.key_serde, forward))
 
     def _window_count(self, operator: ops.TimeWindowCount, layout: Layout) -> Form | None:
         windows, settings = operator.windows, operator.settings
         store = self._stores.stores[settings.store]
         if not isinstance(windows, TimeWindows) or windows.advance_ms < windows.size_ms:
             return None
-        if settings.late_sink or settings.open_windows or settings.idle:
+        if settings.late_sink or settings.open_windows or settings.idle or store.value_serde != Long():
             return None
         if not layout.key_serde.canonical or layout.key_serde != store.key_serde:
             return None
-        counts = Layout(WindowedKey(layout.key_serde, windows.size_ms), Long(), windows)
+        key_serde = WindowedKey(layout.key_serde, windows.size_ms)
+        counts = Layout(key_serde, Long(), windows, last_only=operator.cache is not None)
         forward = self._children(operator, counts)
-        return None if forward is None else WindowCountForm(operator, windows, store, forward)
+        if forward is None:
+            return None
+        return WindowCountForm(operator, windows, store, forward, _cached_counts(operator, key_serde, forward))
 
     def _suppress(self, operator: ops.TableSuppress, layout: Layout) -> Form | None:
         """suppress() after counts in tumbling windows; only for these is there a form."""
@@ -146,7 +154,9 @@ class FormCompiler:
         if (layout.key_serde, layout.value_serde) != (buffer.key_serde, buffer.value_serde):
             return None
         forward = self._children(operator, layout)
-        return None if forward is None else WindowCloseForm(operator, buffer, layout.tumbling.size_ms, forward)
+        if forward is None:
+            return None
+        return WindowCloseForm(operator, buffer, layout.tumbling.size_ms, forward, last_only=layout.last_only)
 
     def _table(self, operator: ops.TableSource, layout: Layout) -> Form | None:
         store = None if operator.store_name is None else self._stores.stores[operator.store_name]
@@ -174,6 +184,16 @@ class FormCompiler:
         if not same_keys or not layout.key_serde.canonical:
             return None
         return StreamTableJoinForm(operator, rows, layout.value_serde, sink, _send_to(sink))
+
+
+def _cached_counts(operator: Operator, key_serde: Serde[Any], forward: Form) -> CachedCounts | None:
+    """The cache of a count; sources that feed the same count share it."""
+    if operator.cache is None:
+        return None
+    if operator.cache.columns is None:
+        operator.cache.columns = CachedCounts(operator.cache, key_serde, forward)
+    assert isinstance(operator.cache.columns, CachedCounts)
+    return operator.cache.columns
 
 
 def _downstream(source: Operator) -> list[Operator] | None:
@@ -238,7 +258,7 @@ def _writes_same_bytes(sink: ops.Sink, layout: Layout) -> bool:
 def _grouped_table(operator: ops.TableSource, store: Any) -> Form | None:
     """A table that feeds one group_by and nothing else: the selector then sees the changes in order."""
     match operator.children:
-        case (ops.TableGroupBy(children=(ops.Sink() as sink,)) as group_by,) if operator.send_old_values:
+        case (ops.TableGroupBy(children=(ops.Sink() as sink,)) as group_by,) if operator.forwards_old_values:
             return TableGroupByForm(operator, group_by, sink, store, _send_to(sink))
     return None
 

@@ -35,13 +35,15 @@ class Layout(NamedTuple):
     """The serdes whose bytes a batch holds; `tumbling` has the windows if they are counts in tumbling windows.
 
     Bytes `as_written` come straight from these serdes. A sink with the same serdes may write them again even if they
-    are not canonical, that is if decoding and encoding would not give the same bytes.
+    are not canonical, that is if decoding and encoding would not give the same bytes. With `last_only` they are the
+    last updates of rows, from the record cache.
     """
 
     key_serde: Serde[Any]
     value_serde: Serde[Any]
     tumbling: TimeWindows | None = None
     as_written: bool = False
+    last_only: bool = False
 
 
 def can_store_input_bytes(serde: Serde[Any]) -> bool:

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from headrace._core.errors.failure import handler_error
 from headrace._core.errors.user_errors import USER_ERRORS
 from headrace.errors import ProcessingError, RegistryError
-from headrace.model.error_handlers import RESPONSES, ErrorHandler, ErrorHandlerContext
+from headrace.model.error_handlers import (
+    RESPONSES,
+    DeadLetters,
+    ErrorHandler,
+    ErrorHandlerContext,
+    ErrorHandlerResponse,
+)
+from headrace.model.record import Record
 
 _log = logging.getLogger(__name__)
+_LOGGED = 5
 
 
 class Stop(BaseException):
@@ -30,6 +39,37 @@ def stopping() -> Iterator[None]:
         yield
     except Stop as stop:
         raise stop.error from stop.__cause__
+
+
+class Answer(NamedTuple):
+    """A handler's answer: to drop the record, and which dead letters to write.
+
+    `letters` are the handler's own; without them a dead letter is the input record.
+    """
+
+    dead_letter: bool
+    letters: DeadLetters | None = None
+
+
+class DropLog:
+    """Logs dropped records of one batch: the first few of each operator and reason, and how many more there were."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[tuple[str, str]] = Counter()
+
+    def add(self, failed: ErrorHandlerContext, message: str, dead_letter_topic: str | None) -> None:
+        """Logs a dropped record and why, unless there were many like it."""
+        self._counts[failed.operator, failed.reason] += 1
+        if self._counts[failed.operator, failed.reason] <= _LOGGED:
+            to_topic = "" if dead_letter_topic is None else f", written to {dead_letter_topic!r}"
+            _log.warning("Dropped (%s)%s: %s", failed.reason, to_topic, message.replace("\n  ", ", "))
+
+    def end_batch(self) -> None:
+        """Logs how many records were dropped that were not logged."""
+        for (operator, reason), count in self._counts.items():
+            if count > _LOGGED:
+                _log.warning("Dropped (%s): %s more records at %s", reason, f"{count - _LOGGED:,}", operator)
+        self._counts.clear()
 
 
 class ErrorHandlers(NamedTuple):
@@ -50,8 +90,8 @@ class ErrorHandlers(NamedTuple):
         """Whether a record may be dropped because of an error in an operator or a sink."""
         return self.processing != "fail" or self.production != "fail"
 
-    def answer(self, failed: ErrorHandlerContext, report: ProcessingError) -> str:
-        """The handler's answer, "continue" or "dead_letter".
+    def answer(self, failed: ErrorHandlerContext, report: ProcessingError) -> Answer:
+        """The handler's answer, unless it is "fail".
 
         Raises:
             Stop: if the answer is "fail", or no valid one. It carries `report`, which describes the error to users.
@@ -60,28 +100,34 @@ class ErrorHandlers(NamedTuple):
         answer = "fail" if isinstance(failed.exception, RegistryError) else self._ask(failed, report)
         if answer == "fail":
             raise Stop(report) from failed.exception
-        return answer
+        return Answer(answer == "dead_letter") if isinstance(answer, str) else Answer(bool(answer), answer)
 
-    def log_drop(self, failed: ErrorHandlerContext, message: str, *, dead_letter: bool) -> None:
-        """Logs a dropped record and why."""
-        to_topic = f", written to {self.dead_letter_topic!r}" if dead_letter else ""
-        _log.warning("Dropped (%s)%s: %s", failed.reason, to_topic, message.replace("\n  ", ", "))
-
-    def _ask(self, failed: ErrorHandlerContext, report: ProcessingError) -> str:
+    def _ask(self, failed: ErrorHandlerContext, report: ProcessingError) -> str | DeadLetters:
         handler = getattr(self, failed.kind)
         if isinstance(handler, str):
             return handler
         setting = f"{failed.kind}_exception_handler"
         try:
-            answer = handler(failed)
+            answer: Any = handler(failed)
         except USER_ERRORS as error:
             raise Stop(handler_error(error, setting, report)) from error
-        if answer not in RESPONSES:
+        if not _is_response(answer):
             message = (
-                f"{setting} answered {answer!r}; allowed: {', '.join(map(repr, RESPONSES))}. It was handling: {report}"
+                f"{setting} answered {answer!r}; allowed: {', '.join(map(repr, RESPONSES))}, or a list of records with "
+                f"serialized keys and values to write to dead_letter_topic. It was handling: {report}"
             )
             raise Stop(ProcessingError(message)) from failed.exception
-        if answer == "dead_letter" and self.dead_letter_topic is None:
-            message = f"{setting} answered 'dead_letter', but dead_letter_topic is not set. It was handling: {report}"
+        if answer not in ("fail", "continue") and answer and self.dead_letter_topic is None:
+            given = "'dead_letter'" if isinstance(answer, str) else "with dead letters"
+            message = f"{setting} answered {given}, but dead_letter_topic is not set. It was handling: {report}"
             raise Stop(ProcessingError(message)) from failed.exception
-        return str(answer)
+        return answer
+
+
+def _is_response(answer: Any) -> TypeGuard[ErrorHandlerResponse | DeadLetters]:
+    if isinstance(answer, list | tuple):
+        return all(
+            isinstance(letter, Record) and all(isinstance(part, bytes | None) for part in (letter.key, letter.value))
+            for letter in answer
+        )
+    return isinstance(answer, str) and answer in RESPONSES

@@ -7,16 +7,18 @@ processed, and everything the failing operator did before it failed remains.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from headrace._core.errors.dead_letters import letter_headers
 from headrace._core.errors.failure import processing_error, punctuation_error
-from headrace._core.errors.handlers import ErrorHandlers
+from headrace._core.errors.handlers import Answer, DropLog, ErrorHandlers
 from headrace._core.operator import AnyRecord, Operator
 from headrace._core.operators.topics.sink import Sink
 from headrace._core.operators.topics.source import Source
 from headrace._core.task.context import SourceRecord, TaskContext
 from headrace.errors import ProcessingError
 from headrace.model.error_handlers import ErrorHandlerContext, ErrorKind
+from headrace.model.record import Headers
 
 
 class ErrorPolicy:
@@ -25,6 +27,7 @@ class ErrorPolicy:
     def __init__(self, context: TaskContext, handlers: ErrorHandlers) -> None:
         self._context = context
         self._handlers = handlers
+        self._log = DropLog()
         self.muted = False
 
     def guard(self, operators: Iterable[Operator]) -> None:
@@ -40,6 +43,10 @@ class ErrorPolicy:
             elif self._handlers.processing != "fail" and not isinstance(operator, Source):
                 operator.handle_errors(self._processing_failed)
 
+    def end_batch(self) -> None:
+        """Logs how many records the batch has dropped besides those already logged."""
+        self._log.end_batch()
+
     def undecodable(self, operator: str, reason: str, error: BaseException) -> None:
         """Handles the current record, which cannot be decoded or has a negative timestamp."""
         source = self._context.source_record
@@ -47,7 +54,9 @@ class ErrorPolicy:
         if self._handlers.deserialization == "fail":
             hint = "deserialization_exception_handler='continue' or 'dead_letter' drops such records."
             report = ProcessingError(f"{report}\n{hint}")
-        self._decide(self._describe("deserialization", operator, reason, error), report)
+        part = reason.removeprefix("undecodable ")
+        failed_part = part if part in ("key", "value") else None
+        self._decide(self._describe("deserialization", operator, reason, error, failed_part=failed_part), report)
 
     def punctuation_failed(self, node: str, clock: str, error: BaseException) -> None:
         """Handles a punctuation whose callback raised."""
@@ -57,17 +66,26 @@ class ErrorPolicy:
     def drop_refused(self, operator: str, reason: str, error: ProcessingError, *, dead_letter: bool) -> None:
         """Drops the current record, which a source refuses although it can be decoded."""
         failed = self._describe("deserialization", operator, reason, error)
-        self._drop(failed, f"{operator} refuses record {_position(failed)}: {error}", dead_letter=dead_letter)
+        self._drop(failed, f"{operator} refuses record {_position(failed)}: {error}", Answer(dead_letter))
 
     def _processing_failed(self, operator: Operator, record: AnyRecord, error: BaseException) -> None:
         report = self._report(operator.name, self._context.source_record, record.key, error)
-        self._decide(self._describe("processing", operator.name, "processing error", error), report)
+        self._decide(self._describe("processing", operator.name, "processing error", error, record=record), report)
 
     def _production_failed(self, operator: Operator, record: AnyRecord, error: BaseException) -> None:
         assert isinstance(operator, Sink)
         report = self._report(operator.name, self._context.source_record, record.key, error)
-        reason = f"unserializable {operator.unserializable_part(record)}"
-        self._decide(self._describe("production", operator.name, reason, error), report)
+        part = operator.unserializable_part(record)
+        failed = self._describe(
+            "production",
+            operator.name,
+            f"unserializable {part}",
+            error,
+            record=record,
+            output_topic=operator.topic,
+            failed_part=part,
+        )
+        self._decide(failed, report)
 
     def _report(self, operator: str, source: SourceRecord, key: object, error: BaseException) -> ProcessingError:
         return processing_error(
@@ -79,7 +97,9 @@ class ErrorPolicy:
             operator=operator,
         )
 
-    def _describe(self, kind: ErrorKind, operator: str, reason: str, error: BaseException) -> ErrorHandlerContext:
+    def _describe(
+        self, kind: ErrorKind, operator: str, reason: str, error: BaseException, **more: Any
+    ) -> ErrorHandlerContext:
         source = self._context.source_record
         return ErrorHandlerContext(
             kind,
@@ -92,28 +112,39 @@ class ErrorPolicy:
             source.value,
             source.headers,
             error,
+            **more,
         )
 
     def _decide(self, failed: ErrorHandlerContext, report: ProcessingError) -> None:
-        answer = self._handlers.answer(failed, report)
-        self._drop(failed, str(report), dead_letter=answer == "dead_letter")
+        self._drop(failed, str(report), self._handlers.answer(failed, report))
 
-    def _drop(self, failed: ErrorHandlerContext, message: str, *, dead_letter: bool) -> None:
+    def _drop(self, failed: ErrorHandlerContext, message: str, answer: Answer) -> None:
         if self.muted:
             return
         self._context.drop(failed.operator, failed.reason)
-        self._handlers.log_drop(failed, message, dead_letter=dead_letter)
-        if dead_letter:
-            self._write_dead_letter(failed)
+        self._log.add(failed, message, self._handlers.dead_letter_topic if answer.dead_letter else None)
+        if answer.letters is not None:
+            for letter in answer.letters:
+                self._write_dead_letter(failed, letter.key, letter.value, letter.timestamp_ms, letter.headers)
+        elif answer.dead_letter:
+            self._write_dead_letter(failed, failed.key, failed.value, None, letter_headers(failed))
 
-    def _write_dead_letter(self, failed: ErrorHandlerContext) -> None:
+    def _write_dead_letter(
+        self,
+        failed: ErrorHandlerContext,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp_ms: int | None,
+        headers: Headers,
+    ) -> None:
         topic = self._handlers.dead_letter_topic
         assert topic is not None
         context = self._context
         context.metrics.add(failed.operator, "dead_letters")
-        # Topics refuse negative timestamps; a header has the original one.
-        timestamp_ms = max(0, context.source_record.recorded_ms)
-        context.collector.send(topic, failed.key, failed.value, timestamp_ms, letter_headers(failed))
+        if timestamp_ms is None:
+            # Topics refuse negative timestamps; a header has the original one.
+            timestamp_ms = max(0, context.source_record.recorded_ms)
+        context.collector.send(topic, key, value, timestamp_ms, headers)
 
 
 def _position(failed: ErrorHandlerContext) -> str:

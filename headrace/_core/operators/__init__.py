@@ -22,6 +22,7 @@ from headrace._core.operators.stateless.filtering import NullKeyFilter, PassThro
 from headrace._core.operators.stateless.mapping import (
     StreamFlatMap,
     StreamFlatMapValues,
+    StreamFlatMapValuesWithKey,
     StreamMap,
     StreamMapValues,
     StreamMapValuesWithKey,
@@ -29,8 +30,10 @@ from headrace._core.operators.stateless.mapping import (
 )
 from headrace._core.operators.tables.functions import TableFilter, TableMapValues, TableToStream
 from headrace._core.operators.tables.sources import TableCopy, TableSource, VersionedTableSource
+from headrace._core.operators.tables.transforming import TableTransformValues
 from headrace._core.operators.topics.sink import HandOver, Sink, TakeOver
 from headrace._core.operators.topics.source import Source, TimestampGuard
+from headrace._core.operators.windows.own_windows import OwnWindowAggregate
 from headrace._core.operators.windows.session_windows import SessionWindowAggregate
 from headrace._core.operators.windows.sliding_windows import SlidingWindowAggregate
 from headrace._core.operators.windows.suppress import SuppressSettings, TableSuppress
@@ -48,6 +51,7 @@ __all__ = [
     "HandOver",
     "JoinSettings",
     "NullKeyFilter",
+    "OwnWindowAggregate",
     "PassThrough",
     "SessionWindowAggregate",
     "Sink",
@@ -59,6 +63,7 @@ __all__ = [
     "StreamFilter",
     "StreamFlatMap",
     "StreamFlatMapValues",
+    "StreamFlatMapValuesWithKey",
     "StreamForEach",
     "StreamForeignKeyJoin",
     "StreamForeignKeySelect",
@@ -89,6 +94,7 @@ __all__ = [
     "TableSource",
     "TableSuppress",
     "TableToStream",
+    "TableTransformValues",
     "TakeOver",
     "TimeWindowAggregate",
     "TimeWindowCount",

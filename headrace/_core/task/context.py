@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+
+import msgspec
 
 from headrace._core.columnar.batch import Batch
 from headrace._core.metrics import Metrics
 from headrace._core.task.order import CLOCK, Order, concatenated
 from headrace._core.time.punctuation import Agenda
+from headrace._state.bytes.api import ByteStore
 from headrace.model.processor import RecordMetadata
 from headrace.model.record import Headers
+from headrace.serdes import Serde
 
 if TYPE_CHECKING:
     from headrace._core.errors.policy import ErrorPolicy
@@ -53,6 +58,28 @@ class SourceRecord(NamedTuple):
     headers: Headers
 
 
+class Moment(msgspec.Struct, gc=False):
+    """What a task was processing: a record, or what a clock caused.
+
+    `columns` and `row_shift` locate the bytes of the record, if the task retains them for dead letters.
+    """
+
+    position: int
+    fired_ms: int | None
+    topic: str
+    columns: RecordColumns | None
+    row_shift: int
+
+
+class ProcessorSettings(NamedTuple):
+    """The settings of the application that processors can read."""
+
+    app_configs: Mapping[str, Any]
+    key_serde: Serde[Any]
+    value_serde: Serde[Any]
+    state_dir: Path
+
+
 @dataclass
 class TaskContext:
     """The state that the operators of one task share.
@@ -64,10 +91,13 @@ class TaskContext:
         columns: the chunk that holds the current record, at row `position + row_shift`.
         places: topic and partition by the number in `Order.source`.
         tables: the rows of tables that joins look up, by name.
-        global_tables: the global tables that processors may read, by store.
+        read_only_stores: the stores that processors can only read: of global tables, or maintained by another one.
         system_time_ms: the wall clock of the batch, set by the runner.
         stream_time_ms: the task's stream time; like `agenda`, only for tasks with processors.
+        processor_store: the store in which the task keeps what its processors need; only for tasks with processors.
+        settings: the settings that processors can read; only for tasks with processors.
         fired_ms: while a punctuation or an idle key is handled, and no record, the time that its clock shows.
+        retains_columns: whether `moment` includes the bytes of the record, because an error handler may need them.
     """
 
     task_id: str
@@ -79,15 +109,18 @@ class TaskContext:
     places: Sequence[tuple[str, int]]
     tables: Mapping[str, Any] = field(default_factory=dict)
     system_time_ms: int = 0
-    global_tables: Mapping[str, Any] = field(default_factory=dict)
+    read_only_stores: Mapping[str, Any] = field(default_factory=dict)
     stream_time_ms: int = -1
     fired_ms: int | None = None
+    retains_columns: bool = False
     position: int = 0
     topic: str = ""
     order: Order = field(default_factory=Order.of_nothing)
     row_shift: int = 0
     columns: RecordColumns = field(init=False)
     agenda: Agenda = field(init=False)
+    processor_store: ByteStore = field(init=False)
+    settings: ProcessorSettings = field(init=False)
     errors: ErrorPolicy = field(init=False)
     _shared: dict[str, Any] = field(default_factory=dict)
     _scratchpads: dict[str, dict[Any, Any]] = field(default_factory=dict, init=False)
@@ -144,6 +177,18 @@ class TaskContext:
             columns.values[row],
             columns.headers[row] if columns.headers else (),
         )
+
+    def moment(self) -> Moment:
+        """What the task is processing, to return to it later in the same batch."""
+        columns = getattr(self, "columns", None) if self.retains_columns and self.fired_ms is None else None
+        return Moment(self.position, self.fired_ms, self.topic, columns, self.row_shift)
+
+    def return_to(self, moment: Moment) -> None:
+        """Makes what is processed next descend from what the task processed at an earlier moment."""
+        self.position, self.fired_ms = moment.position, moment.fired_ms
+        self.topic, self.row_shift = moment.topic, moment.row_shift
+        if moment.columns is not None:
+            self.columns = moment.columns
 
     def append(self, order: Order) -> int:
         """Appends more records of the batch to `order`; returns the position of the first of them."""

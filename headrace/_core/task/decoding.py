@@ -60,10 +60,16 @@ class Decoder:
         extractors: Mapping[str, Extractor],
         partition_times: ByteStore | None,
     ) -> None:
-        self.sources = sources
-        self.extractors = extractors
+        self.sources = dict(sources)
+        self.extractors = dict(extractors)
         self._context = context
         self._partition_times = partition_times
+
+    def add_topic(self, topic: str, source: Source, extractor: Extractor | None) -> None:
+        """Decodes the records of one more topic, which has begun to match the pattern of a source."""
+        self.sources[topic] = source
+        if extractor is not None:
+            self.extractors[topic] = extractor
 
     def with_extracted_times(self, chunk: Chunk) -> Chunk:
         """The chunk with the timestamps that the extractor of its topic returns, if there is one."""

@@ -41,7 +41,7 @@ def extract_times(
     stored_under = f"{topic}-{partition}".encode()
     stored = partition_times.get(stored_under)
     partition_time_ms = int(stored) if stored else -1
-    operator, latest_ms = source.name, source.latest_ms
+    operator, latest_ms, system_time_ms = source.name, source.latest_ms, context.system_time_ms
     offsets = chunk.order.offset.tolist()
     rows: list[int] = []
     timestamps: list[int] = []
@@ -53,7 +53,9 @@ def extract_times(
             partition_times_ms.append(partition_time_ms)
             continue
         headers = columns.headers[row] if columns.headers else ()
-        record = ConsumerRecord(topic, partition, offset, keys[row], values[row], columns.timestamps[row], headers)
+        record = ConsumerRecord(
+            topic, partition, offset, keys[row], values[row], columns.timestamps[row], headers, system_time_ms
+        )
         try:
             extracted = extractor(record, partition_time_ms)
             check_timestamp(extracted, "the timestamp extractor returned")

@@ -16,8 +16,8 @@ from headrace.model.record import Record
 class GlobalTables:
     """Applies the records of global topics to their tables, topic by topic.
 
-    They do not advance the task's stream time and reach no processor. Every task applies them, but only one task counts
-    them and reports their errors.
+    They do not advance the task's stream time, and reach no processor but that of a global store. Every task applies
+    them, but only one task counts them and reports their errors.
 
     Args:
         context: the task's context.
@@ -55,7 +55,8 @@ class GlobalTables:
         for row in range(stretch.start, stretch.stop):
             context.position = stretch.first + row - stretch.start
             try:
-                forward(Record(keys[row], values[row], columns.timestamps[row]))
+                headers = columns.headers[row] if columns.headers else ()
+                forward(Record(keys[row], values[row], columns.timestamps[row], headers))
             except USER_ERRORS as error:
                 metadata = context.metadata_at(context.order, context.position)
                 raise processing_error(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 
@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from headrace._core.caching import RecordCache
 from headrace._core.columnar.batch import of_records
 from headrace._core.columnar.compile import SourceForm
 from headrace._core.columnar.joins.stream_stream import StreamJoinForm
@@ -28,6 +29,7 @@ from headrace._core.task.order import Order
 from headrace.errors import SerdeError
 from headrace.model.processor import PunctuationType
 from headrace.model.record import Record
+from headrace.model.timestamps import Extractor
 
 _ROWS_PER_YIELD = 20_000
 _ROWS_PER_JOIN = 200_000
@@ -44,7 +46,9 @@ class Task:
         forms: batch forms by topic, if everything downstream of their source has one.
         tables: updates the global tables, whose topics the task reads whole.
         joins: batch forms by topic, of the join that a topic is one side of, if it has one.
+        cache: holds the updates of cached tables until the end of a batch.
         processors: creates the user's processors, if the sub-topology has any.
+        flushed_with_batch: if given, the cache is flushed after every record, except after those of these topics.
     """
 
     def __init__(
@@ -55,23 +59,33 @@ class Task:
         forms: Mapping[str, SourceForm],
         tables: GlobalTables,
         joins: Mapping[str, StreamJoinForm],
+        cache: RecordCache,
         processors: Callable[[], Processors] | None = None,
+        flushed_with_batch: Collection[str] | None = None,
     ) -> None:
         self.context = context
         self._decoder = decoder
         self._forms = forms
         self._tables = tables
         self._joins = joins
+        self._cache = cache
+        self._flushed_with_batch = flushed_with_batch
         self._operators = operators
         for operator in operators:
             operator.init(context)
         self.processors = processors() if processors is not None else None
 
+    def add_topic(self, topic: str, source: str, extractor: Extractor | None) -> None:
+        """Reads one more topic, which has begun to match the pattern of the source with that name."""
+        reader = next(operator for operator in self._operators if operator.name == source)
+        assert isinstance(reader, Source)
+        self._decoder.add_topic(topic, reader, extractor)
+
     def process(self, chunks: Sequence[Chunk]) -> Iterator[None]:
         """Processes all records of a batch; yields now and then so that the caller can collect the output so far.
 
         Global tables are updated first, so that all other records see the same rows. The context gets the order of the
-        records, and `position` counts through it.
+        records, and `position` counts through it. The record cache is flushed at the end.
         """
         self.context.order = Order.of_nothing()
         with stopping():
@@ -80,13 +94,14 @@ class Task:
             if not timed:
                 return
             yield from self._process(timed)
+            self._cache.flush()
             if self.processors is not None:
                 self.processors.save()
 
     def punctuate(self) -> None:
         """Runs wall-clock punctuations that are due, then closes idle keys. Earlier output must have been collected.
 
-        A key is not idle if a punctuation has just forwarded a record of it.
+        A key is not idle if a punctuation has just forwarded a record of it. The record cache is flushed at the end.
         """
         self.context.order, self.context.position = Order.of_clock(self.context.system_time_ms), 0
         with stopping():
@@ -95,6 +110,7 @@ class Task:
             for operator in self._operators:
                 if operator.idle is not None:
                     self._close_idle(operator)
+            self._cache.flush()
 
     def next_wall_clock_ms(self) -> int | None:
         """When the next wall-clock punctuation or idle key is due, if no record arrives before."""
@@ -118,6 +134,7 @@ class Task:
         if form is not None:
             yield from self._process_columns(form, chunks)
             return
+        self._cache.use_records()
         join = self._join_for(chunks)
         if join is not None:
             yield from self._process_join(join, chunks)
@@ -162,6 +179,7 @@ class Task:
         source = self._decoder.sources[self.context.topic]
         order, batches = merged_batches(chunks, _load if form.decodes else self._decoder.valid_batch)
         first = start = self.context.append(order)
+        self._cache.use_columns()
         for records in batches:
             try:
                 with self._locate_errors(records, first, lambda _: source):
@@ -173,6 +191,7 @@ class Task:
             yield
         rest = chunks_after(chunks, first - start)
         if rest:
+            self._cache.use_records()
             yield from self._process_records(rest)
 
     def _process_join(self, join: StreamJoinForm, chunks: Sequence[Chunk]) -> Iterator[None]:
@@ -217,6 +236,7 @@ class Task:
         context, forward, processors = self.context, source.forward, self.processors
         timestamps, headers = columns.timestamps, columns.headers
         latest_ms = source.latest_ms
+        flushes = self._flushed_with_batch is not None and context.topic not in self._flushed_with_batch
         for row in range(start, stop):
             context.position = first + row - start
             if timestamps[row] > latest_ms:
@@ -234,6 +254,8 @@ class Task:
                 ) from error
             if processors is not None:
                 processors.punctuate(PunctuationType.STREAM_TIME)
+            if flushes:
+                self._cache.flush()
 
 
 def _source_at(sources: Mapping[bool, Source], is_left: npt.NDArray[np.bool_], row: int) -> Source:

@@ -33,7 +33,8 @@ def _block(graph: Graph, sub: SubTopology) -> str:
 
 def _title(node: Node) -> str:
     if isinstance(node, Source):
-        return f"Source: {node.name} (topics: [{', '.join(node.topics)}])"
+        topics = f"[{', '.join(node.topics)}]" if node.pattern is None else node.pattern.pattern
+        return f"Source: {node.name} (topics: {topics})"
     if isinstance(node, Sink):
         return f"Sink: {node.name} (topic: {node.topic})"
     return f"Processor: {node.name} (stores: [{', '.join(node.stores)}])"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from html import escape
+
 from headrace._graph.graph import Graph
 from headrace._graph.nodes import Node, Sink, Source
 
@@ -20,18 +22,23 @@ def to_mermaid(graph: Graph) -> str:
             edges += [f"    {ids[node.name]} --> {ids[child]}" for child in graph.children[node.name]]
             edges += [f"    {ids[node.name]} -.- {stores[store]}" for store in (*node.stores, *node.global_stores)]
             if isinstance(node, Source):
-                edges += [f"    {topics[topic]} --> {ids[node.name]}" for topic in node.topics]
+                edges += [f"    {topics[topic]} --> {ids[node.name]}" for topic in node.shown_topics]
             if isinstance(node, Sink):
                 edges.append(f"    {ids[node.name]} --> {topics[node.topic]}")
         lines += [f'        {stores[store]}[("{store}")]' for store in sub.stores]
         lines.append("    end")
-    lines += [f'    {identifier}(["{name}"])' for name, identifier in topics.items()]
+    lines += [f'    {identifier}(["{_quoted(name)}"])' for name, identifier in topics.items()]
     return "\n".join(lines + edges) + "\n"
 
 
 def _label(node: Node) -> str:
-    kind = type(node).__name__
-    return f"{node.name}<br/>{kind}" if kind.upper() not in node.name.upper() else node.name
+    kind, name = type(node).__name__, escape(node.name).replace("&", "#")  # Mermaid writes entities with a hash
+    return f"{name}<br/>{kind}" if kind.upper() not in node.name.upper() else name
+
+
+def _quoted(name: str) -> str:
+    """The name as Mermaid needs it between quotes: a pattern of topics may hold any character."""
+    return name.replace("#", "#35;").replace('"', "#quot;")
 
 
 class _Ids(dict[str, str]):

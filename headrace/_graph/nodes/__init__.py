@@ -36,6 +36,7 @@ from headrace._graph.nodes.stateless import (
     Filter,
     FlatMap,
     FlatMapValues,
+    FlatMapValuesWithKey,
     ForEach,
     Map,
     MapValues,
@@ -57,6 +58,7 @@ from headrace._graph.nodes.tables import (
     TableReduce,
     TableSource,
     TableToStream,
+    TableTransformValues,
 )
 from headrace._graph.nodes.topics import Sink, Source
 
@@ -69,6 +71,7 @@ __all__ = [
     "Filter",
     "FlatMap",
     "FlatMapValues",
+    "FlatMapValuesWithKey",
     "ForEach",
     "ForeignKeyAnswer",
     "ForeignKeyChange",
@@ -112,6 +115,7 @@ __all__ = [
     "TableReduce",
     "TableSource",
     "TableToStream",
+    "TableTransformValues",
     "TakeOver",
     "WindowedAggregate",
     "idle_keys",

@@ -8,7 +8,7 @@ from typing import Any
 
 from headrace._graph.nodes.base import STREAM_TIMES, idle_keys, open_windows
 from headrace._graph.nodes.tables import TableNode
-from headrace.model.windows import Windows
+from headrace.model.windows import AnyWindows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +61,7 @@ class WindowedAggregate(TableNode):
     aggregation and in those that share its store (`sharing`, the other aggregations of a cogroup).
     """
 
-    windows: Windows
+    windows: AnyWindows
     fold: CountFold | ReduceFold | AggregateFold
     emit_on_close: bool = False
     late_sink: str | None = None

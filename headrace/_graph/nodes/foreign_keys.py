@@ -1,4 +1,7 @@
-"""Nodes of foreign-key joins: a record is sent to the task of its foreign key, and an answer comes back."""
+"""Nodes of foreign-key joins: a record is sent to the task of its foreign key, and an answer comes back.
+
+Joiners get both keys: `joiner(key, foreign key, left, right)`.
+"""
 
 from __future__ import annotations
 
@@ -47,11 +50,15 @@ class ForeignKeyChange(Node):
 
 @dataclass(frozen=True, kw_only=True)
 class ForeignKeyResolve(Node):
-    """Computes the results of a join of the tables `left_table` and `right_table` from the answers."""
+    """Computes the results of a join of the tables `left_table` and `right_table` from the answers.
 
+    With a `foreign_key`, the joiner gets the foreign key of the left row, else `None` in its place.
+    """
+
+    foreign_key: Callable[[Any, Any], Any] | None
     left_table: str
     right_table: str
-    joiner: Callable[[Any, Any], Any]
+    joiner: Callable[[Any, Any, Any, Any], Any]
     key_serde: Serde[Any] | None
     value_serde: Serde[Any] | None
     foreign_value_serde: Serde[Any] | None
@@ -85,7 +92,7 @@ class StreamForeignKeySelect(Node):
 class StreamForeignKeyJoin(Node):
     """Joins records with the row of their foreign key."""
 
-    joiner: Callable[[Any, Any], Any]
+    joiner: Callable[[Any, Any, Any, Any], Any]
     key_serde: Serde[Any] | None
     value_serde: Serde[Any] | None
     left: bool

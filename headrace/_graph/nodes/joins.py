@@ -1,4 +1,4 @@
-"""Nodes of joins by the key of a record."""
+"""Nodes of joins by the key of a record. Joiners get the key first: `joiner(key, left, right)`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class StreamJoin(Node):
     join: str
     merge: str
     window: str
-    joiner: Callable[[Any, Any], Any]
+    joiner: Callable[[Any, Any, Any], Any]
     is_left: bool
     is_outer: bool
     other_is_outer: bool
@@ -50,10 +50,13 @@ class StreamJoin(Node):
 
 @dataclass(frozen=True, kw_only=True)
 class StreamGlobalJoin(Node):
-    """Joins each record with the row of a global table that `key_selector` selects; if `left`, also without a row."""
+    """Joins each record with the row of a global table that `key_selector` selects; if `left`, also without a row.
+
+    The joiner gets both keys: `joiner(key, selected key, value, row)`.
+    """
 
     key_selector: Callable[[Any, Any], Any]
-    joiner: Callable[[Any, Any], Any]
+    joiner: Callable[[Any, Any, Any, Any], Any]
     left: bool
 
     @property
@@ -68,7 +71,7 @@ class TableJoin(TableNode):
     `optional`: there is a result even without a row of this table. `other_optional`: the same for the other table.
     """
 
-    joiner: Callable[[Any, Any], Any]
+    joiner: Callable[[Any, Any, Any], Any]
     is_left: bool
     optional: bool
     other_optional: bool
@@ -80,16 +83,20 @@ class TableJoinMerge(TableNode):
 
     left: str
     right: str
-    joiner: Callable[[Any, Any], Any]
+    joiner: Callable[[Any, Any, Any], Any]
     left_optional: bool
     right_optional: bool
 
 
 @dataclass(frozen=True, kw_only=True)
 class StreamTableJoin(Node):
-    """Joins records with rows of a table; with a grace period, its first store buffers the records."""
+    """Joins records with rows of a table; with a grace period, its first store buffers the records.
 
-    joiner: Callable[[Any, Any], Any]
+    `value_joiner` is the joiner of the values alone, if it does not need the key.
+    """
+
+    joiner: Callable[[Any, Any, Any], Any]
+    value_joiner: Callable[[Any, Any], Any] | None
     left: bool
     versioned: bool
     grace_ms: int | None = None

@@ -14,9 +14,13 @@ class TableCopy(Node):
 
 @dataclass(frozen=True, kw_only=True)
 class HandOver(Node):
-    """Puts the records of a node into the relay to a later stage; `number` identifies the node in that relay."""
+    """Puts the records of a node into the relay to a later stage; `number` identifies the node in that relay.
+
+    If the node is cached, `every_update` hands over each update immediately, for a copy of its rows.
+    """
 
     number: int
+    every_update: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from headrace._graph.nodes.base import Node
@@ -58,6 +59,13 @@ class FlatMapValues(Node):
 
 
 @dataclass(frozen=True, kw_only=True)
+class FlatMapValuesWithKey(Node):
+    """Turns each value into any number of values, with access to the key."""
+
+    mapper: Callable[[Any, Any], Iterable[Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
 class SelectKey(Node):
     """Gives each record a new key."""
 
@@ -80,9 +88,11 @@ class ForEach(Node):
 
 @dataclass(frozen=True, kw_only=True)
 class Print(Node):
-    """Prints each record; the end of a stream."""
+    """Prints each record, or appends it to a file; the end of a stream. `mapper` returns the text after the label."""
 
     label: str
+    mapper: Callable[[Any, Any], object] | None
+    file: Path | None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace._graph.nodes.base import STREAM_TIMES, Node, idle_keys
+from headrace._graph.nodes.processors import Process
 from headrace._graph.stores import StoreSpec
 from headrace.model.emission import BufferConfig
 from headrace.serdes import Serde
@@ -14,9 +15,13 @@ from headrace.serdes import Serde
 
 @dataclass(frozen=True, kw_only=True)
 class TableNode(Node):
-    """A node that forwards changes; with the row's old value only if something downstream needs it."""
+    """A node that forwards changes; with the row's old value only if something downstream needs it.
+
+    If `cached`, it forwards only the last change of a row since the record cache was last flushed.
+    """
 
     send_old_values: bool = False
+    cached: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +45,17 @@ class TableMapValues(TableNode):
     """Turns each value into one value, with access to the key."""
 
     mapper: Callable[[Any, Any], Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableTransformValues(TableNode, Process):
+    """Computes the values of rows by a transformer. `rows`, its first store if it has one, is the store of the results.
+
+    It has one if it was named, or if something downstream looks up the rows.
+    """
+
+    rows: str | None
+    store_when_needed: StoreSpec
 
 
 @dataclass(frozen=True, kw_only=True)

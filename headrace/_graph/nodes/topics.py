@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
 from headrace._graph.nodes.base import Node
+from headrace.model.offset_reset import AutoOffsetReset
 from headrace.model.timestamps import Extractor
 from headrace.serdes import Serde
 
@@ -16,6 +18,10 @@ class Source(Node):
 
     If `is_global`, every task gets all records. If `handed_over`, it reads a relay: its records come before all others
     that descend from the same input record.
+
+    A source with a `pattern` reads all topics whose whole name matches it. In a graph that a user builds, it has no
+    `topics`; those that match are filled in when an application starts (`_graph/patterns.py`). `least_tasks` is then
+    the most partitions that any of its topics ever had: tasks with state stay when topics disappear.
     """
 
     topics: tuple[str, ...]
@@ -25,6 +31,14 @@ class Source(Node):
     internal: bool = False
     is_global: bool = False
     handed_over: bool = False
+    offset_reset: AutoOffsetReset | None = None
+    pattern: re.Pattern[str] | None = None
+    least_tasks: int = 0
+
+    @property
+    def shown_topics(self) -> tuple[str, ...]:
+        """The topics, or the pattern in place of those that match it, as messages and pictures show them."""
+        return self.topics if self.pattern is None else (self.pattern.pattern,)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace._graph.graph import GraphBuilder
 from headrace._graph.names import checked_name
-from headrace._graph.stores import StoreSpec, TimestampedKeyValueSpec, VersionedSpec
+from headrace._graph.stores import StoreSpec, TableStore, TimestampedKeyValueSpec, VersionedSpec
 from headrace.errors import TopologyError
 from headrace.serdes import Serde
 
@@ -38,6 +39,19 @@ def table_store_spec(
             "value_serde": given.value_serde or value_serde,
         }
     )
+
+
+def result_store_spec(
+    graph: GraphBuilder,
+    given: TableStore | None,
+    prefix: str,
+    operation: str,
+    key_serde: Serde[Any] | None,
+    value_serde: Serde[Any] | None,
+) -> StoreSpec:
+    """The spec of the store of an aggregation, which always has one: without a given one its name is generated."""
+    name_or_spec = graph.names.store(None, prefix) if given is None else given
+    return table_store_spec(name_or_spec, operation, key_serde, value_serde, VersionedSpec)
 
 
 _FACTORIES: dict[type[StoreSpec], str] = {

@@ -13,6 +13,7 @@ from headrace._graph.nodes import (
     TableMapValues,
     TableNode,
     TableSource,
+    TableTransformValues,
 )
 
 
@@ -34,6 +35,9 @@ def send_old_values(graph: GraphBuilder, name: str, *, materialize: bool) -> boo
         (parent,) = node.parents
         if not send_old_values(graph, parent, materialize=materialize):
             return False
+    elif isinstance(node, TableTransformValues) and node.rows is None:
+        if not send_old_values(graph, node.parents[0], materialize=materialize):
+            return False
     elif isinstance(node, TableJoin):
         send_old_values(graph, node.parents[0], materialize=True)
     elif isinstance(node, TableJoinMerge | CogroupMerge):
@@ -47,5 +51,15 @@ def materialize_source(graph: GraphBuilder, node: TableSource) -> TableSource:
     """Adds the store for the rows of a table source; returns the new node."""
     store = graph.add_store(node.store_when_needed)
     materialized = replace(node, stores=(store.name,))
+    graph.replace(materialized)
+    return materialized
+
+
+def materialize_transformed(graph: GraphBuilder, node: TableTransformValues) -> TableTransformValues:
+    """Adds the store for the rows of a transformed table, if it has none; returns the new node."""
+    if node.rows is not None:
+        return node
+    store = graph.add_store(node.store_when_needed)
+    materialized = replace(node, stores=(store.name, *node.stores), rows=store.name)
     graph.replace(materialized)
     return materialized

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from headrace._graph.graph import GraphBuilder
-from headrace._graph.nodes import Node, Suppress, TableJoinMerge, TableSource
-from headrace._graph.tables.old_values import materialize_source
+from headrace._graph.nodes import Node, Suppress, TableJoinMerge, TableSource, TableTransformValues
+from headrace._graph.tables.old_values import materialize_source, materialize_transformed
 
 
 def materialize_rows(graph: GraphBuilder, table: str) -> tuple[str, ...]:
-    """The stores from which the rows of a table can be looked up; a source without a store gets one."""
+    """The stores from which the rows of a table can be looked up.
+
+    A source or a transformed table without a store gets one.
+    """
     node = graph.node(table)
     if isinstance(node, TableSource) and not node.stores:
         return materialize_source(graph, node).stores
+    if isinstance(node, TableTransformValues):
+        return materialize_transformed(graph, node).stores[:1]
     before = (store for name in computed_from(node) for store in materialize_rows(graph, name))
     return tuple(dict.fromkeys((*node.stores[:1], *before)))
 

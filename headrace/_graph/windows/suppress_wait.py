@@ -5,7 +5,7 @@ from __future__ import annotations
 from headrace._graph.graph import GraphBuilder
 from headrace._graph.nodes import WindowedAggregate
 from headrace.errors import TopologyError
-from headrace.model.windows import UnlimitedWindows, Windows
+from headrace.model.windows import AnyWindows, UnlimitedWindows
 
 
 def close_wait_ms(graph: GraphBuilder, table: str) -> int:
@@ -34,7 +34,7 @@ def close_wait_ms(graph: GraphBuilder, table: str) -> int:
     return max(waits)
 
 
-def _wait_ms(windows: Windows, aggregation: str, table: str) -> int:
+def _wait_ms(windows: AnyWindows, aggregation: str, table: str) -> int:
     if isinstance(windows, UnlimitedWindows):
         message = (
             f"suppress() of {table}: Suppressed.until_window_closes() cannot be used with the unlimited windows of "

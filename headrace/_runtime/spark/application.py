@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 import uuid
 from concurrent.futures import Future
@@ -13,6 +14,7 @@ from typing import Any
 from headrace._core.metrics import readable
 from headrace._graph.configured import configured
 from headrace._graph.graph import Graph
+from headrace._runtime.lifecycle import Lifecycle, Supervisor
 from headrace._runtime.pending import nodes_holding_results
 from headrace._runtime.spark import query as queries
 from headrace._runtime.spark.planning.clock import Clock, fixed_clock, system_clock
@@ -25,21 +27,22 @@ from headrace._runtime.spark.session.session import (
     own_session,
     parallelism,
 )
-from headrace._runtime.spark.starting import committed_view, start
-from headrace._runtime.spark.state_directory.finish import FinishFile
+from headrace._runtime.spark.starting import committed_view, log_of, start
 from headrace._runtime.spark.state_directory.interactive import StoreReader
 from headrace._runtime.spark.state_directory.presence import RunLock
+from headrace._runtime.spark.state_directory.recent_batches import recent_batches
+from headrace._runtime.spark.state_directory.requests import FinishFile, PauseFile
 from headrace._runtime.spark.topics.backend import backend_of
 from headrace._runtime.spark.workers.modules import send_with_plan
 from headrace._runtime.spark.workers.search_path import program_directory
 from headrace._state.log.state_log import LogView
 from headrace.config import StreamsConfig
 from headrace.errors import NewPartitionsError, StreamsError
+from headrace.model.lifecycle import State
 from headrace.model.pending import Pending
 from headrace.topics.kafka.cluster import Place
 
 _logger = logging.getLogger(__name__)
-_FINISH_WITHIN_S = 5.0
 # How long one Spark task runs fused batches. A shared session needs short rounds, so that other queries get their turn;
 # in our own, longer rounds are better, because a record that arrives between two rounds waits longer.
 _OWN_ROUND_S, _SHARED_ROUND_S = 60.0, 10.0
@@ -48,13 +51,16 @@ _OWN_ROUND_S, _SHARED_ROUND_S = 60.0, 10.0
 class Application:
     """Implements `Streams`. It is a module of its own, because importing `headrace` must not import Spark."""
 
-    def __init__(self, graph: Graph, config: StreamsConfig, spark: Any) -> None:
+    def __init__(self, graph: Graph, config: StreamsConfig, spark: Any, lifecycle: Lifecycle) -> None:
         self._graph = configured(graph, config)
         self._config = config
         self._owns_session = spark is None
         self._session: Any = spark
         self._coming_session: Future[Any] | None = None
         self._query: Any = None
+        self._lifecycle = lifecycle
+        self._supervisor: Supervisor | None = None
+        self._is_paused = False
         self._reader: StoreReader | None = None
         self._lock = RunLock(config.state_dir)
         self._run = uuid.uuid4().hex
@@ -71,14 +77,23 @@ class Application:
 
     def process_available(self) -> None:
         self._refuse_running("process_available()")
+        if self._is_paused:
+            message = "process_available() was called while the application is paused. Call resume() first."
+            raise StreamsError(message)
+        self._lifecycle.move_to(State.STARTING)
         try:
             self._process_available(self.clock)
+        except BaseException:
+            self._lifecycle.move_to(State.ERROR)
+            raise
         finally:
             self._lock.release()
+        self._lifecycle.move_to(State.NOT_RUNNING)
 
     def _process_available(self, clock: Clock) -> None:
         while True:
             plan, query = self._start_query(clock, available_now=True)
+            self._lifecycle.move_to(State.RUNNING)
             backend = backend_of(plan)
             before = _ends_of_loops(plan)
             try:
@@ -95,45 +110,78 @@ class Application:
 
     def start(self) -> None:
         self._refuse_running("start()")
+        self._lifecycle.move_to(State.STARTING)
+        try:
+            self._start_to_run_on()
+        except BaseException:
+            self._lifecycle.move_to(State.ERROR)
+            raise
+        self._supervisor = Supervisor(
+            lambda: queries.await_end(self._query, self._config.state_dir),
+            self._start_to_run_on,
+            self._committed_batch,
+            self._lifecycle,
+            self._lock.release,
+        )
+        self._supervisor.start()
+
+    def _start_to_run_on(self) -> None:
         _, self._query = self._start_query(self.clock, available_now=False)
+        self._lifecycle.move_to(State.PAUSED if self._is_paused else State.RUNNING)
+
+    def _committed_batch(self) -> int:
+        view = committed_view(self._config)
+        return -1 if view is None else view.state.batch
 
     def await_termination(self, timeout: timedelta | None) -> bool:
-        if self._query is None:
+        if self._supervisor is None:
             message = "The application is not running. Call start() first."
             raise StreamsError(message)
-        try:
-            return self._await_termination(timeout)
-        finally:
-            if not self._query.isActive:
-                self._lock.release()
+        return self._supervisor.wait(timeout)
 
-    def _await_termination(self, timeout: timedelta | None) -> bool:
-        while True:
-            try:
-                return queries.await_end(self._query, self._config.state_dir, timeout)
-            except NewPartitionsError as change:
-                _logger.warning("%s", change)
-                _, self._query = self._start_query(self.clock, available_now=False)
+    @property
+    def is_paused(self) -> bool:
+        return self._is_paused
+
+    def pause(self) -> None:
+        self._is_paused = True
+        if self._is_running:
+            PauseFile(self._config.state_dir).request(self._run)
+            self._lifecycle.move_to(State.PAUSED)
+
+    def resume(self) -> None:
+        self._is_paused = False
+        if self._is_running:
+            PauseFile(self._config.state_dir).withdraw(self._run)
+            self._lifecycle.move_to(State.RUNNING)
 
     def finish(self) -> None:
         """Makes the current micro-batch the last one of this run. The query itself goes on, without batches."""
         FinishFile(self._config.state_dir).request(self._run)
 
-    def stop(self) -> None:
-        if self._query is not None:
-            self._end_query()
-            self._query = None
+    def stop(self, timeout: timedelta | None) -> None:
+        supervisor = self._supervisor
+        if supervisor is not None:
+            supervisor.prevent_restarts()
+            with supervisor.changing:
+                if not supervisor.has_ended:
+                    self._lifecycle.move_to(State.PENDING_SHUTDOWN)
+                self._end_query(timeout)
+            supervisor.join()
+            self._query = self._supervisor = None
         self._lock.release()
+        if self._lifecycle.state not in (State.ERROR, State.CREATED):
+            self._lifecycle.move_to(State.NOT_RUNNING)
         if self._coming_session is not None and self._coming_session.exception() is not None:
             self._coming_session = None
         if self._owns_session and (self._session is not None or self._coming_session is not None):
             self.spark.stop()
             self._session = None
 
-    def _end_query(self) -> None:
-        """Stops the query. The current batch gets some seconds to finish: a batch that is aborted must be repeated."""
+    def _end_query(self, timeout: timedelta | None) -> None:
+        """Stops the query. The current batch gets some time to finish: a batch that is aborted must be repeated."""
         self.finish()
-        until_s = time.monotonic() + _FINISH_WITHIN_S
+        until_s = math.inf if timeout is None else time.monotonic() + timeout.total_seconds()
         while self._query.isActive and self._query.status["isTriggerActive"] and time.monotonic() < until_s:
             time.sleep(0.01)
         self._query.stop()
@@ -148,15 +196,23 @@ class Application:
 
     def metrics(self) -> dict[str, dict[str, Any]]:
         view = committed_view(self._config)
-        return readable({} if view is None else view.state.counts)
+        if view is None:
+            return {}
+        counters = readable(view.state.counts)
+        counters["application"] = counters.get("application", {}) | recent_batches(view, log_of(self._config))
+        return counters
 
     def _store_reader(self) -> StoreReader:
         if self._reader is None:
             self._reader = StoreReader(self._graph, self._config)
         return self._reader
 
+    @property
+    def _is_running(self) -> bool:
+        return self._supervisor is not None and not self._supervisor.has_ended
+
     def _refuse_running(self, call: str) -> None:
-        if self._query is not None and self._query.isActive:
+        if self._is_running:
             message = (
                 f"{call} was called while application {self._config.application_id!r} is running. Call stop() first."
             )
@@ -167,8 +223,10 @@ class Application:
         try:
             if committed_view(self._config) is not None:
                 self._lock.acquire()  # a reset must not delete what the plan relies on
-            plan = start(self._graph, self._config, self._run, self._parallelism)
+            plan = start(self._graph, self._config, self._run, self._parallelism, clock)
             self._lock.acquire()
+            if self._is_paused:
+                PauseFile(self._config.state_dir).request(self._run)
             plan = replace(plan, clock=clock, round_s=_OWN_ROUND_S if self._owns_session else _SHARED_ROUND_S)
             spark = self.spark
             self._send_modules(spark)

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 
 from headrace._graph.graph import Graph
-from headrace._runtime.spark.planning.clock import system_clock
-from headrace._runtime.spark.planning.layout import layout_of, refuse_incompatible, saved_layout, saved_partitions
+from headrace._runtime.spark.planning.clock import Clock, system_clock
+from headrace._runtime.spark.planning.first_offsets import first_offsets, topic_of
+from headrace._runtime.spark.planning.layout import (
+    layout_of,
+    refuse_incompatible,
+    saved_layout,
+    saved_partitions,
+    saved_pattern_tasks,
+)
 from headrace._runtime.spark.planning.plan import Plan, make_plan
 from headrace._runtime.spark.state_directory.log import open_log
 from headrace._runtime.spark.state_directory.presence import LOCK_FILE
@@ -21,7 +28,7 @@ from headrace._state.log.entries import Start
 from headrace._state.log.files import TEMPORARY, explain_errors
 from headrace._state.log.state_log import DISCARDED_LOG, LOG, LogView, StateLog, TakenOverError
 from headrace.config import StreamsConfig
-from headrace.errors import StateError
+from headrace.errors import StateError, TopicError
 
 _ATTEMPTS = 100
 
@@ -73,12 +80,12 @@ def log_of(config: StreamsConfig) -> StateLog:
 Parallelism = Callable[[int, LogView | None], tuple[int, bool]]
 
 
-def start(graph: Graph, config: StreamsConfig, run: str, parallelism: Parallelism) -> Plan:
+def start(graph: Graph, config: StreamsConfig, run: str, parallelism: Parallelism, clock: Clock = system_clock) -> Plan:
     """Starts the application: from then on an earlier start that is still running can no longer write.
 
     `parallelism` gets the number of tasks and the last committed state, and returns over how many Spark partitions a
     batch is spread and whether one task may run a whole batch. It is called last, when all checks have passed, because
-    it may have to wait for Spark.
+    it may have to wait for Spark. `clock` is the time from which a reset by duration counts back.
 
     Raises:
         StateError: if state, topics and topology do not fit together.
@@ -87,7 +94,7 @@ def start(graph: Graph, config: StreamsConfig, run: str, parallelism: Parallelis
     for _ in range(_ATTEMPTS):
         before = committed_view(config, log)
         try:
-            plan = _checked(graph, config, run, backend, before)
+            plan, deleted = _checked(graph, config, run, backend, before, clock())
         except StateError:
             if _number(log.view()) != _number(before):
                 continue  # another start has written meanwhile: log and topics were read at different times
@@ -95,7 +102,7 @@ def start(graph: Graph, config: StreamsConfig, run: str, parallelism: Parallelis
         partitions, fuses = parallelism(max(stage.tasks for stage in plan.stages), before)
         plan = replace(plan, spark_partitions=partitions, fuses=fuses)
         try:
-            view = log.start(before, _entry(plan, config, before))
+            view = log.start(before, _entry(plan, config, before), deleted)
         except TakenOverError:
             continue  # another start came first: take over from it
         return _prepared(plan, log, view)
@@ -109,23 +116,43 @@ def _number(view: LogView | None) -> int:
     return 0 if view is None else view.number
 
 
-def _checked(graph: Graph, config: StreamsConfig, run: str, backend: TopicBackend, before: LogView | None) -> Plan:
+def _checked(
+    graph: Graph, config: StreamsConfig, run: str, backend: TopicBackend, before: LogView | None, now_ms: int
+) -> tuple[Plan, set[str]]:
+    """The plan, and the topic-partitions with committed offsets that were deleted, by their names in the state log."""
     layout = saved_layout(None if before is None else before.start.layout)
+    topics = backend.topics()
     plan = make_plan(
         graph,
         config,
-        backend.topics(),
+        topics,
         instance=uuid.uuid4().hex if before is None else before.start.instance,
         epoch=1 if before is None else before.epoch + 1,
         run=run,
         partitions_before=saved_partitions(layout),
+        pattern_tasks_before=saved_pattern_tasks(layout),
     )
-    known: dict[str, int] = {}
+    deleted: set[str] = set()
     if before is not None:
         refuse_incompatible(layout, layout_of(plan, config), config)
         backend.refuse_other_age(plan, before)
-        known = before.start.first_offsets
-    return replace(plan, first_offsets=backend.first_offsets(plan.places, known))
+        deleted = {key for key in before.state.offsets if topic_of(key) not in topics}
+        _refuse_lost_batch(plan, before, topics)
+    return replace(plan, first_offsets=first_offsets(backend, plan, config.offset_reset, before, now_ms)), deleted
+
+
+def _refuse_lost_batch(plan: Plan, before: LogView, topics: Collection[str]) -> None:
+    """Raises a `TopicError` if a batch must be repeated, but a topic that it read has been deleted."""
+    batch = before.unfinished
+    for key, end in () if batch is None else batch.ends.items():
+        first = before.state.offsets.get(key, before.start.first_offsets.get(key, 0))
+        if end > first and topic_of(key) not in topics:
+            message = (
+                f"A batch of application {plan.application_id!r} did not finish and must be repeated with the same "
+                f"records, but topic {topic_of(key)!r}, of which it reads offsets {first} to {end - 1}, has been "
+                "deleted. Start over: use another application_id and state_dir, or run `headrace reset`."
+            )
+            raise TopicError(message)
 
 
 def _entry(plan: Plan, config: StreamsConfig, before: LogView | None) -> Start:
@@ -136,6 +163,7 @@ def _entry(plan: Plan, config: StreamsConfig, before: LogView | None) -> Start:
         system_clock(),
         msgspec.to_builtins(layout_of(plan, config)),
         dict(plan.first_offsets),
+        plan.patterns,
     )
 
 

@@ -1,9 +1,9 @@
 """The byte-level interface under every typed store, implemented by memory, overlay and replica.
 
 Keys order as unsigned byte strings. Iterators are live: each step yields the smallest key after the last one that is
-in the store at that moment, with its current value. So a store may be written during an iteration, which sees the
-writes that lie ahead of it, no matter which part of the store an earlier batch has written. A snapshot never changes,
-so its iterators are trivially live.
+in the store at that moment, with its current value; in reverse, the greatest key before the last one. So a store may be
+written during an iteration, which sees the writes that lie ahead of it, no matter which part of the store an earlier
+batch has written. A snapshot never changes, so its iterators are trivially live.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ from typing import Protocol
 
 
 class ByteReader(Protocol):
-    """Reads of one store."""
+    """Reads of the byte strings of one store, in the order of the keys as unsigned byte strings."""
 
-    def get(self, key: bytes) -> bytes | None: ...
+    def get(self, key: bytes) -> bytes | None:
+        """Returns the value of a key, or `None`."""
+        ...
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """`get` for every key; the values are in the order of the keys."""
@@ -23,6 +25,10 @@ class ByteReader(Protocol):
 
     def range(self, start: bytes | None, end: bytes | None) -> Iterator[tuple[bytes, bytes]]:
         """Entries from `start` (inclusive) to `end` (exclusive) in key order, lazily; `None` leaves a side open."""
+        ...
+
+    def reverse_range(self, start: bytes | None, end: bytes | None) -> Iterator[tuple[bytes, bytes]]:
+        """The entries of `range`, from the last to the first, lazily."""
         ...
 
     def prefix(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
@@ -35,11 +41,19 @@ class ByteReader(Protocol):
 
 
 class ByteStore(ByteReader, Protocol):
-    """Reads and writes of one store. A value is never `None`; `b""` is a value and a key like any other."""
+    """Reads and writes of the byte strings of one store: what `Stores.custom` gives to a class of your own.
 
-    def put(self, key: bytes, value: bytes) -> None: ...
+    A value is never `None`; `b""` is a value and a key like any other. A store may be written during an iteration: each
+    step yields the next key that is in the store at that moment, with its current value.
+    """
 
-    def delete(self, key: bytes) -> None: ...
+    def put(self, key: bytes, value: bytes) -> None:
+        """Stores a value, in place of the one that the key has."""
+        ...
+
+    def delete(self, key: bytes) -> None:
+        """Removes a key, if it is there."""
+        ...
 
     def put_many(self, items: Iterable[tuple[bytes, bytes | None]]) -> None:
         """Writes every item in order; a value of `None` deletes."""

@@ -24,6 +24,9 @@ class CombinedReader:
     def range(self, start: bytes | None, end: bytes | None) -> Iterator[tuple[bytes, bytes]]:
         return heapq.merge(*(part.range(start, end) for part in self._parts))
 
+    def reverse_range(self, start: bytes | None, end: bytes | None) -> Iterator[tuple[bytes, bytes]]:
+        return heapq.merge(*(part.reverse_range(start, end) for part in self._parts), reverse=True)
+
     def prefix(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
         return self.range(prefix, prefix_end(prefix))
 

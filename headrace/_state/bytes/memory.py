@@ -50,6 +50,19 @@ class MemoryStore:
             if value is not None:
                 yield key, value
 
+    def reverse_range(self, start: bytes | None, end: bytes | None) -> Iterator[tuple[bytes, bytes]]:
+        low, high = start or b"", end
+        while True:
+            if self._unsorted:
+                self._order()
+            key = self._keys.before(high)
+            if key is None or key < low:
+                return
+            high = key
+            value = self._data.get(key)
+            if value is not None:
+                yield key, value
+
     def prefix(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
         return self.range(prefix, prefix_end(prefix))
 

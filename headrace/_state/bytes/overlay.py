@@ -66,6 +66,28 @@ class OverlayStore:
             if value is not None:
                 yield changed, value
 
+    def reverse_range(self, start: bytes | None, end: bytes | None) -> Iterator[tuple[bytes, bytes]]:
+        changes = self.changes
+        stored = self._base.reverse_range(start, end)
+        entry = next(stored, None)
+        low, high, seen, changed = start or b"", end, -1, None
+        while True:
+            if seen != len(changes) or (changed is not None and high is not None and changed >= high):
+                seen, changed = len(changes), self._last_change(low, high)
+            if entry is not None and (changed is None or entry[0] > changed):
+                high = entry[0]
+                yield entry
+                entry = next(stored, None)
+                continue
+            if changed is None:
+                return
+            if entry is not None and entry[0] == changed:
+                entry = next(stored, None)
+            high = changed
+            value = changes[changed]
+            if value is not None:
+                yield changed, value
+
     def prefix(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
         return self.range(prefix, prefix_end(prefix))
 
@@ -81,9 +103,17 @@ class OverlayStore:
         self._keys = SortedKeys()
 
     def _next_change(self, low: bytes, end: bytes | None) -> bytes | None:
+        self._sort_changes()
+        key = self._keys.at_or_after(low)
+        return None if key is None or (end is not None and key >= end) else key
+
+    def _last_change(self, low: bytes, high: bytes | None) -> bytes | None:
+        self._sort_changes()
+        key = self._keys.before(high)
+        return None if key is None or key < low else key
+
+    def _sort_changes(self) -> None:
         # `changes` only ever gains keys, and a dict keeps insertion order: the keys not yet sorted are its last ones.
         fresh = len(self.changes) - self._keys.size
         if fresh:
             self._keys.add(list(islice(reversed(self.changes), fresh)))
-        key = self._keys.at_or_after(low)
-        return None if key is None or (end is not None and key >= end) else key

@@ -34,6 +34,16 @@ class SortedKeys:
         block = self._blocks[index]
         return block[bisect_left(block, key)]
 
+    def before(self, key: bytes | None) -> bytes | None:
+        """The greatest key that is less than `key`; with `None`, the greatest of all."""
+        index = len(self._tops) if key is None else bisect_left(self._tops, key)
+        if key is not None and index < len(self._tops):
+            block = self._blocks[index]
+            slot = bisect_left(block, key)
+            if slot:
+                return block[slot - 1]
+        return self._tops[index - 1] if index else None
+
     def _fill(self, keys: Collection[bytes]) -> None:
         ordered = list(dict.fromkeys(sorted(keys)))
         self.size = len(ordered)

@@ -75,17 +75,19 @@ class EntriesByKey:
         # All at once, after all scans: a scan of an overlay first sorts the keys that changed since the last one.
         self._contents.put_many((entry_key, None) for entry_key in expired)
 
-    def of_key(self, key: bytes, from_ms: int, to_ms: int) -> Iterator[tuple[bytes, bytes]]:
+    def of_key(self, key: bytes, from_ms: int, to_ms: int, *, reverse: bool = False) -> Iterator[tuple[bytes, bytes]]:
         prefix = ENTRY + escape_key(key)
         first, end = time_range(from_ms, to_ms)
-        return self._contents.range(prefix + first, prefix + end)
+        scan = self._contents.reverse_range if reverse else self._contents.range
+        return scan(prefix + first, prefix + end)
 
     def of_keys(
-        self, first: bytes | None, last: bytes | None, from_ms: int, to_ms: int
+        self, first: bytes | None, last: bytes | None, from_ms: int, to_ms: int, *, reverse: bool = False
     ) -> Iterator[tuple[bytes, bytes]]:
         start = ENTRY if first is None else ENTRY + escape_key(first)
         end = bytes((ENTRY[0] + 1,)) if last is None else end_of_key(ENTRY + escape_key(last))
-        for entry_key, raw in self._contents.range(start, end):
+        scan = self._contents.reverse_range if reverse else self._contents.range
+        for entry_key, raw in scan(start, end):
             if from_ms <= time_at(entry_key, self._time_offset) <= to_ms:
                 yield entry_key[1:], raw
 

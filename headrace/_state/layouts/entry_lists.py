@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import struct
 from abc import ABC, abstractmethod
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter
 
@@ -89,7 +90,10 @@ class EntryLists(ABC):
         found.sort(key=_time)
         return found
 
-    def of_key(self, key: bytes, from_ms: int, to_ms: int) -> Iterator[tuple[bytes, bytes]]:
+    def of_key(self, key: bytes, from_ms: int, to_ms: int, *, reverse: bool = False) -> Iterator[tuple[bytes, bytes]]:
+        return self._of_key_backward(key, from_ms, to_ms) if reverse else self._of_key_forward(key, from_ms, to_ms)
+
+    def _of_key_forward(self, key: bytes, from_ms: int, to_ms: int) -> Iterator[tuple[bytes, bytes]]:
         part = escape_key(key)
         entries: Iterator[TimedValue] = iter(())
         yielded, writes_seen = 0, -1
@@ -107,17 +111,37 @@ class EntryLists(ABC):
             from_ms = entry[0]
             yield part + time_bytes(from_ms), entry[1]
 
+    def _of_key_backward(self, key: bytes, from_ms: int, to_ms: int) -> Iterator[tuple[bytes, bytes]]:
+        part = escape_key(key)
+        ahead: list[TimedValue] = []
+        left: int | None = None  # how many entries of the last time that was yielded are still ahead
+        writes_seen = -1
+        while True:
+            if writes_seen != self._writes:
+                writes_seen = self._writes
+                ahead = self.within(key, from_ms, to_ms)
+                if left is not None:
+                    del ahead[bisect_left(ahead, to_ms, key=_time) + left :]
+            if not ahead:
+                return
+            to_ms, raw = ahead.pop()
+            left = len(ahead) - bisect_left(ahead, to_ms, key=_time)
+            yield part + time_bytes(to_ms), raw
+
     def of_keys(
-        self, first: bytes | None, last: bytes | None, from_ms: int, to_ms: int
+        self, first: bytes | None, last: bytes | None, from_ms: int, to_ms: int, *, reverse: bool = False
     ) -> Iterator[tuple[bytes, bytes]]:
         low = b"" if first is None else escape_key(first)
         end = None if last is None else end_of_key(escape_key(last))
         while True:
-            key = self._next_key(low, end)
+            key = self._find_key(low, end, reverse=reverse)
             if key is None:
                 return
-            yield from self.of_key(key, from_ms, to_ms)
-            low = end_of_key(escape_key(key))
+            yield from self.of_key(key, from_ms, to_ms, reverse=reverse)
+            if reverse:
+                end = escape_key(key)
+            else:
+                low = end_of_key(escape_key(key))
 
     def _begin_write(self) -> None:
         self._writes += 1
@@ -134,8 +158,8 @@ class EntryLists(ABC):
         """Removes, at once or gradually, the lists that expire when a put advances the clock from `before`."""
 
     @abstractmethod
-    def _next_key(self, low: bytes, end: bytes | None) -> bytes | None:
-        """The first key whose escaped form is not less than `low`, and less than `end`."""
+    def _find_key(self, low: bytes, end: bytes | None, *, reverse: bool) -> bytes | None:
+        """The first key, or in reverse the last one, whose escaped form is not less than `low`, and less than `end`."""
 
     def _oldest_span(self, time_ms: int) -> int:
         return max(time_ms - self.retention_ms + 1, 0) // self.span_ms
@@ -190,16 +214,17 @@ class ListsBySpan(EntryLists):
             self._removal.extend(_SPAN.pack(ENTRY, oldest))
             self._next_expiry_ms = (oldest + 1) * self.span_ms + self.retention_ms - 1
 
-    def _next_key(self, low: bytes, end: bytes | None) -> bytes | None:
+    def _find_key(self, low: bytes, end: bytes | None, *, reverse: bool) -> bytes | None:
         now = self._clock.time(b"")
+        scan = self._contents.reverse_range if reverse else self._contents.range
         keys = []
         for span in range(self._oldest_span(now), now // self.span_ms + 1):
             prefix = _SPAN.pack(ENTRY, span)
             stop = _SPAN.pack(ENTRY, span + 1) if end is None else prefix + end
-            found = next(self._contents.range(prefix + low, stop), None)
+            found = next(scan(prefix + low, stop), None)
             if found is not None:
                 keys.append(read_leading_key(found[0][_SPAN.size :]))
-        return min(keys, default=None)
+        return max(keys, default=None) if reverse else min(keys, default=None)
 
 
 class _ListsByKey(EntryLists):
@@ -216,7 +241,8 @@ class _ListsByKey(EntryLists):
             for entry_key, _ in self._contents.range(self._entry_key(part, first), self._entry_key(part, end)):
                 self._contents.delete(entry_key)
 
-    def _next_key(self, low: bytes, end: bytes | None) -> bytes | None:
+    def _find_key(self, low: bytes, end: bytes | None, *, reverse: bool) -> bytes | None:
         stop = bytes((ENTRY[0] + 1,)) if end is None else ENTRY + end
-        found = next(self._contents.range(ENTRY + low, stop), None)
+        scan = self._contents.reverse_range if reverse else self._contents.range
+        found = next(scan(ENTRY + low, stop), None)
         return None if found is None else read_leading_key(found[0][1:])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator, Sequence
-from heapq import heapify, heappop, heapreplace
+from heapq import merge
 
 from headrace._state.bytes.api import ByteStore, next_key
 from headrace._state.bytes.composite import (
@@ -85,7 +85,10 @@ class SegmentedEntries:
         self._writes += len(entry_keys)
         self._contents.put_many(zip(entry_keys, raws, strict=True))
 
-    def of_key(self, key: bytes, from_ms: int, to_ms: int) -> _Entries:
+    def of_key(self, key: bytes, from_ms: int, to_ms: int, *, reverse: bool = False) -> _Entries:
+        return self._of_key_backward(key, from_ms, to_ms) if reverse else self._of_key_forward(key, from_ms, to_ms)
+
+    def _of_key_forward(self, key: bytes, from_ms: int, to_ms: int) -> _Entries:
         part = escape_key(key)
         while True:
             now = self._clock.time(key)
@@ -101,44 +104,56 @@ class SegmentedEntries:
                     yield entry_key, raw
             from_ms = next_from_ms
 
-    def of_keys(self, first: bytes | None, last: bytes | None, from_ms: int, to_ms: int) -> _Entries:
+    def _of_key_backward(self, key: bytes, from_ms: int, to_ms: int) -> _Entries:
+        part = escape_key(key)
+        while True:
+            now = self._clock.time(key)
+            to_ms = min(to_ms, now)
+            oldest_ms = max(from_ms, now - self._retention_ms + 1, 0)
+            if oldest_ms > to_ms:
+                return
+            segment = to_ms // self._segment_ms
+            start_ms = segment * self._segment_ms
+            first, end = time_range(max(oldest_ms, start_ms), to_ms)
+            prefix = _SEGMENT.pack(ENTRY, segment) + part
+            for entry_key, raw in self._contents.reverse_range(prefix + first, prefix + end):
+                if self._is_alive(entry_key):
+                    yield entry_key, raw
+            to_ms = start_ms - 1
+
+    def of_keys(
+        self, first: bytes | None, last: bytes | None, from_ms: int, to_ms: int, *, reverse: bool = False
+    ) -> _Entries:
         low = b"" if first is None else escape_key(first)
         end = None if last is None else end_of_key(escape_key(last))
-        heads: list[tuple[bytes, bytes, _Entries]] = []
+        entries: _Entries = iter(())
         writes_seen = -1
         while True:
             if self._writes != writes_seen:
                 writes_seen = self._writes
-                heads = self._segment_heads(low, end, from_ms, to_ms)
-            if not heads:
+                entries = merge(*self._segments(low, end, from_ms, to_ms, reverse=reverse), reverse=reverse)
+            entry = next(entries, None)
+            if entry is None:
                 return
-            tail, raw, entries = heads[0]
-            following = next(entries, None)
-            if following is None:
-                heappop(heads)
+            tail, raw = entry
+            if reverse:
+                end = tail
             else:
-                heapreplace(heads, (*following, entries))
-            low = next_key(tail)
+                low = next_key(tail)
             if from_ms <= time_at(tail, self._time_offset) <= to_ms and self._is_alive(tail):
                 yield tail, raw
 
-    def _segment_heads(
-        self, low: bytes, end: bytes | None, from_ms: int, to_ms: int
-    ) -> list[tuple[bytes, bytes, _Entries]]:
-        """A heap of the first entry of each live segment within the times, each with the entries after it."""
+    def _segments(
+        self, low: bytes, end: bytes | None, from_ms: int, to_ms: int, *, reverse: bool
+    ) -> Iterator[_Entries]:
+        """The entries of each live segment within the times, without the segment numbers in their keys."""
         now = self._clock.time(b"")
         oldest_ms = max(from_ms, now - self._retention_ms + 1, 0)
-        heads: list[tuple[bytes, bytes, _Entries]] = []
+        scan = self._contents.reverse_range if reverse else self._contents.range
         for segment in range(oldest_ms // self._segment_ms, min(to_ms, now) // self._segment_ms + 1):
-            entries = self._segment_entries(segment, low, end)
-            heads.extend((*entry, entries) for entry in [next(entries, None)] if entry is not None)
-        heapify(heads)
-        return heads
-
-    def _segment_entries(self, segment: int, low: bytes, end: bytes | None) -> _Entries:
-        prefix = _SEGMENT.pack(ENTRY, segment)
-        stop = _SEGMENT.pack(ENTRY, segment + 1) if end is None else prefix + end
-        return ((entry_key[_SEGMENT.size :], raw) for entry_key, raw in self._contents.range(prefix + low, stop))
+            prefix = _SEGMENT.pack(ENTRY, segment)
+            stop = _SEGMENT.pack(ENTRY, segment + 1) if end is None else prefix + end
+            yield _without_segments(scan(prefix + low, stop))
 
     def _entry_key(self, key: bytes, time_ms: int, rest: bytes) -> bytes:
         moment = time_bytes(time_ms)
@@ -153,3 +168,7 @@ class SegmentedEntries:
         oldest = max(time_ms - self._retention_ms + 1, 0) // self._segment_ms
         self._removal.extend(_SEGMENT.pack(ENTRY, oldest))
         self._next_expiry_ms = (oldest + 1) * self._segment_ms + self._retention_ms - 1
+
+
+def _without_segments(entries: _Entries) -> _Entries:
+    return ((entry_key[_SEGMENT.size :], raw) for entry_key, raw in entries)

@@ -24,14 +24,17 @@ class ExpiringEntries(Protocol):
         """Writes a value, or with `None` deletes it; ignored if the entry would expire at once."""
         ...
 
-    def of_key(self, key: bytes, from_ms: int, to_ms: int) -> Iterator[tuple[bytes, bytes]]:
-        """Entries of one key by time, both ends inclusive."""
+    def of_key(self, key: bytes, from_ms: int, to_ms: int, *, reverse: bool = False) -> Iterator[tuple[bytes, bytes]]:
+        """Entries of one key by time, both ends inclusive; in reverse, from the last to the first."""
         ...
 
     def of_keys(
-        self, first: bytes | None, last: bytes | None, from_ms: int, to_ms: int
+        self, first: bytes | None, last: bytes | None, from_ms: int, to_ms: int, *, reverse: bool = False
     ) -> Iterator[tuple[bytes, bytes]]:
-        """Entries by key, then time, all ends inclusive, `None` open; here entry keys start with the escaped key."""
+        """Entries by key, then time, all ends inclusive, `None` open; here entry keys start with the escaped key.
+
+        In reverse, from the last to the first.
+        """
         ...
 
 

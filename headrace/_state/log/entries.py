@@ -46,7 +46,8 @@ class BatchPlan(msgspec.Struct, frozen=True, omit_defaults=True):
     """The input of a micro-batch, written before any output of the batch becomes visible.
 
     `ends` are the next offsets after the batch, by topic-partition. `spread` is the number of Spark partitions that
-    run it; 0 if one Spark task runs all of it. `step` counts the micro-batches of the Spark query.
+    run it; 0 if one Spark task runs all of it. `step` counts the micro-batches of the Spark query. `planned_ms` is the
+    time at which it was planned.
     """
 
     batch: int
@@ -55,6 +56,7 @@ class BatchPlan(msgspec.Struct, frozen=True, omit_defaults=True):
     run: str = ""
     spread: int = 0
     step: int = 0
+    planned_ms: int = 0
 
 
 class Commit(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -63,6 +65,7 @@ class Commit(msgspec.Struct, frozen=True, omit_defaults=True):
     `freed` counts the bytes of each object that are no longer needed, `swept` names objects that are deleted after this
     commit, `sessions` are the Kafka sessions that wrote the output of each sink task, `output` is still to be
     published. `spread` is that of the plan; `record_us` is the time per record if one Spark task ran the batch.
+    `records` counts the input records, `duration_ms` is the time since the batch was planned.
     """
 
     batch: int
@@ -79,10 +82,15 @@ class Commit(msgspec.Struct, frozen=True, omit_defaults=True):
     sessions: dict[str, str] = {}
     spread: int = 0
     record_us: float = 0.0
+    records: int = 0
+    duration_ms: int = 0
 
 
 class Start(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A start of the application: from this entry on, only this start may write. `first_batch` is the first it runs."""
+    """A start of the application: from this entry on, only this start may write. `first_batch` is the first it runs.
+
+    `patterns` are the patterns of topics that it reads.
+    """
 
     application_id: str
     instance: str
@@ -90,6 +98,7 @@ class Start(msgspec.Struct, frozen=True, omit_defaults=True):
     time_ms: int
     layout: Any = None
     first_offsets: dict[str, int] = {}
+    patterns: tuple[str, ...] = ()
 
 
 class ApplicationState(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import zlib
+from collections.abc import Collection
 from typing import NamedTuple
 
 import msgspec
@@ -93,8 +94,8 @@ class StateLog:
         )
         raise StateError(message) from missing
 
-    def start(self, before: LogView | None, start: Start) -> LogView:
-        """Appends a start; the state does not change.
+    def start(self, before: LogView | None, start: Start, forget_offsets: Collection[str] = ()) -> LogView:
+        """Appends a start. The state does not change, but for offsets of topics that do not exist any more.
 
         Raises:
             TakenOverError: if another start was first; read the log again.
@@ -102,6 +103,9 @@ class StateLog:
         for directory in (LOG, OBJECTS):
             self.files.make_directory(directory)
         epoch, state = (1, ApplicationState()) if before is None else (before.epoch + 1, before.state)
+        if forget_offsets:
+            offsets = {key: offset for key, offset in state.offsets.items() if key not in forget_offsets}
+            state = msgspec.structs.replace(state, offsets=offsets)
         entry = LogEntry(epoch, _nonce(), _digest(before), start=start, base=Base(start, state))
         view = self._append(before, entry, start.instance)
         self._trim(view.number - _KEEP_BEFORE_BASE)
@@ -121,6 +125,16 @@ class StateLog:
         if base is not None:
             self._trim(view.number - _KEEP_BEFORE_BASE)
         return view
+
+    def recent_commits(self) -> list[Commit]:
+        """The last commits whose entries still exist, oldest first."""
+        commits = []
+        for number in sorted(self._numbers()):
+            data = self._content(number)
+            entry = None if data is None else decode(data, self._name(number))
+            if entry is not None and entry.commit is not None:
+                commits.append(entry.commit)
+        return commits
 
     def superseded(self, epoch: int, instance: str) -> TakenOverError:
         """The error for a start that is no longer the newest."""

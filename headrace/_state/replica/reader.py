@@ -57,6 +57,25 @@ class LmdbReader:
                 if len(inside) < len(page):
                     return
 
+    def reverse_range(self, start: bytes | None, end: bytes | None) -> Iterator[tuple[bytes, bytes]]:
+        if end == b"":
+            return
+        with self._txn.cursor(self._database) as cursor:
+            for page in pages(cursor.iterprev()) if _seek_last(cursor, end) else ():
+                inside = page
+                if start and page[-1][0] < start[:SHARED]:
+                    inside = [entry for entry in page if entry[0] >= start[:SHARED]]
+                if max(map(len, map(_key, page))) < SHARED:
+                    yield from inside
+                else:
+                    yield from _with_long_keys(inside, start, end, reverse=True)
+                if len(inside) < len(page):
+                    return
+        if not start:
+            value = self._fetch(self._empty_slot)
+            if value is not None:
+                yield b"", value
+
     def prefix(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
         return self.range(prefix, prefix_end(prefix))
 
@@ -65,13 +84,26 @@ class LmdbReader:
         return entries + (self._fetch(self._empty_slot) is not None)
 
 
-def _with_long_keys(entries: list[Entry], start: bytes | None, end: bytes | None) -> Iterator[Entry]:
+def _seek_last(cursor: Any, end: bytes | None) -> bool:
+    """Moves to the last LMDB entry that may have keys less than `end`; returns whether there is one."""
+    found: bool
+    if end is None or not cursor.set_range(end[:SHARED]):
+        found = cursor.last()
+    else:
+        found = (len(end) > SHARED and cursor.key() == end[:SHARED]) or cursor.prev()
+    return found
+
+
+def _with_long_keys(
+    entries: list[Entry], start: bytes | None, end: bytes | None, *, reverse: bool = False
+) -> Iterator[Entry]:
     """The entries within a range, with each shared LMDB entry expanded to its long keys."""
     for key, value in entries:
         if len(key) < SHARED:
             yield key, value
             continue
-        for rest, long_value in longkeys.decode_shared(value):
+        shared = longkeys.decode_shared(value)
+        for rest, long_value in reversed(shared) if reverse else shared:
             long_key = key + rest
             if (start is None or long_key >= start) and (end is None or long_key < end):
                 yield long_key, long_value

@@ -11,8 +11,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from headrace._state.bytes.api import ByteStore, next_key
+from headrace._state.layouts.headers import decode_headers, encode_headers
 from headrace._state.layouts.typed import TypedStore
-from headrace.model.store_interfaces import ValueAndTimestamp
+from headrace._state.stores.versioned import NEWEST
+from headrace.model.record import Headers
+from headrace.model.store_interfaces import ValueAndTimestamp, ValueTimestampHeaders
 from headrace.serdes import Serde
 
 K = TypeVar("K")
@@ -25,8 +28,8 @@ _TIMESTAMP = struct.Struct(">q")
 TIMESTAMP_SIZE = _TIMESTAMP.size
 
 
-class _KeyValues(TypedStore[K], Generic[K, S]):
-    """The base of both kinds; `S` is what reads return for an entry."""
+class KeyValues(TypedStore[K], Generic[K, S]):
+    """The base of all kinds; `S` is what reads return for an entry."""
 
     def __init__(self, store: ByteStore, key_serde: Serde[K], value_serde: Serde[Any], *, name: str = "") -> None:
         super().__init__(key_serde, value_serde, name)
@@ -54,6 +57,14 @@ class _KeyValues(TypedStore[K], Generic[K, S]):
         first, last = bounds
         return self._entries(self.contents.range(first, None if last is None else next_key(last)))
 
+    def reverse_range(self, from_key: K | None = None, to_key: K | None = None) -> Iterator[tuple[K, S]]:
+        """The entries of `range`, from the last to the first."""
+        bounds = self._bounds(from_key, to_key)
+        if bounds is None:
+            return iter(())
+        first, last = bounds
+        return self._entries(self.contents.reverse_range(first, None if last is None else next_key(last)))
+
     def prefix_scan(self, prefix: Any, prefix_serde: Serde[Any] | None = None) -> Iterator[tuple[K, S]]:
         """Entries whose serialized key starts with the serialized prefix; by default the key serde serializes it."""
         raw = (prefix_serde or self.key_serde).serialize(prefix)
@@ -62,6 +73,10 @@ class _KeyValues(TypedStore[K], Generic[K, S]):
     def all(self) -> Iterator[tuple[K, S]]:
         """All entries, in the order of the serialized keys."""
         return self._entries(self.contents.range(None, None))
+
+    def reverse_all(self) -> Iterator[tuple[K, S]]:
+        """All entries, from the last to the first."""
+        return self._entries(self.contents.reverse_range(None, None))
 
     def approximate_num_entries(self) -> int:
         """The number of entries; an estimate if keys are longer than 510 bytes."""
@@ -74,7 +89,7 @@ class _KeyValues(TypedStore[K], Generic[K, S]):
         return ((self._read_key(key), self._decode_entry(raw)) for key, raw in entries)
 
 
-class TypedKeyValueStore(_KeyValues[K, V]):
+class TypedKeyValueStore(KeyValues[K, V]):
     """Values by key.
 
     Example:
@@ -114,7 +129,7 @@ class TypedKeyValueStore(_KeyValues[K, V]):
         return value
 
 
-class TypedTimestampedKeyValueStore(_KeyValues[K, Timestamped[V]], Generic[K, V]):
+class TypedTimestampedKeyValueStore(KeyValues[K, ValueAndTimestamp[V]], Generic[K, V]):
     """Values by key, each with a timestamp in epoch milliseconds; reads return the pair.
 
     Example:
@@ -123,9 +138,9 @@ class TypedTimestampedKeyValueStore(_KeyValues[K, Timestamped[V]], Generic[K, V]
         >>> store = TypedTimestampedKeyValueStore(MemoryStore(), serdes.String(), serdes.Json(), name="users")
         >>> store.put("alice", {"city": "Bern"}, 12)
         >>> store.get("alice")
-        ({'city': 'Bern'}, 12)
-        >>> list(store.all())
-        [('alice', ({'city': 'Bern'}, 12))]
+        ValueAndTimestamp(value={'city': 'Bern'}, timestamp_ms=12)
+        >>> [(key, timestamp_ms) for key, (value, timestamp_ms) in store.all()]
+        [('alice', 12)]
     """
 
     def put(self, key: K, value: V | None, timestamp_ms: int) -> None:
@@ -134,8 +149,7 @@ class TypedTimestampedKeyValueStore(_KeyValues[K, Timestamped[V]], Generic[K, V]
 
     def get_with_timestamp(self, key: K) -> ValueAndTimestamp[V] | None:
         """The value of a key with its timestamp, or `None`, as a query returns it."""
-        pair = self.get(key)
-        return None if pair is None else ValueAndTimestamp(*pair)
+        return self.get(key)
 
     def read(self, key_bytes: bytes) -> Timestamped[V] | None:
         """`get` for an operator that has already serialized the key."""
@@ -145,24 +159,68 @@ class TypedTimestampedKeyValueStore(_KeyValues[K, Timestamped[V]], Generic[K, V]
         value: V = self._read_value(raw[_TIMESTAMP.size :])
         return value, _TIMESTAMP.unpack_from(raw)[0]
 
-    def write(self, key_bytes: bytes, value: V | None, timestamp_ms: int) -> None:
-        """`put` for an operator that has already serialized the key."""
+    def write(self, key_bytes: bytes, value: V | None, timestamp_ms: int) -> int:
+        """`put` for an operator that has already serialized the key; returns `NEWEST`, as there are no versions."""
         raw = self._value_to_bytes(value)
         if raw is None:
             self.contents.delete(key_bytes)
         else:
             self.contents.put(key_bytes, _TIMESTAMP.pack(timestamp_ms) + raw)
+        return NEWEST
 
-    def put_if_absent(self, key: K, value: V | None, timestamp_ms: int) -> Timestamped[V] | None:
+    def put_if_absent(self, key: K, value: V | None, timestamp_ms: int) -> ValueAndTimestamp[V] | None:
         """Stores a value unless the key has one; returns the existing pair, or `None`."""
         present = self.get(key)
         if present is None:
             self.put(key, value, timestamp_ms)
         return present
 
-    def _decode_entry(self, raw: bytes) -> Timestamped[V]:
-        value: V = self._read_value(raw[TIMESTAMP_SIZE:])
-        return value, timestamp_of(raw)
+    def put_all(self, entries: Iterable[tuple[K, tuple[V | None, int] | None]]) -> None:
+        """`put` for each entry, in order; an entry is a key with a pair of value and timestamp, or with `None`."""
+        for key, pair in entries:
+            self.put(key, *((None, 0) if pair is None else pair))
+
+    def _decode_entry(self, raw: bytes) -> ValueAndTimestamp[V]:
+        return ValueAndTimestamp(self._read_value(raw[TIMESTAMP_SIZE:]), timestamp_of(raw))
+
+
+class TypedKeyValueStoreWithHeaders(KeyValues[K, ValueTimestampHeaders[V]], Generic[K, V]):
+    """Values by key, each with a timestamp in epoch milliseconds and headers.
+
+    Example:
+        >>> from headrace import serdes
+        >>> from headrace._state.bytes.memory import MemoryStore
+        >>> store = TypedKeyValueStoreWithHeaders(MemoryStore(), serdes.String(), serdes.Long(), name="totals")
+        >>> store.put("bern", 3, 12, (("trace", b"t1"),))
+        >>> store.get("bern")
+        ValueTimestampHeaders(value=3, timestamp_ms=12, headers=(('trace', b't1'),))
+    """
+
+    def put(self, key: K, value: V | None, timestamp_ms: int, headers: Headers = ()) -> None:
+        """Stores a value with its timestamp and headers; a value of `None` removes the key."""
+        key_bytes, raw = self.key_bytes(key), self._value_to_bytes(value)
+        if raw is None:
+            self.contents.delete(key_bytes)
+        else:
+            self.contents.put(key_bytes, with_timestamp(encode_headers(headers) + raw, timestamp_ms))
+
+    def put_if_absent(
+        self, key: K, value: V | None, timestamp_ms: int, headers: Headers = ()
+    ) -> ValueTimestampHeaders[V] | None:
+        """Stores a value unless the key has one; returns what the key had, or `None`."""
+        present = self.get(key)
+        if present is None:
+            self.put(key, value, timestamp_ms, headers)
+        return present
+
+    def put_all(self, entries: Iterable[tuple[K, tuple[V | None, int, Headers] | None]]) -> None:
+        """`put` for each entry, in order; an entry is a key with value, timestamp and headers, or with `None`."""
+        for key, stored in entries:
+            self.put(key, *((None, 0) if stored is None else stored))
+
+    def _decode_entry(self, raw: bytes) -> ValueTimestampHeaders[V]:
+        headers, start = decode_headers(raw, TIMESTAMP_SIZE)
+        return ValueTimestampHeaders(self._read_value(raw[start:]), timestamp_of(raw), headers)
 
 
 def with_timestamp(raw: bytes, timestamp_ms: int) -> bytes:

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Generic, TypeVar
 
-from headrace._state.bytes.api import ByteStore
+from headrace._state.bytes.api import ByteStore, prefix_end
 from headrace._state.bytes.composite import (
     EXPIRY,
     HISTORY,
     LATEST,
+    MAX_TIME,
     TIME_SIZE,
     descending_time_at,
     descending_time_bytes,
@@ -58,10 +59,12 @@ class TypedVersionedStore(TypedStore[K], Generic[K, V]):
         >>> store = TypedVersionedStore(MemoryStore(), 100, serdes.String(), serdes.String(), name="cities")
         >>> store.put("alice", "Bern", 10), store.put("alice", "Basel", 30), store.put("alice", "Biel", 20)
         (-1, -1, 30)
-        >>> store.get("alice"), store.get_as_of("alice", 29)
-        (VersionedRecord(value='Basel', timestamp_ms=30), VersionedRecord(value='Biel', timestamp_ms=20))
+        >>> store.get_as_of("alice", 29)
+        VersionedRecord(value='Biel', timestamp_ms=20, valid_to_ms=30)
         >>> store.delete("alice", 40)
         VersionedRecord(value='Basel', timestamp_ms=30)
+        >>> [(version.value, version.valid_to_ms) for version in store.versions("alice", 25)]
+        [('Biel', 30), ('Basel', 40)]
         >>> store.get("alice"), store.put("alice", "Bern", 1_000), store.put("alice", "Biel", 899) == NOT_PUT
         (None, -1, True)
     """
@@ -83,7 +86,11 @@ class TypedVersionedStore(TypedStore[K], Generic[K, V]):
             The time until which the version is valid: the timestamp of the next newer one of the key, `NEWEST` if
             there is none; `NOT_PUT` if it is older than the history and was not stored.
         """
-        key_bytes, raw = self.key_bytes(key), self.value_serde.serialize(value)
+        return self.write(self.key_bytes(key), value, timestamp_ms)
+
+    def write(self, key_bytes: bytes, value: V | None, timestamp_ms: int) -> int:
+        """`put` for an operator that has already serialized the key."""
+        raw = self.value_serde.serialize(value)
         before = self._clock.observe(key_bytes, timestamp_ms)
         if timestamp_ms < before - self._history_ms:
             return NOT_PUT
@@ -100,11 +107,28 @@ class TypedVersionedStore(TypedStore[K], Generic[K, V]):
 
     def get(self, key: K) -> VersionedRecord[V] | None:
         """The latest version, or `None` if there is none or it is a deletion."""
-        latest = self._contents.get(LATEST + self.key_bytes(key))
+        return self.read(self.key_bytes(key))
+
+    def read(self, key_bytes: bytes) -> VersionedRecord[V] | None:
+        """`get` for an operator that has already serialized the key."""
+        latest = self._contents.get(LATEST + key_bytes)
         return None if latest is None else self._decode_version(latest, TIME_SIZE, time_at(latest, 0))
 
     def get_as_of(self, key: K, as_of_ms: int) -> VersionedRecord[V] | None:
         """The version valid at a time, or `None` if there was none, it was a deletion, or the time is too long ago."""
+        record = self.row_as_of(key, as_of_ms)
+        if record is None:
+            return None
+        key_bytes = self.key_bytes(key)
+        latest = self._contents.get(LATEST + key_bytes)
+        assert latest is not None
+        if time_at(latest, 0) <= as_of_ms:
+            return record
+        valid_to_ms = self._next_newer_ms(escape_key(key_bytes), as_of_ms, time_at(latest, 0))
+        return VersionedRecord(*record, valid_to_ms)
+
+    def row_as_of(self, key: K, as_of_ms: int) -> VersionedRecord[V] | None:
+        """`get_as_of` for an operator that does not need to know until when the version was valid."""
         key_bytes = self.key_bytes(key)
         latest = self._contents.get(LATEST + key_bytes)
         if latest is None:
@@ -118,6 +142,42 @@ class TypedVersionedStore(TypedStore[K], Generic[K, V]):
             return self._decode_version(version, 0, descending_time_at(entry_key, -TIME_SIZE))
         return None
 
+    def versions(
+        self, key: K, from_ms: int | None = None, to_ms: int | None = None, *, descending: bool = False
+    ) -> Iterator[VersionedRecord[V]]:
+        """The versions of a key that were valid at some time from one to another, without deletions.
+
+        They are those in the store at the time of the call. Of times before the history only the latest version is
+        known.
+        """
+        key_bytes = self.key_bytes(key)
+        latest = self._contents.get(LATEST + key_bytes)
+        last_ms = MAX_TIME if to_ms is None else min(to_ms, MAX_TIME)
+        if latest is None or last_ms < 0:
+            return iter(())
+        latest_ms = time_at(latest, 0)
+        newest = self._decode_version(latest, TIME_SIZE, latest_ms) if latest_ms <= last_ms else None
+        found = [] if newest is None else [newest]
+        first_ms = max(from_ms or 0, self._clock.time(key_bytes) - self._history_ms, 0)
+        if first_ms <= last_ms:
+            found += self._superseded_versions(escape_key(key_bytes), first_ms, last_ms, latest_ms)
+        return iter(found) if descending else reversed(found)
+
+    def _superseded_versions(
+        self, key_part: bytes, first_ms: int, last_ms: int, latest_ms: int
+    ) -> Iterator[VersionedRecord[V]]:
+        """Versions other than the latest that were valid from one time to another, both inclusive, newest first."""
+        prefix = HISTORY + key_part
+        valid_to_ms = latest_ms if latest_ms <= last_ms else self._next_newer_ms(key_part, last_ms, latest_ms)
+        for entry_key, version in self._contents.range(prefix + descending_time_bytes(last_ms), end_of_key(prefix)):
+            if valid_to_ms <= first_ms:
+                return
+            timestamp_ms = descending_time_at(entry_key, -TIME_SIZE)
+            record = self._decode_version(version, 0, timestamp_ms, valid_to_ms)
+            if record is not None:
+                yield record
+            valid_to_ms = timestamp_ms
+
     def delete(self, key: K, timestamp_ms: int) -> VersionedRecord[V] | None:
         """Puts a deletion; returns the version that was valid at that time, or `None` if none was or it was not put."""
         valid = self.get_as_of(key, timestamp_ms)
@@ -130,10 +190,25 @@ class TypedVersionedStore(TypedStore[K], Generic[K, V]):
             if record is not None:
                 yield self._read_key(entry_key[len(LATEST) :]), record
 
-    def _decode_version(self, stored: bytes, offset: int, timestamp_ms: int) -> VersionedRecord[V] | None:
+    def reverse_all(self) -> Iterator[tuple[K, VersionedRecord[V]]]:
+        """The entries of `all`, from the last to the first."""
+        for entry_key, latest in self._contents.reverse_range(LATEST, prefix_end(LATEST)):
+            record = self._decode_version(latest, TIME_SIZE, time_at(latest, 0))
+            if record is not None:
+                yield self._read_key(entry_key[len(LATEST) :]), record
+
+    def _decode_version(
+        self, stored: bytes, offset: int, timestamp_ms: int, valid_to_ms: int | None = None
+    ) -> VersionedRecord[V] | None:
         if len(stored) == offset:
             return None
-        return VersionedRecord(self._read_value(stored[offset + len(_VALUE) :]), timestamp_ms)
+        return VersionedRecord(self._read_value(stored[offset + len(_VALUE) :]), timestamp_ms, valid_to_ms)
+
+    def _next_newer_ms(self, key_part: bytes, time_ms: int, latest_ms: int) -> int:
+        """The timestamp of the first version after a time, which is before that of the latest version."""
+        prefix = HISTORY + key_part
+        newer = next(self._contents.reverse_range(prefix, prefix + descending_time_bytes(time_ms)), None)
+        return latest_ms if newer is None else descending_time_at(newer[0], -TIME_SIZE)
 
     def _put_latest(self, key: bytes, version: bytes, timestamp_ms: int, before: bytes | None) -> None:
         self._contents.put(LATEST + key, time_bytes(timestamp_ms) + version)
@@ -143,10 +218,7 @@ class TypedVersionedStore(TypedStore[K], Generic[K, V]):
             self._contents.put(_expiry(timestamp_ms, escape_key(key), timestamp_ms), _LATEST_DELETION)
 
     def _put_superseded(self, key: bytes, version: bytes, timestamp_ms: int, latest_ms: int) -> int:
-        prefix = HISTORY + escape_key(key)
-        valid_to_ms = latest_ms
-        for entry_key, _ in self._contents.range(prefix, prefix + descending_time_bytes(timestamp_ms)):
-            valid_to_ms = descending_time_at(entry_key, -TIME_SIZE)
+        valid_to_ms = self._next_newer_ms(escape_key(key), timestamp_ms, latest_ms)
         self._add_superseded(escape_key(key), version, timestamp_ms, valid_to_ms)
         return valid_to_ms
 

@@ -10,10 +10,14 @@ from headrace._state.bytes.composite import MAX_TIME, TIME_SIZE, time_at, unesca
 from headrace._state.layouts.bykey import EntriesByKey
 from headrace._state.layouts.clocks import CallerClock, RetentionClock
 from headrace._state.layouts.entry_lists import entry_lists
+from headrace._state.layouts.headers import decode_headers, encode_headers
 from headrace._state.layouts.timed import ExpiringEntries, TimedEntries, timed_entries
 from headrace._state.layouts.typed import TypedStore
-from headrace._state.stores.key_value import TIMESTAMP_SIZE, Timestamped, timestamp_of, with_timestamp
+from headrace._state.stores.key_value import TIMESTAMP_SIZE, timestamp_of, with_timestamp
+from headrace.model.record import Headers
+from headrace.model.store_interfaces import ValueAndTimestamp, ValueTimestampHeaders
 from headrace.model.windows import Windowed, sized_window
+from headrace.model.windows import Windows as OwnWindows
 from headrace.serdes import Serde
 
 K = TypeVar("K")
@@ -21,8 +25,8 @@ V = TypeVar("V")
 S = TypeVar("S")
 
 
-class _Windows(TypedStore[K], Generic[K, S]):
-    """The base of both kinds; `S` is what reads return for an entry."""
+class Windows(TypedStore[K], Generic[K, S]):
+    """The base of all kinds; `S` is what reads return for an entry."""
 
     def __init__(
         self,
@@ -33,12 +37,14 @@ class _Windows(TypedStore[K], Generic[K, S]):
         *,
         window_size_ms: int,
         retain_duplicates: bool = False,
+        windows: OwnWindows | None = None,
         name: str = "",
     ) -> None:
         super().__init__(key_serde, value_serde, name)
         self.contents = contents
         self.clock = clock
         self.window_size_ms = window_size_ms
+        self._windows = windows
         self.duplicates = entry_lists(contents, clock, window_size_ms) if retain_duplicates else None
         self._entries: ExpiringEntries = self.duplicates or timed_entries(contents, clock)
 
@@ -58,6 +64,10 @@ class _Windows(TypedStore[K], Generic[K, S]):
             return self._by_start(self._entries.of_key(key_bytes, from_ms, to_ms))
         raw = self._entries.get(key_bytes, from_ms)
         return None if raw is None else self._decode_entry(raw)
+
+    def backward_fetch(self, key: K, from_ms: int, to_ms: int) -> Iterator[tuple[int, S]]:
+        """The windows of a key that start from one time to another, both inclusive, from the last to the first."""
+        return self._by_start(self._entries.of_key(self.key_bytes(key), from_ms, to_ms, reverse=True))
 
     @overload
     def fetch_range(self, key: K, /, from_ms: int, to_ms: int) -> Iterator[tuple[int, S]]: ...
@@ -81,6 +91,20 @@ class _Windows(TypedStore[K], Generic[K, S]):
         message = f"fetch_range() takes a key or a range of two keys, then from_ms and to_ms; got {given!r}."
         raise TypeError(message)
 
+    def backward_fetch_range(
+        self, from_key: K | None, to_key: K | None, from_ms: int, to_ms: int
+    ) -> Iterator[tuple[Windowed[K], S]]:
+        """The windows that `fetch_range` yields for a range of keys, from the last to the first."""
+        return self._of_keys(from_key, to_key, from_ms, to_ms, reverse=True)
+
+    def backward_fetch_all(self, from_ms: int, to_ms: int) -> Iterator[tuple[Windowed[K], S]]:
+        """The windows of `fetch_all`, from the last to the first."""
+        return self._of_keys(None, None, from_ms, to_ms, reverse=True)
+
+    def backward_all(self) -> Iterator[tuple[Windowed[K], S]]:
+        """All windows, from the last to the first."""
+        return self._of_keys(None, None, 0, MAX_TIME, reverse=True)
+
     def fetch_all(self, from_ms: int, to_ms: int) -> Iterator[tuple[Windowed[K], S]]:
         """Windows of all keys that start from one time to another, by serialized key, then start."""
         return self._of_keys(None, None, from_ms, to_ms)
@@ -96,21 +120,23 @@ class _Windows(TypedStore[K], Generic[K, S]):
         return ((time_at(entry_key, -TIME_SIZE), self._decode_entry(raw)) for entry_key, raw in entries)
 
     def _of_keys(
-        self, from_key: K | None, to_key: K | None, from_ms: int, to_ms: int
+        self, from_key: K | None, to_key: K | None, from_ms: int, to_ms: int, *, reverse: bool = False
     ) -> Iterator[tuple[Windowed[K], S]]:
         bounds = self._bounds(from_key, to_key)
         if bounds is None:
             return iter(())
-        entries = self._entries.of_keys(*bounds, from_ms, to_ms)
+        entries = self._entries.of_keys(*bounds, from_ms, to_ms, reverse=reverse)
         return ((self._windowed(entry_key), self._decode_entry(raw)) for entry_key, raw in entries)
 
     def _windowed(self, entry_key: bytes) -> Windowed[K]:
         start_ms = time_at(entry_key, -TIME_SIZE)
         key = self._read_key(unescape_key(entry_key[:-TIME_SIZE]))
-        return Windowed(key, sized_window(start_ms, self.window_size_ms))
+        windows = self._windows
+        window = sized_window(start_ms, self.window_size_ms) if windows is None else windows.window_from(start_ms)
+        return Windowed(key, window)
 
 
-class TypedWindowStore(_Windows[K, V]):
+class TypedWindowStore(Windows[K, V]):
     """Values by key and window start.
 
     A window expires when the clock has reached its start plus the retention; the clock has the highest start put. An
@@ -147,7 +173,7 @@ class TypedWindowStore(_Windows[K, V]):
         return value
 
 
-class TypedTimestampedWindowStore(_Windows[K, Timestamped[V]], Generic[K, V]):
+class TypedTimestampedWindowStore(Windows[K, ValueAndTimestamp[V]], Generic[K, V]):
     """Values by key and window start, each with a timestamp in epoch milliseconds.
 
     Example:
@@ -159,7 +185,7 @@ class TypedTimestampedWindowStore(_Windows[K, Timestamped[V]], Generic[K, V]):
         >>> store = TypedTimestampedWindowStore(contents, clock, serdes.String(), serdes.Long(), window_size_ms=10)
         >>> store.put("bern", 3, 0, 7)
         >>> store.fetch("bern", 0)
-        (3, 7)
+        ValueAndTimestamp(value=3, timestamp_ms=7)
     """
 
     @property
@@ -181,11 +207,42 @@ class TypedTimestampedWindowStore(_Windows[K, Timestamped[V]], Generic[K, V]):
         self._entries.remove_spans(spans, step_ms)
 
     def put(self, key: K, value: V | None, start_ms: int, timestamp_ms: int) -> None:
-        """Stores the value of a window with its timestamp; a value of `None` removes the window."""
+        """Stores the value of a window with its timestamp.
+
+        A value of `None` removes the window, or is ignored if duplicates are retained.
+        """
         raw = self.value_serde.serialize(value)
         stored = None if raw is None else with_timestamp(raw, timestamp_ms)
         self._entries.put(self.key_bytes(key), start_ms, b"", stored)
 
-    def _decode_entry(self, raw: bytes) -> Timestamped[V]:
-        value: V = self._read_value(raw[TIMESTAMP_SIZE:])
-        return value, timestamp_of(raw)
+    def _decode_entry(self, raw: bytes) -> ValueAndTimestamp[V]:
+        return ValueAndTimestamp(self._read_value(raw[TIMESTAMP_SIZE:]), timestamp_of(raw))
+
+
+class TypedWindowStoreWithHeaders(Windows[K, ValueTimestampHeaders[V]], Generic[K, V]):
+    """Values by key and window start, each with a timestamp in epoch milliseconds and headers.
+
+    Example:
+        >>> from headrace import serdes
+        >>> from headrace._state.layouts.clocks import StoreClock
+        >>> from headrace._state.bytes.memory import MemoryStore
+        >>> contents = MemoryStore()
+        >>> clock = StoreClock(contents, retention_ms=20)
+        >>> store = TypedWindowStoreWithHeaders(contents, clock, serdes.String(), serdes.Long(), window_size_ms=10)
+        >>> store.put("bern", 3, 0, 7, (("trace", b"t1"),))
+        >>> store.fetch("bern", 0)
+        ValueTimestampHeaders(value=3, timestamp_ms=7, headers=(('trace', b't1'),))
+    """
+
+    def put(self, key: K, value: V | None, start_ms: int, timestamp_ms: int, headers: Headers = ()) -> None:
+        """Stores the value of a window with its timestamp and headers.
+
+        A value of `None` removes the window, or is ignored if duplicates are retained.
+        """
+        raw = self.value_serde.serialize(value)
+        stored = None if raw is None else with_timestamp(encode_headers(headers) + raw, timestamp_ms)
+        self._entries.put(self.key_bytes(key), start_ms, b"", stored)
+
+    def _decode_entry(self, raw: bytes) -> ValueTimestampHeaders[V]:
+        headers, start = decode_headers(raw, TIMESTAMP_SIZE)
+        return ValueTimestampHeaders(self._read_value(raw[start:]), timestamp_of(raw), headers)

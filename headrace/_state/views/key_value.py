@@ -1,21 +1,71 @@
-"""What a query sees of a store: reads only, and plain values whether or not the store keeps timestamps."""
+"""What a query sees of a key-value store: reads only, and plain values unless it asks for timestamps or headers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from operator import itemgetter
 from typing import Any, Generic, TypeVar
 
-from headrace._state.stores.key_value import TypedKeyValueStore, TypedTimestampedKeyValueStore
+from headrace._state.stores.key_value import (
+    KeyValues,
+    TypedKeyValueStore,
+    TypedKeyValueStoreWithHeaders,
+    TypedTimestampedKeyValueStore,
+)
 from headrace._suggestions.attributes import suggest_attributes
-from headrace.model.store_interfaces import ValueAndTimestamp
+from headrace.model.store_interfaces import ValueAndTimestamp, ValueTimestampHeaders
 from headrace.serdes import Serde
 
 K = TypeVar("K")
 V = TypeVar("V")
 
+_Entries = Iterator[tuple[K, V]]
+_Timestamped = TypedTimestampedKeyValueStore[K, V] | TypedKeyValueStoreWithHeaders[K, V]
+
 
 @suggest_attributes
-class KeyValueView(Generic[K, V]):
+class _Reads(Generic[K, V]):
+    """Reads of a store; `show` turns what is stored for a key into what a read returns."""
+
+    def __init__(self, store: KeyValues[K, Any], show: Callable[[Any], V] | None) -> None:
+        self._store = store
+        self._show = show
+
+    def get(self, key: K) -> V | None:
+        """The value of a key, or `None`."""
+        stored = self._store.get(key)
+        return stored if stored is None or self._show is None else self._show(stored)
+
+    def range(self, from_key: K | None = None, to_key: K | None = None) -> _Entries[K, V]:
+        """Entries from one key to another, both inclusive; `None` is an open end."""
+        return self._entries(self._store.range(from_key, to_key))
+
+    def reverse_range(self, from_key: K | None = None, to_key: K | None = None) -> _Entries[K, V]:
+        """The entries of `range`, from the last to the first."""
+        return self._entries(self._store.reverse_range(from_key, to_key))
+
+    def prefix_scan(self, prefix: Any, prefix_serde: Serde[Any] | None = None) -> _Entries[K, V]:
+        """Entries whose serialized key starts with the serialized prefix."""
+        return self._entries(self._store.prefix_scan(prefix, prefix_serde))
+
+    def all(self) -> _Entries[K, V]:
+        """All entries, in the order of the serialized keys."""
+        return self._entries(self._store.all())
+
+    def reverse_all(self) -> _Entries[K, V]:
+        """All entries, from the last to the first."""
+        return self._entries(self._store.reverse_all())
+
+    def approximate_num_entries(self) -> int:
+        """How many entries there are, about."""
+        return self._store.approximate_num_entries()
+
+    def _entries(self, entries: Iterator[tuple[K, Any]]) -> _Entries[K, V]:
+        show = self._show
+        return entries if show is None else ((key, show(stored)) for key, stored in entries)
+
+
+class KeyValueView(_Reads[K, V]):
     """Reads of a key-value store.
 
     Example:
@@ -28,32 +78,11 @@ class KeyValueView(Generic[K, V]):
     """
 
     def __init__(self, store: TypedKeyValueStore[K, V]) -> None:
-        self._store = store
-
-    def get(self, key: K) -> V | None:
-        """The value of a key, or `None`."""
-        return self._store.get(key)
-
-    def range(self, from_key: K | None = None, to_key: K | None = None) -> Iterator[tuple[K, V]]:
-        """Entries from one key to another, both inclusive; `None` is an open end."""
-        return self._store.range(from_key, to_key)
-
-    def prefix_scan(self, prefix: Any, prefix_serde: Serde[Any] | None = None) -> Iterator[tuple[K, V]]:
-        """Entries whose serialized key starts with the serialized prefix."""
-        return self._store.prefix_scan(prefix, prefix_serde)
-
-    def all(self) -> Iterator[tuple[K, V]]:
-        """All entries, in the order of the serialized keys."""
-        return self._store.all()
-
-    def approximate_num_entries(self) -> int:
-        """How many entries there are, about."""
-        return self._store.approximate_num_entries()
+        super().__init__(store, None)
 
 
-@suggest_attributes
-class TimestampedKeyValueView(Generic[K, V]):
-    """The same of a timestamped store: plain values, and the timestamp on request.
+class TimestampedKeyValueView(_Reads[K, V]):
+    """The same of a timestamped store: plain values, and timestamps on request.
 
     Example:
         >>> from headrace import serdes
@@ -63,37 +92,32 @@ class TimestampedKeyValueView(Generic[K, V]):
         >>> view = TimestampedKeyValueView(store)
         >>> view.get("bern"), view.get_with_timestamp("bern")
         (3, ValueAndTimestamp(value=3, timestamp_ms=12))
+        >>> list(view.with_timestamps().all())
+        [('bern', ValueAndTimestamp(value=3, timestamp_ms=12))]
     """
 
-    def __init__(self, store: TypedTimestampedKeyValueStore[K, V]) -> None:
-        self._store = store
-
-    def get(self, key: K) -> V | None:
-        """The value of a key, or `None`."""
-        pair = self._store.get(key)
-        return None if pair is None else pair[0]
+    def __init__(self, store: _Timestamped[K, V]) -> None:
+        super().__init__(store, itemgetter(0))
 
     def get_with_timestamp(self, key: K) -> ValueAndTimestamp[V] | None:
         """The value of a key with its timestamp, or `None`."""
-        pair = self._store.get(key)
-        return None if pair is None else ValueAndTimestamp(*pair)
+        return self.with_timestamps().get(key)
 
-    def range(self, from_key: K | None = None, to_key: K | None = None) -> Iterator[tuple[K, V]]:
-        """Entries from one key to another, both inclusive; `None` is an open end."""
-        return _plain(self._store.range(from_key, to_key))
-
-    def prefix_scan(self, prefix: Any, prefix_serde: Serde[Any] | None = None) -> Iterator[tuple[K, V]]:
-        """Entries whose serialized key starts with the serialized prefix."""
-        return _plain(self._store.prefix_scan(prefix, prefix_serde))
-
-    def all(self) -> Iterator[tuple[K, V]]:
-        """All entries, in the order of the serialized keys."""
-        return _plain(self._store.all())
-
-    def approximate_num_entries(self) -> int:
-        """How many entries there are, about."""
-        return self._store.approximate_num_entries()
+    def with_timestamps(self) -> _Reads[K, ValueAndTimestamp[V]]:
+        """Reads that return values with their timestamps."""
+        return _Reads(self._store, _value_and_timestamp)
 
 
-def _plain(entries: Iterator[tuple[K, tuple[V, int]]]) -> Iterator[tuple[K, V]]:
-    return ((key, pair[0]) for key, pair in entries)
+class KeyValueViewWithHeaders(TimestampedKeyValueView[K, V]):
+    """The same of a store with headers: plain values, and timestamps and headers on request."""
+
+    def __init__(self, store: TypedKeyValueStoreWithHeaders[K, V]) -> None:
+        super().__init__(store)
+
+    def with_headers(self) -> _Reads[K, ValueTimestampHeaders[V]]:
+        """Reads that return values with their timestamps and headers."""
+        return _Reads(self._store, None)
+
+
+def _value_and_timestamp(stored: tuple[Any, ...]) -> ValueAndTimestamp[Any]:
+    return ValueAndTimestamp(stored[0], stored[1])

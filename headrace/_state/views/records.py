@@ -7,12 +7,14 @@ from heapq import merge
 from typing import Generic, TypeVar
 
 from headrace._state.stores.record_buffer import RecordBuffer
+from headrace._suggestions.attributes import suggest_attributes
 from headrace.model.record import Record
 
 K = TypeVar("K")
 V = TypeVar("V")
 
 
+@suggest_attributes
 class RecordBufferView(Generic[K, V]):
     """A record buffer for reading."""
 

@@ -1,13 +1,15 @@
-"""Read-only session stores for queries, over the stores of all tasks."""
+"""Read-only session stores for queries, over the stores of all tasks: plain values, or with headers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from heapq import merge
-from typing import Generic, TypeVar
+from operator import itemgetter
+from typing import Any, Generic, TypeVar, cast
 
-from headrace._state.stores.session import TypedSessionStore
+from headrace._state.stores.session import Sessions, TypedSessionStore, TypedSessionStoreWithHeaders
 from headrace._suggestions.attributes import suggest_attributes
+from headrace.model.store_interfaces import AggregationWithHeaders
 from headrace.model.windows import Windowed
 
 K = TypeVar("K")
@@ -17,8 +19,86 @@ _Sessions = Iterator[tuple[Windowed[K], V]]
 
 
 @suggest_attributes
-class SessionView(Generic[K, V]):
-    """A session store for reading. At most one part has sessions of a key; each part has its own clock.
+class _Reads(Generic[K, V]):
+    """Reads of session stores. At most one part has sessions of a key; each part has its own clock.
+
+    `show` turns what is stored for a session into what a read returns.
+    """
+
+    def __init__(self, parts: Sequence[Sessions[K, Any]], show: Callable[[Any], V] | None) -> None:
+        self._parts = tuple(parts)
+        self._show = show
+
+    def fetch(self, key: K) -> _Sessions[K, V]:
+        """All sessions of a key, by end, then start."""
+        return self._merged([part.fetch(key) for part in self._parts])
+
+    def backward_fetch(self, key: K) -> _Sessions[K, V]:
+        """All sessions of a key, from the last to the first."""
+        return self._merged([part.backward_fetch(key) for part in self._parts], reverse=True)
+
+    def fetch_range(self, from_key: K | None = None, to_key: K | None = None) -> _Sessions[K, V]:
+        """All sessions of the keys from one to another, both inclusive, by serialized key, end, start."""
+        return self._merged([part.fetch_range(from_key, to_key) for part in self._parts])
+
+    def backward_fetch_range(self, from_key: K | None = None, to_key: K | None = None) -> _Sessions[K, V]:
+        """The sessions of `fetch_range`, from the last to the first."""
+        return self._merged([part.backward_fetch_range(from_key, to_key) for part in self._parts], reverse=True)
+
+    def fetch_session(self, key: K, start_ms: int, end_ms: int) -> V | None:
+        """The value of one session, or `None`."""
+        for part in self._parts:
+            stored = part.fetch_session(key, start_ms, end_ms)
+            if stored is not None:
+                return cast("V", stored) if self._show is None else self._show(stored)
+        return None
+
+    def find_sessions(self, key: K, earliest_end_ms: int, latest_start_ms: int) -> _Sessions[K, V]:
+        """Sessions of a key that end no earlier than one time and start no later than another, by end, then start."""
+        return self._merged([part.find_sessions(key, earliest_end_ms, latest_start_ms) for part in self._parts])
+
+    def backward_find_sessions(self, key: K, earliest_end_ms: int, latest_start_ms: int) -> _Sessions[K, V]:
+        """The sessions of `find_sessions`, from the last to the first."""
+        found = [part.backward_find_sessions(key, earliest_end_ms, latest_start_ms) for part in self._parts]
+        return self._merged(found, reverse=True)
+
+    def find_sessions_range(
+        self, from_key: K | None, to_key: K | None, earliest_end_ms: int, latest_start_ms: int
+    ) -> _Sessions[K, V]:
+        """`find_sessions` of the keys from one to another, both inclusive, by serialized key, end, start."""
+        wanted = from_key, to_key, earliest_end_ms, latest_start_ms
+        return self._merged([part.find_sessions_range(*wanted) for part in self._parts])
+
+    def backward_find_sessions_range(
+        self, from_key: K | None, to_key: K | None, earliest_end_ms: int, latest_start_ms: int
+    ) -> _Sessions[K, V]:
+        """The sessions of `find_sessions_range`, from the last to the first."""
+        wanted = from_key, to_key, earliest_end_ms, latest_start_ms
+        return self._merged([part.backward_find_sessions_range(*wanted) for part in self._parts], reverse=True)
+
+    def find_sessions_by_end(self, earliest_end_ms: int, latest_end_ms: int) -> _Sessions[K, V]:
+        """Sessions of all keys that end from one time to another, both inclusive, by serialized key, end, start."""
+        return self._merged([part.find_sessions_by_end(earliest_end_ms, latest_end_ms) for part in self._parts])
+
+    def all(self) -> _Sessions[K, V]:
+        """All sessions, by serialized key, end, start."""
+        return self.fetch_range()
+
+    def backward_all(self) -> _Sessions[K, V]:
+        """All sessions, from the last to the first."""
+        return self.backward_fetch_range()
+
+    def _merged(self, found: Sequence[_Sessions[K, Any]], *, reverse: bool = False) -> _Sessions[K, V]:
+        sessions, show = merge(*found, key=self._order, reverse=reverse), self._show
+        return sessions if show is None else ((windowed, show(stored)) for windowed, stored in sessions)
+
+    def _order(self, entry: tuple[Windowed[K], Any]) -> tuple[bytes | None, int, int]:
+        windowed = entry[0]
+        return self._parts[0].key_serde.serialize(windowed.key), windowed.window.end_ms, windowed.window.start_ms
+
+
+class SessionView(_Reads[K, V]):
+    """A session store for reading.
 
     Example:
         >>> from headrace import serdes
@@ -33,30 +113,15 @@ class SessionView(Generic[K, V]):
     """
 
     def __init__(self, parts: Sequence[TypedSessionStore[K, V]]) -> None:
-        self._parts = tuple(parts)
+        super().__init__(parts, None)
 
-    def fetch(self, key: K) -> _Sessions[K, V]:
-        """All sessions of a key, by end, then start."""
-        return merge(*(part.fetch(key) for part in self._parts), key=self._order)
 
-    def fetch_range(self, from_key: K | None = None, to_key: K | None = None) -> _Sessions[K, V]:
-        """All sessions of the keys from one to another, both inclusive, by serialized key, end, start."""
-        return merge(*(part.fetch_range(from_key, to_key) for part in self._parts), key=self._order)
+class SessionViewWithHeaders(_Reads[K, V]):
+    """A session store with headers for reading: plain values, and headers on request."""
 
-    def fetch_session(self, key: K, start_ms: int, end_ms: int) -> V | None:
-        """The value of one session, or `None`."""
-        found = (part.fetch_session(key, start_ms, end_ms) for part in self._parts)
-        return next((value for value in found if value is not None), None)
+    def __init__(self, parts: Sequence[TypedSessionStoreWithHeaders[K, V]]) -> None:
+        super().__init__(parts, itemgetter(0))
 
-    def find_sessions(self, key: K, earliest_end_ms: int, latest_start_ms: int) -> _Sessions[K, V]:
-        """Sessions of a key that end no earlier than one time and start no later than another, by end, then start."""
-        found = (part.find_sessions(key, earliest_end_ms, latest_start_ms) for part in self._parts)
-        return merge(*found, key=self._order)
-
-    def all(self) -> _Sessions[K, V]:
-        """All sessions, by serialized key, end, start."""
-        return self.fetch_range()
-
-    def _order(self, entry: tuple[Windowed[K], V]) -> tuple[bytes | None, int, int]:
-        windowed = entry[0]
-        return self._parts[0].key_serde.serialize(windowed.key), windowed.window.end_ms, windowed.window.start_ms
+    def with_headers(self) -> _Reads[K, AggregationWithHeaders[V]]:
+        """Reads that return values with their headers."""
+        return _Reads(self._parts, None)

@@ -7,6 +7,7 @@ from heapq import merge
 from typing import Generic, NamedTuple, TypeVar
 
 from headrace._state.stores.suppress_buffer import BufferedRow, SuppressBuffer
+from headrace._suggestions.attributes import suggest_attributes
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -24,6 +25,7 @@ class WaitingRow(NamedTuple, Generic[K, V]):
     buffer_time_ms: int
 
 
+@suggest_attributes
 class SuppressBufferView(Generic[K, V]):
     """A suppress buffer for reading. At most one part has a key.
 

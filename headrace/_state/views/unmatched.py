@@ -7,10 +7,12 @@ from heapq import merge
 from typing import Generic, TypeVar
 
 from headrace._state.stores.unmatched import UnmatchedRecord, UnmatchedStore
+from headrace._suggestions.attributes import suggest_attributes
 
 K = TypeVar("K")
 
 
+@suggest_attributes
 class UnmatchedView(Generic[K]):
     """The unmatched records of a join for reading.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from heapq import merge
+from itertools import chain
 from typing import Generic, TypeVar
 
 from headrace._state.stores.versioned import TypedVersionedStore
@@ -38,7 +39,7 @@ class VersionedView(Generic[K, V]):
 
     def get_as_of(self, key: K, as_of_ms: int) -> V | None:
         """The value valid at a time, or `None`."""
-        return _value(_first(part.get_as_of(key, as_of_ms) for part in self._parts))
+        return _value(_first(part.row_as_of(key, as_of_ms) for part in self._parts))
 
     def get_with_timestamp(self, key: K) -> VersionedRecord[V] | None:
         """The latest value of a key with the time from which it is valid, or `None`."""
@@ -48,6 +49,18 @@ class VersionedView(Generic[K, V]):
         """The latest value of every key, in the order of the serialized keys."""
         entries = merge(*(part.all() for part in self._parts), key=self._order)
         return ((key, record.value) for key, record in entries)
+
+    def reverse_all(self) -> Iterator[tuple[K, V]]:
+        """The entries of `all`, from the last to the first."""
+        entries = merge(*(part.reverse_all() for part in self._parts), key=self._order, reverse=True)
+        return ((key, record.value) for key, record in entries)
+
+    def versions(
+        self, key: K, from_ms: int | None = None, to_ms: int | None = None, *, descending: bool = False
+    ) -> Iterator[VersionedRecord[V]]:
+        """The versions of a key that were valid at some time from one to another, without deletions."""
+        found = (part.versions(key, from_ms, to_ms, descending=descending) for part in self._parts)
+        return chain.from_iterable(found)
 
     def _order(self, entry: tuple[K, VersionedRecord[V]]) -> bytes:
         return self._parts[0].key_serde.serialize(entry[0]) or b""

@@ -1,41 +1,38 @@
-"""Read-only window stores for queries, with plain values, over the stores of all tasks."""
+"""Read-only window stores for queries, over the stores of all tasks: plain values, or with timestamps and headers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from heapq import merge
 from operator import itemgetter
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Generic, TypeVar, cast, overload
 
-from headrace._state.stores.window import TypedTimestampedWindowStore, TypedWindowStore
+from headrace._state.stores.window import (
+    TypedTimestampedWindowStore,
+    TypedWindowStore,
+    TypedWindowStoreWithHeaders,
+    Windows,
+)
 from headrace._suggestions.attributes import suggest_attributes
+from headrace.model.store_interfaces import ValueAndTimestamp, ValueTimestampHeaders
 from headrace.model.windows import Windowed
 
 K = TypeVar("K")
 V = TypeVar("V")
 
-_Part = TypedWindowStore[K, V] | TypedTimestampedWindowStore[K, V]
+_Timestamped = TypedTimestampedWindowStore[K, V] | TypedWindowStoreWithHeaders[K, V]
 
 
 @suggest_attributes
-class WindowView(Generic[K, V]):
-    """A window store for reading. At most one part has windows of a key; each part has its own clock.
+class _Reads(Generic[K, V]):
+    """Reads of window stores. At most one part has windows of a key; each part has its own clock.
 
-    Example:
-        >>> from headrace import serdes
-        >>> from headrace._state.layouts.clocks import StoreClock
-        >>> from headrace._state.bytes.memory import MemoryStore
-        >>> contents = MemoryStore()
-        >>> clock = StoreClock(contents, retention_ms=20)
-        >>> store = TypedTimestampedWindowStore(contents, clock, serdes.String(), serdes.Long(), window_size_ms=10)
-        >>> store.put("bern", 3, 0, 7)
-        >>> view = WindowView([store])
-        >>> view.fetch("bern", 0), [(str(windowed), value) for windowed, value in view.all()]
-        (3, [('[bern@0/10]', 3)])
+    `show` turns what is stored for a window into what a read returns.
     """
 
-    def __init__(self, parts: Sequence[_Part[K, V]]) -> None:
+    def __init__(self, parts: Sequence[Windows[K, Any]], show: Callable[[Any], V] | None) -> None:
         self._parts = tuple(parts)
+        self._show = show
 
     @overload
     def fetch(self, key: K, start_ms: int, /) -> V | None: ...
@@ -46,15 +43,16 @@ class WindowView(Generic[K, V]):
     def fetch(self, key: K, from_ms: int, to_ms: int | None = None) -> V | Iterator[tuple[int, V]] | None:
         """The value of the window that starts at a time; or all that start from one time to another, both inclusive."""
         if to_ms is not None:
-            return merge(
-                *(_without_timestamps(part, part.fetch(key, from_ms, to_ms)) for part in self._parts), key=itemgetter(0)
-            )
+            return self._of_one_key([part.fetch(key, from_ms, to_ms) for part in self._parts])
         for part in self._parts:
-            found = part.fetch(key, from_ms)
-            if found is not None:
-                value: V = _value_of(part)(found)
-                return value
+            stored = part.fetch(key, from_ms)
+            if stored is not None:
+                return cast("V", stored) if self._show is None else self._show(stored)
         return None
+
+    def backward_fetch(self, key: K, from_ms: int, to_ms: int) -> Iterator[tuple[int, V]]:
+        """The windows of a key that start from one time to another, both inclusive, from the last to the first."""
+        return self._of_one_key([part.backward_fetch(key, from_ms, to_ms) for part in self._parts], reverse=True)
 
     @overload
     def fetch_range(self, key: K, /, from_ms: int, to_ms: int) -> Iterator[tuple[int, V]]: ...
@@ -66,29 +64,94 @@ class WindowView(Generic[K, V]):
 
     def fetch_range(self, *keys_and_times: Any, **times: int) -> Iterator[tuple[Any, V]]:
         """Windows of one key, or of all keys of a range, that start from one time to another; all ends inclusive."""
-        single = len(keys_and_times) + len(times) == 3
-        found = [_without_timestamps(part, part.fetch_range(*keys_and_times, **times)) for part in self._parts]
-        return merge(*found, key=itemgetter(0) if single else self._order)
+        found = [part.fetch_range(*keys_and_times, **times) for part in self._parts]
+        return self._of_one_key(found) if len(keys_and_times) + len(times) == 3 else self._of_keys(found)
+
+    def backward_fetch_range(
+        self, from_key: K | None, to_key: K | None, from_ms: int, to_ms: int
+    ) -> Iterator[tuple[Windowed[K], V]]:
+        """The windows that `fetch_range` yields for a range of keys, from the last to the first."""
+        found = [part.backward_fetch_range(from_key, to_key, from_ms, to_ms) for part in self._parts]
+        return self._of_keys(found, reverse=True)
 
     def fetch_all(self, from_ms: int, to_ms: int) -> Iterator[tuple[Windowed[K], V]]:
         """Windows of all keys that start from one time to another, by serialized key, then start."""
-        return merge(
-            *(_without_timestamps(part, part.fetch_all(from_ms, to_ms)) for part in self._parts), key=self._order
-        )
+        return self._of_keys([part.fetch_all(from_ms, to_ms) for part in self._parts])
+
+    def backward_fetch_all(self, from_ms: int, to_ms: int) -> Iterator[tuple[Windowed[K], V]]:
+        """The windows of `fetch_all`, from the last to the first."""
+        return self._of_keys([part.backward_fetch_all(from_ms, to_ms) for part in self._parts], reverse=True)
 
     def all(self) -> Iterator[tuple[Windowed[K], V]]:
         """All windows, by serialized key, then start."""
-        return merge(*(_without_timestamps(part, part.all()) for part in self._parts), key=self._order)
+        return self._of_keys([part.all() for part in self._parts])
 
-    def _order(self, entry: tuple[Windowed[K], V]) -> tuple[bytes | None, int]:
+    def backward_all(self) -> Iterator[tuple[Windowed[K], V]]:
+        """All windows, from the last to the first."""
+        return self._of_keys([part.backward_all() for part in self._parts], reverse=True)
+
+    def _of_one_key(
+        self, found: Sequence[Iterator[tuple[int, Any]]], *, reverse: bool = False
+    ) -> Iterator[tuple[int, V]]:
+        return self._shown(merge(*found, key=itemgetter(0), reverse=reverse))
+
+    def _of_keys(
+        self, found: Sequence[Iterator[tuple[Windowed[K], Any]]], *, reverse: bool = False
+    ) -> Iterator[tuple[Windowed[K], V]]:
+        return self._shown(merge(*found, key=self._order, reverse=reverse))
+
+    def _shown(self, entries: Iterator[tuple[Any, Any]]) -> Iterator[tuple[Any, V]]:
+        show = self._show
+        return entries if show is None else ((key, show(stored)) for key, stored in entries)
+
+    def _order(self, entry: tuple[Windowed[K], Any]) -> tuple[bytes | None, int]:
         windowed = entry[0]
         return self._parts[0].key_serde.serialize(windowed.key), windowed.window.start_ms
 
 
-def _value_of(part: _Part[Any, Any]) -> Callable[[Any], Any]:
-    return itemgetter(0) if isinstance(part, TypedTimestampedWindowStore) else lambda value: value
+class WindowView(_Reads[K, V]):
+    """A window store for reading."""
+
+    def __init__(self, parts: Sequence[TypedWindowStore[K, V]]) -> None:
+        super().__init__(parts, None)
 
 
-def _without_timestamps(part: _Part[Any, Any], entries: Iterator[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
-    value_of = _value_of(part)
-    return ((shown, value_of(stored)) for shown, stored in entries)
+class TimestampedWindowView(_Reads[K, V]):
+    """A timestamped window store for reading: plain values, and timestamps on request.
+
+    Example:
+        >>> from headrace import serdes
+        >>> from headrace._state.layouts.clocks import StoreClock
+        >>> from headrace._state.bytes.memory import MemoryStore
+        >>> contents = MemoryStore()
+        >>> clock = StoreClock(contents, retention_ms=20)
+        >>> store = TypedTimestampedWindowStore(contents, clock, serdes.String(), serdes.Long(), window_size_ms=10)
+        >>> store.put("bern", 3, 0, 7)
+        >>> view = TimestampedWindowView([store])
+        >>> view.fetch("bern", 0), [(str(windowed), value) for windowed, value in view.all()]
+        (3, [('[bern@0/10]', 3)])
+        >>> view.with_timestamps().fetch("bern", 0)
+        ValueAndTimestamp(value=3, timestamp_ms=7)
+    """
+
+    def __init__(self, parts: Sequence[_Timestamped[K, V]]) -> None:
+        super().__init__(parts, itemgetter(0))
+
+    def with_timestamps(self) -> _Reads[K, ValueAndTimestamp[V]]:
+        """Reads that return values with their timestamps."""
+        return _Reads(self._parts, _value_and_timestamp)
+
+
+class WindowViewWithHeaders(TimestampedWindowView[K, V]):
+    """A window store with headers for reading: plain values, and timestamps and headers on request."""
+
+    def __init__(self, parts: Sequence[TypedWindowStoreWithHeaders[K, V]]) -> None:
+        super().__init__(parts)
+
+    def with_headers(self) -> _Reads[K, ValueTimestampHeaders[V]]:
+        """Reads that return values with their timestamps and headers."""
+        return _Reads(self._parts, None)
+
+
+def _value_and_timestamp(stored: tuple[Any, ...]) -> ValueAndTimestamp[Any]:
+    return ValueAndTimestamp(stored[0], stored[1])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from headrace._runtime.spark import reset as resets
+from headrace._runtime.spark.planning.first_offsets import reset_of
 from headrace.cli.loading import LoadedApplication
 from headrace.cli.output.console import console
 from headrace.config import StreamsConfig
@@ -22,7 +23,7 @@ def reset(loaded: LoadedApplication, config: StreamsConfig, *, yes: bool, dry_ru
     console().print(f"Resetting application {name!r} deletes:")
     for what in found.descriptions:
         console().print(f"  - {what}", soft_wrap=True)
-    console().print(f"{_describe_topics(loaded)} {_describe_next_run(config)}", soft_wrap=True)
+    console().print(f"{_describe_topics(loaded)} {_describe_next_run(loaded, config)}", soft_wrap=True)
     if found.foreign:
         warning = (
             f"The state directory also contains {known_names(found.foreign)}, which Headrace does not delete: move "
@@ -40,12 +41,17 @@ def reset(loaded: LoadedApplication, config: StreamsConfig, *, yes: bool, dry_ru
 
 def _describe_topics(loaded: LoadedApplication) -> str:
     graph = loaded.topology._graph
-    return (
-        f"Topics stay as they are: input {known_names(graph.source_topics)}; output {known_names(graph.sink_topics)}."
-    )
+    read, written = known_names(graph.shown_source_topics), known_names(graph.sink_topics)
+    return f"Topics stay as they are: input {read}; output {written}."
 
 
-def _describe_next_run(config: StreamsConfig) -> str:
-    if config.auto_offset_reset == "latest":
-        return "The next run begins at the end of its input (auto_offset_reset='latest')."
-    return "The next run reads its input from the beginning, and appends its output again."
+def _describe_next_run(loaded: LoadedApplication, config: StreamsConfig) -> str:
+    sources = loaded.topology._graph.user_sources
+    strategies = {reset_of(source, config.offset_reset).strategy for source in sources}
+    if "none" in strategies:
+        return "The next run refuses to start as long as the offset reset of a source is 'none'."
+    if strategies == {"latest"}:
+        return "The next run begins at the end of its input (offset reset 'latest')."
+    if strategies == {"earliest"}:
+        return "The next run reads its input from the beginning, and appends its output again."
+    return "The next run begins where the offset reset of each source says, and appends its output again."

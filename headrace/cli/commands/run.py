@@ -7,7 +7,9 @@ import time
 from types import FrameType
 from typing import Any, Self
 
+from headrace._graph.configured import configured
 from headrace._graph.partitions import partition_counts
+from headrace._graph.patterns import with_matching_topics
 from headrace._runtime.spark.topics.backend import backend_of
 from headrace.cli.loading import LoadedApplication
 from headrace.cli.output.background import Background
@@ -24,7 +26,8 @@ def run(loaded: LoadedApplication, config: StreamsConfig, *, until_caught_up: bo
     """Runs an application until it has caught up, or until Ctrl-C or SIGTERM, which let the current batch finish."""
     graph = loaded.topology._graph
     # Reports errors of the topics before Spark starts, which takes seconds.
-    partition_counts(graph, backend_of(config).topics())
+    topics = backend_of(config).topics()
+    partition_counts(with_matching_topics(configured(graph, config), topics), topics)
     streams = create_streams(loaded, config)
     meter = Meter(graph, config)
     before, started_s = meter.read(), time.monotonic()

@@ -7,6 +7,7 @@ from typing import Any
 from rich.text import Text
 
 from headrace._graph.configured import configured
+from headrace._graph.stores import CustomSpec
 from headrace._runtime.defaults import Defaults
 from headrace._runtime.pending import nodes_holding_results
 from headrace._runtime.spark.starting import committed_view
@@ -25,6 +26,12 @@ def show_store(loaded: LoadedApplication, config: StreamsConfig, name: str, *, k
     """Prints a table of all entries, or of those of one key."""
     graph = configured(loaded.topology._graph, config)
     store = known_store(graph, name)
+    if isinstance(store, CustomSpec):
+        message = (
+            f"Store {name!r} is of a class of its own, whose entries this command cannot show. Read it in Python, with "
+            f"app.store({name!r})."
+        )
+        raise CommandError(message)
     wanted = None if key is None else from_text(key, Defaults.of(config).serdes(store)[0])
     _refuse_without_state(loaded, config)
     view = read_store(loaded, config, name)

@@ -58,7 +58,7 @@ def html_page(topology: Topology, *, title: str) -> str:
     graph = topology._graph
     legend = "".join(f'<li class="{style}">{text}</li>' for style, text in _LEGEND)
     facts = (
-        f"Reads <b>{_listed(graph.source_topics)}</b>, writes <b>{_listed(graph.sink_topics)}</b>, "
+        f"Reads <b>{_listed(graph.shown_source_topics)}</b>, writes <b>{_listed(graph.sink_topics)}</b>, "
         f"keeps <b>{_listed(graph.stores)}</b>."
     )
     return f"""<!DOCTYPE html>

@@ -37,7 +37,7 @@ class _Picture:
             if isinstance(node, Sink):
                 self._sinks.setdefault(node.topic, []).append(node.name)
             if isinstance(node, Source):
-                for topic in node.topics:
+                for topic in node.shown_topics:
                     self._sources.setdefault(topic, []).append(node.name)
         self._sub_topology_of = {node.name: sub.number for sub in graph.sub_topologies for node in sub.nodes}
         self._internal = {node.topic for node in graph.nodes if isinstance(node, Sink) and node.internal}
@@ -134,7 +134,7 @@ class _Picture:
         shifts = [
             self._topics[key].x - (drawing.boxes[source.name].x - drawing.width / 2)
             for source in sub.sources
-            for key in map(self._read_as, source.topics)
+            for key in map(self._read_as, source.shown_topics)
             if key in self._topics
         ]
         return fmean(shifts) if shifts else 0.0
@@ -153,7 +153,7 @@ class _Picture:
             for parent in node.parents:
                 yield shapes.edge(self._nodes[parent], box, self._bends.get((parent, node.name), []))
             if isinstance(node, Source):
-                for topic in node.topics:
+                for topic in node.shown_topics:
                     yield shapes.edge(
                         self._topics[self._read_as(topic)], box, self._bends.get((_inner(topic), node.name), [])
                     )

@@ -25,7 +25,8 @@ class _Sketch:
         self._drawn: set[str] = set()
 
     def of(self, source: Source) -> Tree:
-        tree = Tree(Text.assemble(("topic ", "dim"), (", ".join(source.topics), "bold green")), guide_style="dim")
+        what = "topic " if source.pattern is None else "topics matching "
+        tree = Tree(Text.assemble((what, "dim"), (", ".join(source.shown_topics), "bold green")), guide_style="dim")
         self._add_children(tree, source)
         return tree
 

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 from headrace._state.bytes.composite import MAX_TIME
 from headrace._state.views.key_value import KeyValueView, TimestampedKeyValueView
-from headrace._state.views.session import SessionView
+from headrace._state.views.session import SessionView, SessionViewWithHeaders
 from headrace._state.views.suppress import SuppressBufferView
 from headrace._state.views.unmatched import UnmatchedView
 from headrace._state.views.versioned import VersionedView
-from headrace._state.views.window import WindowView
+from headrace._state.views.window import TimestampedWindowView, WindowView
 from headrace.cli.output.values import format_time, format_value
 from headrace.model.pending import PendingTask
 from headrace.model.windows import Windowed
@@ -37,10 +37,10 @@ class Listing(NamedTuple):
 def listing(view: Any, key: Any | None) -> Listing:
     """All entries of a store, or those of one key."""
     match view:
-        case WindowView():
+        case WindowView() | TimestampedWindowView():
             windows = view.all() if key is None else view.fetch_range(key, key, 0, MAX_TIME)
             return Listing(_WINDOWED, list(windows), _windowed)
-        case SessionView():
+        case SessionView() | SessionViewWithHeaders():
             return Listing(_WINDOWED, list(view.all() if key is None else view.fetch(key)), _windowed)
         case SuppressBufferView():
             rows = [

@@ -6,14 +6,19 @@ from collections import deque
 from dataclasses import dataclass
 
 from headrace._core.metrics import Counts
+from headrace._graph.configured import configured
 from headrace._graph.graph import Graph
-from headrace._graph.nodes import Source
+from headrace._graph.patterns import with_matching_topics
+from headrace._runtime.spark.planning.clock import system_clock
+from headrace._runtime.spark.planning.first_offsets import resets_by_topic
 from headrace._runtime.spark.planning.plan import offset_key
 from headrace._runtime.spark.state_directory.log import open_log
 from headrace._runtime.spark.topics.backend import backend_of
 from headrace._state.log.entries import ApplicationState
+from headrace._state.log.state_log import LogView
 from headrace.config import StreamsConfig
 from headrace.errors import TopicError
+from headrace.topics.kafka.cluster import Place
 
 
 @dataclass(frozen=True)
@@ -41,14 +46,13 @@ class Meter:
     """Reads the totals of one application."""
 
     def __init__(self, graph: Graph, config: StreamsConfig) -> None:
-        self._sources = [node for node in graph.nodes if isinstance(node, Source) and not node.internal]
-        self._sinks = graph.sink_topics
+        self._graph = configured(graph, config)
+        self._reset = config.offset_reset
         self._dead_letters = config.dead_letter_topic
         self._log = open_log(str(config.state_dir.absolute()), config.application_id)
         self._backend = backend_of(config)
-        counts = self._backend.topics()
-        self._places = [(topic, p) for topic in graph.source_topics for p in range(counts.get(topic, 0))]
-        self._first = self._backend.first_offsets(self._places, {})
+        self._start = -1
+        self._first: dict[Place, int] = {}
 
     def read(self) -> Totals:
         view = self._log.view()
@@ -56,22 +60,39 @@ class Meter:
         counts = state.counts
         return Totals(
             batches=state.batch + 1,
-            records_in=sum(counts.get(source.name, {}).get("records_in", 0) for source in self._sources),
-            records_out=sum(_written(counts, topic) for topic in self._sinks),
+            records_in=sum(counts.get(source.name, {}).get("records_in", 0) for source in self._graph.user_sources),
+            records_out=sum(_written(counts, topic) for topic in self._graph.sink_topics),
             dead_letters=0 if self._dead_letters is None else _written(counts, self._dead_letters),
-            waiting=self._waiting(state.offsets),
+            waiting=self._waiting(view, state.offsets),
         )
 
-    def _waiting(self, done: dict[str, int]) -> int | None:
+    def _waiting(self, view: LogView | None, done: dict[str, int]) -> int | None:
         """The number of records in the source topics after the offsets of the last committed batch."""
         try:
-            ends = self._backend.ends(self._places)
+            self._find_topics(view)
+            ends = self._backend.ends(list(self._first))
         except TopicError:
             return None
         return sum(
-            max(0, end - done.get(offset_key(place), self._first.get(offset_key(place), 0)))
-            for place, end in zip(self._places, ends, strict=True)
+            max(0, end - done.get(offset_key(place), first))
+            for (place, first), end in zip(self._first.items(), ends, strict=True)
         )
+
+    def _find_topics(self, view: LogView | None) -> None:
+        """Finds the topics and their first offsets, once for each start: topics that match a pattern may change."""
+        start = 0 if view is None else view.epoch
+        if start == self._start:
+            return
+        topics = self._backend.topics()
+        graph = with_matching_topics(self._graph, topics)
+        resets = resets_by_topic(graph, self._reset)
+        places = [(topic, p) for topic in graph.source_topics for p in range(topics.get(topic, 0))]
+        known = {} if view is None else view.start.first_offsets
+        first = {place: known[offset_key(place)] for place in places if offset_key(place) in known}
+        for reset in set(resets.values()):
+            new = [place for place in places if place not in first and resets[place[0]] == reset]
+            first |= zip(new, self._backend.reset_offsets(new, reset, system_clock()), strict=True)
+        self._first, self._start = first, start
 
 
 class Rate:

@@ -17,7 +17,7 @@ from headrace._graph.nodes import (
     Source,
     TableSource,
 )
-from headrace._graph.stores import KeyValueSpec
+from headrace._graph.stores import KeyValueSpec, VersionedSpec
 from headrace._graph.tables.materialized import table_store_spec
 from headrace._graph.tables.old_values import materialize_source, send_old_values
 from headrace._graph.tables.rows import materialize_rows
@@ -33,9 +33,10 @@ _PREFIX = "KTABLE-FK-JOIN-"
 
 def join_by_foreign_key(left: KTable[Any, Any], right: KTable[Any, Any], join: Join) -> KTable[Any, Any]:
     """Adds the nodes of both sides, two internal topics between them, and the resulting table."""
-    join.allow("two tables by foreign key", "foreign_key", "store", "value_serde", "name")
+    sides = "two tables by foreign key"
+    join.allow(sides, "foreign_key", "store", "value_serde", "name")
     checked_callable(join.get("foreign_key"), join.operation, "foreign_key(key, value)")
-    graph = left._graph
+    graph, joiner = left._graph, join.with_both_keys(sides)
     for table in (left, right):
         send_old_values(graph, table._node, materialize=True)
     names = _Names(graph, join.get("name"))
@@ -95,7 +96,8 @@ def join_by_foreign_key(left: KTable[Any, Any], right: KTable[Any, Any], join: J
         reads=left_rows,
         left_table=left._node,
         right_table=right._node,
-        joiner=join.joiner,
+        joiner=joiner,
+        foreign_key=join.get("foreign_key") if join.takes_both_keys() else None,
         foreign_value_serde=right._value_serde,
         left=join.left,
         **serdes,
@@ -110,11 +112,11 @@ def _result(left: KTable[Any, Any], join: Join, names: _Names, resolve: str) -> 
     graph, value_serde, store = left._graph, join.get("value_serde"), join.get("store")
     name = names.take(f"{_PREFIX}OUTPUT-", "result")
     name_or_spec = graph.names.store(None, f"{_PREFIX}OUTPUT-") if store is None else store
-    spec = table_store_spec(name_or_spec, join.operation, left._key_serde, value_serde)
+    spec = table_store_spec(name_or_spec, join.operation, left._key_serde, value_serde, VersionedSpec)
     node = graph.add(TableSource(name=name, parents=(resolve,), store_when_needed=spec))
     if store is not None:
         materialize_source(graph, node)
-    return left._table(name, value_serde)
+    return left._table(name, value_serde, None if store is None else spec)
 
 
 def _through_topic(

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypedDict, TypeVar
 
-from headrace._graph.checks import checked_callable
+from headrace._graph.checks import first_accepted
+from headrace._graph.stores import TableStore
 from headrace.errors import TopologyError, known_names
 from headrace.serdes import Serde
 
 K = TypeVar("K")
 V = TypeVar("V")
 Other = TypeVar("Other")
+
+VALUES = "joiner(left, right)"
 
 # The TypedDicts are only for the type checker: the options that an overload of a join takes besides its own.
 
@@ -41,7 +45,7 @@ class TableJoinOptions(JoinName, Generic[V], total=False):
     """Options of a join of two tables."""
 
     value_serde: Serde[V] | None
-    store: str | None
+    store: TableStore | None
 
 
 @dataclass(frozen=True)
@@ -49,14 +53,15 @@ class Join:
     """One call of a join method. `left` and `right`: whether unmatched records of that side are emitted."""
 
     operation: str
-    joiner: Callable[[Any, Any], Any]
+    joiner: Callable[..., Any]
     options: Mapping[str, Any]
 
     @classmethod
     def of(cls, operation: str, joiner: object, **options: Any) -> Join:
         """Describes a call; options that are `None` count as not given."""
-        checked_callable(joiner, operation, "joiner(left, right)")
-        assert callable(joiner)
+        if not callable(joiner):
+            message = f"{operation}() needs a function {VALUES}; got {joiner!r} of type {type(joiner).__name__}."
+            raise TopologyError(message)
         return cls(operation, joiner, {name: value for name, value in options.items() if value is not None})
 
     @property
@@ -66,6 +71,38 @@ class Join:
     @property
     def right(self) -> bool:
         return self.operation == "outer_join"
+
+    def with_key(self, sides: str) -> Callable[[Any, Any, Any], Any]:
+        """The joiner as a function of key and values, of a join of these sides by key."""
+        return self.joiner if self._joiner_arguments(sides, 3) == 3 else _without_keys(self.joiner, 1)
+
+    def with_both_keys(self, sides: str) -> Callable[[Any, Any, Any, Any], Any]:
+        """The joiner as a function of both keys and values, of a join of these sides by another key."""
+        arguments = self._joiner_arguments(sides, 4)
+        if arguments == 3:
+            joiner = self.joiner
+            return lambda key, _, left, right: joiner(key, left, right)
+        return self.joiner if arguments == 4 else _without_keys(self.joiner, 2)
+
+    def takes_only_values(self) -> bool:
+        """Whether the joiner gets no key."""
+        return first_accepted(self.joiner, 2) is not None
+
+    def takes_both_keys(self) -> bool:
+        """Whether the joiner gets both keys."""
+        return first_accepted(self.joiner, 2, 3, 4) == 4
+
+    def _joiner_arguments(self, sides: str, most: int) -> int:
+        signatures = {2: VALUES, 3: "joiner(key, left, right)", 4: "joiner(key, other key, left, right)"}
+        allowed = [count for count in signatures if count <= most]
+        found = first_accepted(self.joiner, *allowed)
+        if found is None:
+            message = (
+                f"{self.operation}() of {sides} was given the joiner {self.joiner!r} with the parameters "
+                f"{inspect.signature(self.joiner)}; allowed: {', '.join(signatures[count] for count in allowed)}."
+            )
+            raise TopologyError(message)
+        return found
 
     def get(self, option: str) -> Any:
         return self.options.get(option)
@@ -86,3 +123,10 @@ class Join:
             message = f"{self.operation}() of {sides} needs {option}=: {cure}."
             raise TopologyError(message)
         return self.options[option]
+
+
+def _without_keys(joiner: Callable[[Any, Any], Any], keys: int) -> Callable[..., Any]:
+    """A function of one key or two, and the values, that ignores the keys."""
+    if keys == 1:
+        return lambda _, left, right: joiner(left, right)
+    return lambda _, __, left, right: joiner(left, right)

@@ -20,9 +20,10 @@ def join_stream_by_foreign_key(stream: KStream[Any, Any], table: KTable[Any, Any
 
     Results stay in those tasks, so they are not partitioned by their own key.
     """
-    join.allow("a stream with a table by foreign key", "foreign_key", "key_serde", "value_serde", "name")
+    sides = "a stream with a table by foreign key"
+    join.allow(sides, "foreign_key", "key_serde", "value_serde", "name")
     checked_callable(join.get("foreign_key"), join.operation, "foreign_key(key, value)")
-    graph, name = stream._graph, join.get("name")
+    graph, name, joiner = stream._graph, join.get("name"), join.with_both_keys(sides)
     serdes: dict[str, Any] = {
         "key_serde": join.get("key_serde") or stream._key_serde,
         "value_serde": join.get("value_serde") or stream._value_serde,
@@ -48,7 +49,7 @@ def join_stream_by_foreign_key(stream: KStream[Any, Any], table: KTable[Any, Any
         stores=rows,
         reads=rows,
         tables=(table._node,),
-        joiner=join.joiner,
+        joiner=joiner,
         left=join.left,
         versioned=table._versioned,
         **serdes,

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 def join_stream_global(stream: KStream[Any, Any], table: GlobalKTable[Any, Any], join: Join) -> KStream[Any, Any]:
     """Adds the node that looks up the row of each record; keys and partitions stay."""
-    join.allow("a stream and a global table", "key_selector", "name")
+    sides = "a stream and a global table"
+    join.allow(sides, "key_selector", "name")
     selector: Callable[[Any, Any], Any] = join.get("key_selector") or _own_key
     checked_callable(selector, join.operation, "key_selector(key, value)")
     node = stream._add(
@@ -25,7 +26,7 @@ def join_stream_global(stream: KStream[Any, Any], table: GlobalKTable[Any, Any],
         join.get("name"),
         global_stores=(table._store,),
         key_selector=selector,
-        joiner=join.joiner,
+        joiner=join.with_both_keys(sides),
         left=join.left,
     )
     return stream._derive_same_key(node, None)

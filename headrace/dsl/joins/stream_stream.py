@@ -33,7 +33,7 @@ class _Side(NamedTuple):
 def join_streams(left: KStream[Any, Any], right: KStream[Any, Any], join: Join) -> KStream[Any, Any]:
     """Adds for each side a node that stores records and one that joins them, and a merge of both."""
     within = _checked_windows(left, right, join)
-    name, graph = join.get("name"), left._graph
+    name, graph, joiner = join.get("name"), left._graph, join.with_key(f"{left!r} and {right!r}")
     keys = join.get("key_serde") or left._key_serde or right._key_serde
     left = repartition_if_needed(left, name and f"{name}-left", keys, join.get("value_serde"))
     right = repartition_if_needed(right, name and f"{name}-right", keys, join.get("other_value_serde"))
@@ -61,7 +61,7 @@ def join_streams(left: KStream[Any, Any], right: KStream[Any, Any], join: Join) 
             merge=merge,
             window=side.store,
             unmatched=unmatched,
-            joiner=join.joiner,
+            joiner=joiner,
             is_left=side is sides[0],
             is_outer=side.is_outer,
             other_is_outer=other.is_outer,

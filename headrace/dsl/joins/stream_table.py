@@ -23,8 +23,9 @@ def join_stream_table(stream: KStream[Any, Any], table: KTable[Any, Any], join: 
     """Adds the node that looks up rows, after a repartition if the key may have changed."""
     if "foreign_key" in join.options:
         return join_stream_by_foreign_key(stream, table, join)
-    join.allow("a stream with a table", "foreign_key", "grace", "key_serde", "value_serde", "name")
-    graph, name = stream._graph, join.get("name")
+    sides = "a stream with a table"
+    join.allow(sides, "foreign_key", "grace", "key_serde", "value_serde", "name")
+    graph, name, joiner = stream._graph, join.get("name"), join.with_key(sides)
     grace_ms = _grace_ms(stream, table, join)
     stream = repartition_if_needed(stream, name, join.get("key_serde"), join.get("value_serde"))
     stores = rows = materialize_rows(graph, table._node)
@@ -41,7 +42,8 @@ def join_stream_table(stream: KStream[Any, Any], table: KTable[Any, Any], join: 
             stores=stores,
             reads=rows,
             tables=(table._node,),
-            joiner=join.joiner,
+            joiner=joiner,
+            value_joiner=join.joiner if join.takes_only_values() else None,
             left=join.left,
             versioned=table._versioned,
             grace_ms=grace_ms,

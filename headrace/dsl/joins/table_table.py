@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from headrace._graph.nodes import TableJoin, TableJoinMerge
-from headrace._graph.tables.materialized import table_store_spec
 from headrace._graph.tables.old_values import send_old_values
 from headrace._graph.tables.rows import materialize_rows
 from headrace.dsl.joins.options import Join
@@ -16,8 +15,9 @@ if TYPE_CHECKING:
 
 def join_tables(left: KTable[Any, Any], right: KTable[Any, Any], join: Join) -> KTable[Any, Any]:
     """Adds a node for the changes of each side, and the table that merges their results."""
-    join.allow("two tables", "foreign_key", "store", "value_serde", "name")
-    graph, name = left._graph, join.get("name")
+    sides_by_key = "two tables"
+    join.allow(sides_by_key, "foreign_key", "store", "value_serde", "name")
+    graph, name, joiner = left._graph, join.get("name"), join.with_key(sides_by_key)
     # As in Kafka Streams: only a side whose rows have a result on their own must know what a change replaces.
     for table, alone in ((left, join.left), (right, join.right)):
         if alone:
@@ -37,23 +37,23 @@ def join_tables(left: KTable[Any, Any], right: KTable[Any, Any], join: Join) -> 
                 stores=materialize_rows(graph, other_table._node),
                 reads=materialize_rows(graph, other_table._node),
                 tables=(other_table._node,),
-                joiner=join.joiner,
+                joiner=joiner,
                 **side,
             )
         )
-    store, value_serde = join.get("store"), join.get("value_serde")
-    stores = () if store is None else (table_store_spec(store, join.operation, left._key_serde, value_serde),)
+    value_serde = join.get("value_serde")
+    spec = left._add_store(join.operation, join.get("store"), value_serde)
     graph.add(
         TableJoinMerge(
             name=merge,
             parents=(this, other),
-            stores=tuple(graph.add_store(one).name for one in stores),
+            stores=() if spec is None else (spec.name,),
             left=left._node,
             right=right._node,
-            joiner=join.joiner,
+            joiner=joiner,
             left_optional=join.right,
             right_optional=join.left,
         )
     )
     graph.copartition(join.operation, left._node, right._node)
-    return left._table(merge, value_serde)
+    return left._table(merge, value_serde, spec)

@@ -1,4 +1,4 @@
-"""Joins of a stream: with another stream, with a table, with a global table."""
+"""Inner joins of a stream: with another stream, with a table, with a global table."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ V2 = TypeVar("V2")
 
 
 class StreamJoins(StreamHandle[K, V]):
-    """The joins of `KStream`. There is an overload for each kind of partner, with the options that fit it."""
+    """`KStream.join`. There is an overload for each kind of partner and of joiner, with the options that fit it."""
 
     @overload
     def join(
@@ -75,6 +75,74 @@ class StreamJoins(StreamHandle[K, V]):
         **options: Unpack[JoinName],
     ) -> KStream[Key, V2]: ...
 
+    @overload
+    def join(
+        self: StreamJoins[Key, Value | None],
+        other: KStream[Key, Other | None],
+        joiner: Callable[[Key, Value, Other], V2],
+        *,
+        within: JoinWindows,
+        **options: Unpack[StreamJoinOptions[Key, Value, Other]],
+    ) -> KStream[Key, V2]: ...
+
+    @overload
+    def join(
+        self: StreamJoins[Key, Value | None],
+        other: KTable[Key, Other],
+        joiner: Callable[[Key, Value, Other], V2],
+        *,
+        grace: timedelta | None = None,
+        **options: Unpack[RepartitionOptions[Key, Value]],
+    ) -> KStream[Key, V2]: ...
+
+    @overload
+    def join(
+        self: StreamJoins[Key, Value | None],
+        other: KTable[Foreign, Other],
+        joiner: Callable[[Key, Value, Other], V2],
+        *,
+        foreign_key: Callable[[Key, Value], Foreign | None],
+        **options: Unpack[RepartitionOptions[Key, Value]],
+    ) -> KStream[Key, V2]: ...
+
+    @overload
+    def join(
+        self: StreamJoins[Key, Value | None],
+        other: GlobalKTable[Foreign, Other],
+        joiner: Callable[[Key, Value, Other], V2],
+        *,
+        key_selector: Callable[[Key, Value], Foreign | None],
+        **options: Unpack[JoinName],
+    ) -> KStream[Key, V2]: ...
+
+    @overload
+    def join(
+        self: StreamJoins[Key, Value | None],
+        other: GlobalKTable[Key, Other],
+        joiner: Callable[[Key, Value, Other], V2],
+        **options: Unpack[JoinName],
+    ) -> KStream[Key, V2]: ...
+
+    @overload
+    def join(
+        self: StreamJoins[Key, Value | None],
+        other: KTable[Foreign, Other],
+        joiner: Callable[[Key, Foreign, Value, Other], V2],
+        *,
+        foreign_key: Callable[[Key, Value], Foreign | None],
+        **options: Unpack[RepartitionOptions[Key, Value]],
+    ) -> KStream[Key, V2]: ...
+
+    @overload
+    def join(
+        self: StreamJoins[Key, Value | None],
+        other: GlobalKTable[Foreign, Other],
+        joiner: Callable[[Key, Foreign, Value, Other], V2],
+        *,
+        key_selector: Callable[[Key, Value], Foreign | None],
+        **options: Unpack[JoinName],
+    ) -> KStream[Key, V2]: ...
+
     def join(
         self,
         other: Any,
@@ -92,6 +160,9 @@ class StreamJoins(StreamHandle[K, V]):
     ) -> KStream[Any, Any]:
         """Combines each record with its matches in another stream or in a table, as `joiner(value, other value)`.
 
+        A joiner with three parameters gets the key, too: `joiner(key, value, other value)`. With `key_selector` or
+        `foreign_key`, one with four gets both keys: `joiner(key, selected key, value, other value)`.
+
         - With a **stream**, records match if they have the same key and their timestamps are `within` the windows. Both
           sides trigger. The result has the higher of both timestamps.
         - With a **table**, only this stream triggers: each record matches the current row of its key, or the row of
@@ -103,7 +174,8 @@ class StreamJoins(StreamHandle[K, V]):
 
         Args:
             other: the stream, table or global table to join with.
-            joiner: returns the result, given both values.
+            joiner: returns the result, given both values; or the key and both values; or both keys and both values. A
+                function that can be called with two arguments gets the values only.
             within: for streams: how far apart the timestamps of matching records may be.
             grace: for versioned tables: how long records wait for late rows.
             key_selector: for global tables: returns the key of the row; it may be `None`. Default: the record's key.
@@ -131,139 +203,6 @@ class StreamJoins(StreamHandle[K, V]):
             grace=grace,
             key_selector=key_selector,
             foreign_key=foreign_key,
-            key_serde=key_serde,
-            value_serde=value_serde,
-            other_value_serde=other_value_serde,
-            store=store,
-            name=name,
-        )
-        return self._join(other, options)
-
-    @overload
-    def left_join(
-        self: StreamJoins[Key, Value | None],
-        other: KStream[Key, Other],
-        joiner: Callable[[Value, Other | None], V2],
-        *,
-        within: JoinWindows,
-        **options: Unpack[StreamJoinOptions[Key, Value, Other]],
-    ) -> KStream[Key, V2]: ...
-
-    @overload
-    def left_join(
-        self: StreamJoins[Key, Value | None],
-        other: KTable[Key, Other],
-        joiner: Callable[[Value, Other | None], V2],
-        *,
-        grace: timedelta | None = None,
-        **options: Unpack[RepartitionOptions[Key, Value]],
-    ) -> KStream[Key, V2]: ...
-
-    @overload
-    def left_join(
-        self: StreamJoins[Key, Value | None],
-        other: KTable[Foreign, Other],
-        joiner: Callable[[Value, Other | None], V2],
-        *,
-        foreign_key: Callable[[Key, Value], Foreign | None],
-        **options: Unpack[RepartitionOptions[Key, Value]],
-    ) -> KStream[Key, V2]: ...
-
-    @overload
-    def left_join(
-        self: StreamJoins[Key, Value | None],
-        other: GlobalKTable[Foreign, Other],
-        joiner: Callable[[Value, Other | None], V2],
-        *,
-        key_selector: Callable[[Key, Value], Foreign | None],
-        **options: Unpack[JoinName],
-    ) -> KStream[Key, V2]: ...
-
-    @overload
-    def left_join(
-        self: StreamJoins[Key, Value | None],
-        other: GlobalKTable[Key, Other],
-        joiner: Callable[[Value, Other | None], V2],
-        **options: Unpack[JoinName],
-    ) -> KStream[Key, V2]: ...
-
-    def left_join(
-        self,
-        other: Any,
-        joiner: Any,
-        *,
-        within: JoinWindows | None = None,
-        grace: timedelta | None = None,
-        key_selector: Callable[[Any, Any], Any] | None = None,
-        foreign_key: Callable[[Any, Any], Any] | None = None,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
-        other_value_serde: Serde[Any] | None = None,
-        store: str | None = None,
-        name: str | None = None,
-    ) -> KStream[Any, Any]:
-        """Joins as `join` does, and also emits unmatched records, as `joiner(value, None)` with their own timestamp.
-
-        With a stream, an unmatched record is emitted when its window closes: when stream time is beyond its timestamp
-        plus the windows' `after` and grace. Records without a key cannot match and are emitted at once; with a global
-        table, records whose selected key is `None`.
-
-        Example:
-            >>> from datetime import timedelta
-            >>> from headrace.testing import run_stream
-            >>> within = JoinWindows.of(timedelta(milliseconds=5))
-            >>> def with_big_ones(stream):
-            ...     big = stream.filter(lambda key, value: value > 9)
-            ...     return stream.left_join(big, lambda value, other: [value, other], within=within)
-            >>> run_stream(with_big_ones, ("a", 1, 10), ("b", 2, 16))
-            [Record(key='a', value=[1, None], timestamp_ms=10)]
-        """
-        options = Join.of(
-            "left_join",
-            joiner,
-            within=within,
-            grace=grace,
-            key_selector=key_selector,
-            foreign_key=foreign_key,
-            key_serde=key_serde,
-            value_serde=value_serde,
-            other_value_serde=other_value_serde,
-            store=store,
-            name=name,
-        )
-        return self._join(other, options)
-
-    def outer_join(
-        self: StreamJoins[Key, Value | None],
-        other: KStream[Key, Other | None],
-        joiner: Callable[[Value | None, Other | None], V2],
-        *,
-        within: JoinWindows | None = None,
-        key_serde: Serde[Key] | None = None,
-        value_serde: Serde[Value] | None = None,
-        other_value_serde: Serde[Other] | None = None,
-        store: str | None = None,
-        name: str | None = None,
-    ) -> KStream[Key, V2]:
-        """Joins two streams as `left_join` does, and also emits unmatched records of the other stream.
-
-        The missing value is `None`. `within` is required.
-
-        Example:
-            >>> from datetime import timedelta
-            >>> from headrace.testing import run_stream
-            >>> within = JoinWindows.of(timedelta(milliseconds=5))
-            >>> def small_and_big(stream):
-            ...     small = stream.filter(lambda key, value: value < 9)
-            ...     big = stream.filter(lambda key, value: value > 9)
-            ...     return small.outer_join(big, lambda value, other: [value, other], within=within)
-            >>> run_stream(small_and_big, ("a", 10, 10), ("b", 2, 16))
-            [Record(key='a', value=[None, 10], timestamp_ms=10)]
-        """
-        options = Join.of(
-            "outer_join",
-            joiner,
-            within=within,
             key_serde=key_serde,
             value_serde=value_serde,
             other_value_serde=other_value_serde,

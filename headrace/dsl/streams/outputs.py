@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from headrace._graph.checks import checked_callable
 from headrace._graph.names import checked_name
 from headrace._graph.nodes import ForEach, Print, Sink, TableSource
 from headrace._graph.repartition import add_repartition
-from headrace._graph.stores import TimestampedKeyValueSpec, VersionedSpec
+from headrace._graph.stores import TableStore, VersionedSpec
 from headrace._graph.tables.materialized import table_store_spec
 from headrace._graph.tables.old_values import materialize_source
 from headrace.dsl.streams.handle import K, StreamHandle, V
@@ -71,7 +73,7 @@ class StreamOutputs(StreamHandle[K, V]):
         *,
         key_serde: Serde[Key] | None = None,
         value_serde: Serde[Value] | None = None,
-        store: str | TimestampedKeyValueSpec | VersionedSpec | None = None,
+        store: TableStore | None = None,
         name: str | None = None,
     ) -> KTable[Key, Value]:
         """Makes a table of the newest record of every key; a record with the value `None` deletes the row.
@@ -104,7 +106,14 @@ class StreamOutputs(StreamHandle[K, V]):
         self._graph.add(node)
         if store is not None:
             materialize_source(self._graph, node)
-        return KTable(self._graph, node_name, keys, values, versioned=isinstance(rows, VersionedSpec))
+        return KTable(
+            self._graph,
+            node_name,
+            keys,
+            values,
+            versioned=isinstance(rows, VersionedSpec),
+            queryable_store_name=None if store is None else rows.name,
+        )
 
     def repartition(
         self: StreamOutputs[Key, Value | None],
@@ -153,15 +162,53 @@ class StreamOutputs(StreamHandle[K, V]):
         checked_callable(action, "for_each", "action(key, value)")
         self._add(ForEach, "KSTREAM-FOREACH-", name, action=action)
 
-    def print(self, *, label: str | None = None, name: str | None = None) -> None:
+    def print(
+        self,
+        *,
+        label: str | None = None,
+        mapper: Callable[[K, V], object] | None = None,
+        file: str | PathLike[str] | None = None,
+        name: str | None = None,
+    ) -> None:
         """Prints `[label]: key, value` for each record, as Kafka Streams does. Ends the stream.
 
-        The default label is the name of the node before. On Spark the workers print.
+        On Spark the workers print, and write to files of the machines they run on; again when a batch is repeated after
+        a failure.
+
+        Args:
+            label: the text in brackets; default: the name of the node before.
+            mapper: `mapper(key, value)` returns what to print after the label, instead of key and value.
+            file: a file to which lines are appended, in UTF-8, instead of printing them; it is created if it does not
+                exist. Unlike Kafka Streams, a start does not empty it.
+            name: name of the operator.
 
         Example:
             >>> from headrace.testing import run_stream
             >>> run_stream(lambda stream: stream.print(label="in"), ("a", None, 10))
             [in]: a, null
             []
+            >>> run_stream(lambda stream: stream.print(label="in", mapper=lambda key, value: value), ("a", "x", 10))
+            [in]: x
+            []
         """
-        self._add(Print, "KSTREAM-PRINTER-", name, label=self._node if label is None else label)
+        if mapper is not None:
+            checked_callable(mapper, "print", "mapper(key, value)")
+        self._add(
+            Print,
+            "KSTREAM-PRINTER-",
+            name,
+            label=self._node if label is None else label,
+            mapper=mapper,
+            file=None if file is None else _checked_file(file),
+        )
+
+
+def _checked_file(file: object) -> Path:
+    if not isinstance(file, str | PathLike) or not str(file):
+        message = f"print() was given file={file!r}; it must be the path of a file, e.g. 'records.txt'."
+        raise TopologyError(message)
+    path = Path(file).absolute()
+    if path.is_dir():
+        message = f"print() was given file={str(file)!r}, which is a directory; it must be the path of a file."
+        raise TopologyError(message)
+    return path

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from headrace._graph.checks import checked_factory
 from headrace._graph.nodes import Process
+from headrace._graph.own_stores import own_stores
 from headrace._graph.stores import StoreSpec
 from headrace.dsl.streams.handle import K, StreamHandle, V
 from headrace.model.processor import FixedKeyProcessor, Processor, ProcessorFactory
@@ -33,7 +34,8 @@ class StreamProcessing(StreamHandle[K, V]):
         Args:
             factory: creates a new processor for every task: a `Processor` class, or a function without arguments.
             stores: the stores that the processor may use: specs, as `Stores` returns them, or names of stores that
-                exist already. Processors with the same spec share the store, and run in the same task.
+                exist already. Processors with the same spec share the store, and run in the same task. Stores that the
+                processor's own `stores()` returns are added to them.
             name: name of the processor node.
 
         Example:
@@ -88,5 +90,5 @@ class StreamProcessing(StreamHandle[K, V]):
     ) -> str:
         checked_factory(factory, operation)
         node = self._add(Process, prefix, name, factory=factory, fixed_key=fixed_key)
-        self._graph.connect(node, [self._graph.shared_store(store, node) for store in stores])
+        self._graph.connect_own(node, stores, own_stores(factory, operation))
         return node

@@ -10,6 +10,7 @@ from headrace._graph.nodes import (
     Filter,
     FlatMap,
     FlatMapValues,
+    FlatMapValuesWithKey,
     Map,
     MapValues,
     MapValuesWithKey,
@@ -125,6 +126,24 @@ class StatelessOperators(StreamHandle[K, V]):
         node = self._add(FlatMapValues, "KSTREAM-FLATMAPVALUES-", name, mapper=mapper)
         return self._derive_same_key(node, serde_of_entries(mapper, self._value_serde))
 
+    def flat_map_values_with_key(
+        self, mapper: Callable[[K, V], Iterable[V2]], *, name: str | None = None
+    ) -> KStream[K, V2]:
+        """Replaces each record by one record for every value that `mapper(key, value)` returns, in their order.
+
+        All of them have the key and the timestamp of the record; the partitioning stays.
+
+        Example:
+            >>> from headrace.testing import run_stream
+            >>> def numbered(stream):
+            ...     return stream.flat_map_values_with_key(lambda key, value: [f"{key}{i}" for i in range(value)])
+            >>> run_stream(numbered, ("a", 2, 10))
+            [Record(key='a', value='a0', timestamp_ms=10), Record(key='a', value='a1', timestamp_ms=10)]
+        """
+        checked_callable(mapper, "flat_map_values_with_key", "mapper(key, value) -> iterable of values")
+        node = self._add(FlatMapValuesWithKey, "KSTREAM-FLATMAPVALUES-", name, mapper=mapper)
+        return self._derive_same_key(node, None)
+
     def select_key(
         self, selector: Callable[[K, V], K2], *, key_serde: Serde[K2] | None = None, name: str | None = None
     ) -> KStream[K2, V]:
@@ -183,6 +202,10 @@ class StatelessOperators(StreamHandle[K, V]):
 
     def split(self, *, name: str | None = None) -> BranchedKStream[K, V]:
         """Starts a split into branches: each record goes to the first branch whose predicate is true.
+
+        The name of the split precedes the names of its branches in node names: `split(name="by-size-")` with a branch
+        "big" has the node "by-size-big". The branches themselves are returned by the names you give them, "big" here,
+        without the name of the split that Kafka Streams puts before them.
 
         Example:
             >>> from headrace.testing import run_stream

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from headrace._graph.graph import GraphBuilder
 from headrace._graph.nodes import Node
+from headrace._graph.stores import StoreSpec, TableStore, VersionedSpec
 from headrace._graph.tables.materialized import table_store_spec
 from headrace.serdes import Serde
 
@@ -29,26 +30,50 @@ class TableHandle(Generic[K, V]):
         value_serde: Serde[Any] | None,
         *,
         versioned: bool = False,
+        queryable_store_name: str | None = None,
     ) -> None:
         self._graph = graph
         self._node = node
         self._key_serde = key_serde
         self._value_serde = value_serde
         self._versioned = versioned
+        self._queryable_store_name = queryable_store_name
 
-    def _add_store(self, operation: str, store: str | None, value_serde: Serde[Any] | None) -> tuple[str, ...]:
+    @property
+    def queryable_store_name(self) -> str | None:
+        """The name of the table's store if it was given as `store=`, else `None`.
+
+        Example:
+            >>> import headrace as hr
+            >>> users = hr.StreamsBuilder().table("users", store="all-users")
+            >>> users.queryable_store_name, users.filter(lambda key, value: True).queryable_store_name
+            ('all-users', None)
+        """
+        return self._queryable_store_name
+
+    def _add_store(self, operation: str, store: TableStore | None, value_serde: Serde[Any] | None) -> StoreSpec | None:
+        """Adds the store of a result, if there is one."""
         if store is None:
-            return ()
-        return (self._graph.add_store(table_store_spec(store, operation, self._key_serde, value_serde)).name,)
+            return None
+        return self._graph.add_store(table_store_spec(store, operation, self._key_serde, value_serde, VersionedSpec))
 
-    def _derive(self, node: Node, value_serde: Serde[Any] | None) -> KTable[Any, Any]:
-        """Adds a node; the table stays versioned unless the node has a store of its own."""
+    def _derive(self, node: Node, value_serde: Serde[Any] | None, store: StoreSpec | None = None) -> KTable[Any, Any]:
+        """Adds a node with the store of its rows, if it has one; without one the table stays versioned if it is."""
         self._graph.add(node)
-        return self._table(node.name, value_serde, versioned=self._versioned and not node.stores)
+        return self._table(node.name, value_serde, store, versioned=self._versioned and not node.stores)
 
-    def _table(self, node: str, value_serde: Serde[Any] | None, *, versioned: bool = False) -> KTable[Any, Any]:
+    def _table(
+        self, node: str, value_serde: Serde[Any] | None, store: StoreSpec | None = None, *, versioned: bool = False
+    ) -> KTable[Any, Any]:
         # The class is not imported by its name: it inherits from this one.
-        table = type(self)(self._graph, node, self._key_serde, value_serde, versioned=versioned)
+        table = type(self)(
+            self._graph,
+            node,
+            self._key_serde,
+            value_serde if store is None else store.value_serde,
+            versioned=versioned if store is None else isinstance(store, VersionedSpec),
+            queryable_store_name=None if store is None else store.name,
+        )
         return cast("KTable[Any, Any]", table)
 
     def __repr__(self) -> str:

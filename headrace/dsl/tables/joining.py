@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast, overload
 
+from headrace._graph.stores import TableStore
 from headrace.dsl.joins.options import Join, TableJoinOptions
 from headrace.dsl.tables.handle import K, TableHandle, V
 from headrace.serdes import Serde
@@ -38,13 +39,41 @@ class TableJoins(TableHandle[K, V]):
         **options: Unpack[TableJoinOptions[V2]],
     ) -> KTable[K, V2]: ...
 
+    @overload
+    def join(
+        self,
+        other: KTable[K, Other],
+        joiner: Callable[[K, V, Other], V2 | None],
+        **options: Unpack[TableJoinOptions[V2]],
+    ) -> KTable[K, V2]: ...
+
+    @overload
+    def join(
+        self,
+        other: KTable[Foreign, Other],
+        joiner: Callable[[K, V, Other], V2 | None],
+        *,
+        foreign_key: Callable[[K, V], Foreign | None],
+        **options: Unpack[TableJoinOptions[V2]],
+    ) -> KTable[K, V2]: ...
+
+    @overload
+    def join(
+        self,
+        other: KTable[Foreign, Other],
+        joiner: Callable[[K, Foreign, V, Other], V2 | None],
+        *,
+        foreign_key: Callable[[K, V], Foreign | None],
+        **options: Unpack[TableJoinOptions[V2]],
+    ) -> KTable[K, V2]: ...
+
     def join(
         self,
         other: Any,
         joiner: Any,
         *,
         foreign_key: Callable[[Any, Any], Any] | None = None,
-        store: str | None = None,
+        store: TableStore | None = None,
         value_serde: Serde[Any] | None = None,
         name: str | None = None,
     ) -> KTable[Any, Any]:
@@ -53,13 +82,14 @@ class TableJoins(TableHandle[K, V]):
         Rows match if they have the same key; with `foreign_key(key, value)`, a row matches the row of that key in the
         other table. Both sides trigger. A result has the higher timestamp of the two rows; with a foreign key, a change
         of the other table gives its results the timestamp of that change. If a row loses its match, its result is
-        deleted.
+        deleted. A joiner with three parameters gets the key first: `joiner(key, value, other value)`.
 
         Args:
             other: the table to join with.
-            joiner: returns the result, given both values; `None` deletes the result.
+            joiner: returns the result, given both values; or the key and both values; with `foreign_key` also both keys
+                and both values. `None` deletes the result.
             foreign_key: returns the key of the other table's row; `None` for no match.
-            store: names a store for the result, to query it.
+            store: names a store for the result, to query it; or its spec, e.g. `Stores.versioned_key_value(...)`.
             value_serde: serde of the result.
             name: name of the operator.
 
@@ -102,13 +132,41 @@ class TableJoins(TableHandle[K, V]):
         **options: Unpack[TableJoinOptions[V2]],
     ) -> KTable[K, V2]: ...
 
+    @overload
+    def left_join(
+        self,
+        other: KTable[K, Other],
+        joiner: Callable[[K, V, Other | None], V2 | None],
+        **options: Unpack[TableJoinOptions[V2]],
+    ) -> KTable[K, V2]: ...
+
+    @overload
+    def left_join(
+        self,
+        other: KTable[Foreign, Other],
+        joiner: Callable[[K, V, Other | None], V2 | None],
+        *,
+        foreign_key: Callable[[K, V], Foreign | None],
+        **options: Unpack[TableJoinOptions[V2]],
+    ) -> KTable[K, V2]: ...
+
+    @overload
+    def left_join(
+        self,
+        other: KTable[Foreign, Other],
+        joiner: Callable[[K, Foreign | None, V, Other | None], V2 | None],
+        *,
+        foreign_key: Callable[[K, V], Foreign | None],
+        **options: Unpack[TableJoinOptions[V2]],
+    ) -> KTable[K, V2]: ...
+
     def left_join(
         self,
         other: Any,
         joiner: Any,
         *,
         foreign_key: Callable[[Any, Any], Any] | None = None,
-        store: str | None = None,
+        store: TableStore | None = None,
         value_serde: Serde[Any] | None = None,
         name: str | None = None,
     ) -> KTable[Any, Any]:
@@ -129,15 +187,31 @@ class TableJoins(TableHandle[K, V]):
         options = {"foreign_key": foreign_key, "store": store, "value_serde": value_serde, "name": name}
         return self._join(other, Join.of("left_join", joiner, **options))
 
+    @overload
     def outer_join(
         self,
         other: KTable[K, Other],
         joiner: Callable[[V | None, Other | None], V2 | None],
+        **options: Unpack[TableJoinOptions[V2]],
+    ) -> KTable[K, V2]: ...
+
+    @overload
+    def outer_join(
+        self,
+        other: KTable[K, Other],
+        joiner: Callable[[K, V | None, Other | None], V2 | None],
+        **options: Unpack[TableJoinOptions[V2]],
+    ) -> KTable[K, V2]: ...
+
+    def outer_join(
+        self,
+        other: Any,
+        joiner: Any,
         *,
-        store: str | None = None,
-        value_serde: Serde[V2] | None = None,
+        store: TableStore | None = None,
+        value_serde: Serde[Any] | None = None,
         name: str | None = None,
-    ) -> KTable[K, V2]:
+    ) -> KTable[Any, Any]:
         """Joins as `left_join` does, with a result for every row of either table; the missing value is `None`.
 
         Example:

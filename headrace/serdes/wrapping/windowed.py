@@ -8,7 +8,7 @@ from typing import Any, Generic
 
 from headrace.errors import SerdeError
 from headrace.model.type_variables import TypeVar
-from headrace.model.windows import Window, Windowed, sized_window
+from headrace.model.windows import Window, Windowed, Windows, sized_window
 from headrace.serdes.base import Serde
 from headrace.serdes.wrapping.wrapping import Wrapping
 
@@ -25,7 +25,7 @@ class WindowedKey(Wrapping[Windowed[K]], Generic[K]):
 
     Args:
         inner: serde of the keys.
-        size: how long the windows are.
+        size: how long the windows are; or, if they are `Windows` of your own, these, which know where each ends.
 
     Example:
         >>> from datetime import timedelta
@@ -40,8 +40,11 @@ class WindowedKey(Wrapping[Windowed[K]], Generic[K]):
 
     suffix_size = _TIME.size
 
-    def __init__(self, inner: Serde[K] | None = None, size: timedelta | int | None = None) -> None:
+    def __init__(self, inner: Serde[K] | None = None, size: timedelta | int | Windows | None = None) -> None:
         super().__init__(inner)
+        self._windows = size if isinstance(size, Windows) else None
+        if isinstance(size, Windows):
+            size = size.size_ms
         self._size_ms = size // timedelta(milliseconds=1) if isinstance(size, timedelta) else size
 
     def _to_bytes(self, value: Windowed[K]) -> bytes:
@@ -53,7 +56,10 @@ class WindowedKey(Wrapping[Windowed[K]], Generic[K]):
             raise SerdeError(message)
         start_ms: int = _TIME.unpack_from(data, len(data) - _TIME.size)[0]
         key: Any = self.inner.deserialize(data[: -_TIME.size])
-        return Windowed(key, sized_window(start_ms, self._size_ms))
+        windows = self._windows
+        return Windowed(
+            key, sized_window(start_ms, self._size_ms) if windows is None else windows.window_from(start_ms)
+        )
 
 
 class SessionWindowedKey(Wrapping[Windowed[K]], Generic[K]):

@@ -71,7 +71,8 @@ class SegmentWriter:
 
         A batch has the columns of `RECORD_SCHEMA`, of which headers are optional, and none or all of `ORDER_SCHEMA`;
         or a column of ascending offsets, if they have gaps.
-        The rows of a run must ascend by the order columns.
+        The rows of a run ascend by the order columns, except where a task flushed its record cache after other rows;
+        merged with other runs, all rows ascend.
         """
         batch = _normalise(batch)
         ordered = ORDER_SCHEMA.names[0] in batch.schema.names

@@ -28,6 +28,8 @@ from headrace.topics.kafka.rules import OutgoingRecord, TopicRules
 from headrace.topics.kafka.send import SEND_WITHIN_S, OutgoingBatch, Sender
 from headrace.topics.kafka.undecided import await_decided
 
+# The end of the names of topics with notes.
+NOTES_SUFFIX = "-headrace-commits"
 _YIELD_S = 3.0
 _NEWEST_OFFSETS = 20
 _THREADS = 16
@@ -83,7 +85,7 @@ class Commits:
         self._instance = instance
         self._start = start
         self._outputs = outputs
-        self.topic = f"{application_id}-headrace-commits"
+        self.topic = f"{application_id}{NOTES_SUFFIX}"
 
     def take_over(self, tasks: int) -> None:
         """Begins a start of the application: from here on, nothing that an earlier start writes becomes visible.

@@ -10,6 +10,8 @@ from types import SimpleNamespace
 
 import msgspec
 
+from headrace._graph.graph import Graph
+from headrace._graph.nodes import Source
 from headrace._runtime.spark import starting
 from headrace._runtime.spark.planning.batch_planner import BatchPlanner
 from headrace._runtime.spark.planning.plan import Stage
@@ -22,14 +24,24 @@ from headrace._runtime.spark.state_directory import log as state_directory
 from headrace._runtime.spark.state_directory.log import current_view, state_log
 from headrace._runtime.spark.topics.backend import SinkTask
 from headrace._state.log.reading import CommittedTasks
+from headrace.model.offset_reset import AutoOffsetReset
 from tests.property.crashes.expected import PARTITIONS, contents
 from tests.property.crashes.topics import BatchLost
 from tests.support.simulation.scheduler import Killed
 
 STORE = "counts"
+SOURCE = Source(name="in", topics=("in",), key_serde=None, value_serde=None)
 BLUEPRINT = SimpleNamespace(
+    graph=Graph((SOURCE,), {}),
     sub=SimpleNamespace(
-        number=0, internal_topics=(), source_topics=("in",), global_topics=(), sinks=(), handed_over=(), stores=(STORE,)
+        number=0,
+        internal_topics=(),
+        sources=(SOURCE,),
+        source_topics=("in",),
+        global_topics=(),
+        sinks=(),
+        handed_over=(),
+        stores=(STORE,),
     ),
     defaults=SimpleNamespace(guard=None, error_handlers=SimpleNamespace(dead_letter_topic=None)),
     stores=(STORE,),
@@ -54,7 +66,12 @@ class Driver:
 
     def run(self):
         world = self._world
-        config = SimpleNamespace(application_id="model", state_dir=Path(self._actor.name), sync_state=True)
+        config = SimpleNamespace(
+            application_id="model",
+            state_dir=Path(self._actor.name),
+            sync_state=True,
+            offset_reset=AutoOffsetReset.earliest(),
+        )
         wanted = world.random.choice((None, None, 1, 2, 3))
         plan = self._actor.plan = starting.start(None, config, self._actor.name, partial(parallelism, CORES, wanted))
         world.check_start(plan)

@@ -47,13 +47,12 @@ class PerProcessDict(MutableMapping):
         return World.current.process_memory[self._what, actor.name if actor is not None else ""]
 
 
-def make_plan(graph, config, topics, *, instance, epoch, run, partitions_before):
+def make_plan(graph, config, topics, *, instance, epoch, run, partitions_before, pattern_tasks_before):
     """Replaces the function that makes a plan of a topology."""
     return Plan(
         application_id="model",
         topics_dir="",
         broker="a model" if World.current.kafka else None,
-        auto_offset_reset="earliest",
         exactly_once=True,
         state_dir=str(config.state_dir),
         local_dir=None,

@@ -14,6 +14,7 @@ from headrace._runtime.spark import starting
 from headrace._runtime.spark.session.session import parallelism
 from headrace._runtime.spark.state_directory.log import current_view
 from headrace.errors import StateError
+from headrace.model.offset_reset import AutoOffsetReset
 from tests.property.crashes.application import CORES
 from tests.property.crashes.world import World, run_undisturbed
 from tests.support.dose import examples
@@ -44,7 +45,8 @@ def start_on_damaged(world):
     world.process_memory.clear()
     world.replicas.clear()
     actor = SimpleNamespace(name=world.new_name("start"))
-    config = SimpleNamespace(application_id="model", state_dir=Path(actor.name), sync_state=True)
+    reset = AutoOffsetReset.earliest()
+    config = SimpleNamespace(application_id="model", state_dir=Path(actor.name), sync_state=True, offset_reset=reset)
     try:
         plan = starting.start(None, config, "", partial(parallelism, CORES, 1))
         view = current_view(plan)

@@ -35,6 +35,8 @@ class ModelTopicLog:
     def begin_offsets(self, topic):
         return [0] * self.topics()[topic]
 
+    end_offsets = begin_offsets
+
     def refresh(self):
         self._world.simulation.step("read topics")
         self._known = dict(self._world.published)
@@ -185,8 +187,11 @@ class ModelKafka(ModelInput, KafkaBackend):
         self._world = world
         self._cluster = ModelCluster(world)
 
-    def first_offsets(self, places, known):
-        return {}
+    def reset_offsets(self, places, reset, now_ms):
+        return [0] * len(places)
+
+    def refuse_changed_topics(self, plan):
+        pass
 
     def write(self, plan, outputs, metrics, task):
         records = [(frame.target, decode_frame(frame)) for frame in outputs]

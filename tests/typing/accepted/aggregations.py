@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import assert_type
 
@@ -21,7 +22,9 @@ from headrace import (
     TimeWindowedKStream,
     TimeWindows,
     UnlimitedWindows,
+    Window,
     Windowed,
+    Windows,
     serdes,
 )
 from tests.typing.model import Customer, Sale
@@ -47,6 +50,27 @@ assert_type(sales.aggregate(int, total, value_serde=serdes.Long()), KTable[str, 
 assert_type(sales.aggregate(lambda: 0, lambda shop, sale, cents: cents + sale.cents), KTable[str, int])
 assert_type(sales.aggregate(int, lambda shop, sale, cents: cents if sale.cents else None), KTable[str, int])
 assert_type(sales.count().to_stream(), KStream[str, int])
+
+
+@dataclass(frozen=True)
+class Shifts(Windows):
+    """Windows of one's own."""
+
+    first_ms: int
+    size_ms: int = 10
+    grace: timedelta = minute
+
+    def windows_for(self, timestamp_ms: int) -> list[Window]:
+        return [Window(self.first_ms, self.first_ms + 10)]
+
+
+assert_type(sales.windowed_by(Shifts(0)), TimeWindowedKStream[str, Sale])
+assert_type(sales.windowed_by(Shifts(0)).count(), KTable[Windowed[str], int])
+assert_type(sales.cogroup(total).windowed_by(Shifts(0)), TimeWindowedCogroupedKStream[str, int])
+assert_type(Shifts(0).windows_for(5), list[Window])
+assert_type(Shifts(0).window_from(5), Window)
+assert_type(TimeWindows.of(minute).windows_for(5), list[Window])
+assert_type(serdes.WindowedKey(serdes.String(), Shifts(0)), serdes.WindowedKey[str])
 
 # Time windows
 minutes = sales.windowed_by(TimeWindows.of(minute, grace=minute), late_to="late")

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, assert_type
 
-from headrace import ErrorHandlerContext, ErrorHandlerResponse, Pending, Streams, StreamsBuilder, StreamsConfig, serdes
+from headrace import (
+    ErrorHandlerContext,
+    ErrorHandlerResponse,
+    Pending,
+    Record,
+    Streams,
+    StreamsBuilder,
+    StreamsConfig,
+    serdes,
+    wallclock_timestamp,
+)
 
 
 def tolerant(failed: ErrorHandlerContext) -> ErrorHandlerResponse:
     return "continue" if failed.kind == "processing" else "fail"
+
+
+def wrapped(name: str, process: Callable[[Record[Any, Any]], None]) -> Callable[[Record[Any, Any]], None]:
+    return process
 
 
 config = StreamsConfig(
@@ -24,6 +39,10 @@ config = StreamsConfig(
     production_exception_handler=lambda failed: "fail" if failed.topic else "continue",
     dead_letter_topic="dead",
     sync_state=False,
+    statestore_cache_max_bytes=10_485_760,
+    app_configs={"shop.currency": "CHF"},
+    processor_wrapper=wrapped,
+    default_timestamp_extractor=wallclock_timestamp,
 )
 with Streams(StreamsBuilder().build(), config.replace(state_dir="state")) as app:
     app.process_available()

@@ -72,3 +72,44 @@ assert_type(
     KTable[str, str],
 )
 assert_type(last_sales.outer_join(last_sales, either), KTable[str, int])
+
+
+# Joiners that get the key, or both keys
+def keyed(shop: str, sale: Sale, customer: Customer) -> str:
+    return f"{shop} {named(sale, customer)}"
+
+
+def both_keyed(shop: str, number: int, sale: Sale, customer: Customer) -> float:
+    return float(number)
+
+
+def perhaps_keyed(shop: str, number: int | None, sale: Sale, customer: Customer | None) -> float:
+    return float(number or 0)
+
+
+def either_keyed(shop: str, sale: Sale | None, other: Sale | None) -> str:
+    return shop
+
+
+assert_type(
+    sales.join(sales, lambda shop, sale, other: (shop, sale.cents), within=within), KStream[str, tuple[str, int]]
+)
+assert_type(sales.outer_join(sales, either_keyed, within=within), KStream[str, str])
+assert_type(sales.join(customers, keyed), KStream[str, str])
+assert_type(
+    sales.left_join(customers, lambda shop, sale, customer: (shop, customer)),
+    KStream[str, tuple[str, Customer | None]],
+)
+assert_type(sales.join(numbered, keyed, foreign_key=lambda shop, sale: sale.cents), KStream[str, str])
+assert_type(sales.join(numbered, both_keyed, foreign_key=lambda shop, sale: sale.cents), KStream[str, float])
+assert_type(sales.join(by_name, keyed), KStream[str, str])
+assert_type(sales.join(everywhere, keyed, key_selector=lambda shop, sale: sale.cents), KStream[str, str])
+assert_type(sales.join(everywhere, both_keyed, key_selector=lambda shop, sale: sale.cents), KStream[str, float])
+assert_type(sales.left_join(everywhere, perhaps_keyed, key_selector=lambda shop, sale: sale.cents), KStream[str, float])
+assert_type(last_sales.join(customers, keyed), KTable[str, str])
+assert_type(last_sales.outer_join(last_sales, either_keyed), KTable[str, str])
+assert_type(last_sales.join(numbered, keyed, foreign_key=lambda shop, sale: sale.cents), KTable[str, str])
+assert_type(last_sales.join(numbered, both_keyed, foreign_key=lambda shop, sale: sale.cents), KTable[str, float])
+assert_type(
+    last_sales.left_join(numbered, perhaps_keyed, foreign_key=lambda shop, sale: sale.cents), KTable[str, float]
+)

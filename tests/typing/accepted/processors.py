@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
 from functools import partial
+from pathlib import Path
 from typing import Any, assert_type
 
 from headrace import (
     Cancellable,
+    Counter,
     FixedKeyProcessor,
+    Gauge,
+    Headers,
     KeyValueStore,
     KStream,
     Processor,
@@ -16,6 +21,7 @@ from headrace import (
     PunctuationType,
     Record,
     Stores,
+    StoreSpec,
     StreamsBuilder,
     To,
     Topology,
@@ -83,6 +89,39 @@ class AnyKey(Processor[object, Sale, str, str]):
         self.context.forward(Record("a", record.value.customer))
 
 
+class Declaring(Processor[str, Sale, str, int]):
+    """Declares its store, and has metrics of its own."""
+
+    def stores(self) -> list[StoreSpec]:
+        return [totals]
+
+    def init(self, context: ProcessorContext[str, int]) -> None:
+        super().init(context)
+        self.sold = context.metrics.counter("sold")
+        assert_type(self.sold, Counter)
+        assert_type(context.metrics.gauge("last"), Gauge)
+
+    def process(self, record: Record[str, Sale]) -> None:
+        self.sold.add()
+        self.sold.add(2)
+        self.context.metrics.gauge("last").set(record.value.cents)
+        headers = Headers(record.headers).add("seen", b"yes").remove("secret")
+        assert_type(headers, Headers)
+        assert_type(headers.last_header("seen"), bytes | None)
+        assert_type(headers.values("seen"), list[bytes | None])
+        self.context.forward(record.with_value(1).with_headers(headers))
+
+
+class DeclaringByMethod(FixedKeyProcessor[str, Sale, Sale]):
+    """Declares its store."""
+
+    def stores(self) -> tuple[StoreSpec, ...]:
+        return (totals,)
+
+    def process(self, record: Record[str, Sale]) -> None:
+        print(self.stores(), self.context.state_store(totals).get(record.key))
+
+
 def make_total() -> Total:
     return Total(9)
 
@@ -97,6 +136,14 @@ assert_type(sales.process_values(Cents), KStream[str, int])
 assert_type(sales.process_values(lambda: Cents()), KStream[str, int])
 assert_type(sales.process_values(UntypedValues), KStream[str, Any])
 assert_type(Topology().add_processor("total", Total, parents=["in"]), Topology)
+assert_type(Topology().add_processor("total", Total, parents=["in"], stores=[totals]), Topology)
+assert_type(sales.process(Declaring), KStream[str, int])
+assert_type(sales.process_values(DeclaringByMethod), KStream[str, Sale])
+assert_type(StreamsBuilder().add_global_store(totals, "rates", Total, value_serde=serdes.Json(Sale)), StreamsBuilder)
+assert_type(StreamsBuilder().add_read_only_state_store(totals, "rates", Total, name="keep"), StreamsBuilder)
+assert_type(Topology().add_global_store(totals, "source", "rates", "keep", Total), Topology)
+assert_type(Topology().add_read_only_state_store(totals, "source", "rates", "keep", Total), Topology)
+assert_type(Topology().connect_processor_and_state_stores("total", "totals"), Topology)
 
 
 def facts(context: ProcessorContext) -> None:
@@ -105,5 +152,9 @@ def facts(context: ProcessorContext) -> None:
     task: str = context.task_id
     application: str = context.application_id
     times: list[int] = [context.current_stream_time_ms, context.current_system_time_ms]
+    assert_type(context.app_configs_with_prefix("shop."), Mapping[str, Any])
+    assert_type(context.app_configs, Mapping[str, Any])
+    assert_type(context.key_serde, serdes.Serde[Any])
+    assert_type(context.state_dir, Path)
     context.commit()
     print(task, application, times)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from typing import Any, assert_type
 
 from headrace import (
+    AutoOffsetReset,
     ConsumerRecord,
     GlobalKTable,
     KStream,
     KTable,
     Stores,
     StreamsBuilder,
+    StreamsConfig,
     Topology,
     serdes,
     use_partition_time_on_invalid_timestamp,
@@ -60,3 +63,11 @@ assert_type(Topology().add_state_store(versioned, processors=["p"]), Topology)
 assert_type(Topology().connect_processor_and_state_stores("p", "rows"), Topology)
 assert_type(builder.build().describe(), str)
 assert_type(builder.build().to_mermaid(), str)
+
+assert_type(builder.stream(re.compile("t-.*"), value_serde=json), KStream[str, Sale])
+assert_type(Topology().add_source("in", re.compile("t-.*"), offset_reset="none"), Topology)
+assert_type(builder.stream("t", value_serde=json, offset_reset="latest"), KStream[str, Sale])
+assert_type(builder.table("t", value_serde=json, offset_reset=AutoOffsetReset.latest()), KTable[str, Sale])
+assert_type(builder.global_table("t", value_serde=json, offset_reset=AutoOffsetReset.none()), GlobalKTable[str, Sale])
+assert_type(AutoOffsetReset.by_duration(timedelta(days=1)).duration, timedelta | None)
+StreamsConfig(application_id="a", auto_offset_reset=AutoOffsetReset.earliest())

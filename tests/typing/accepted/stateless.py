@@ -16,6 +16,7 @@ assert_type(sales.map_values(lambda sale: sale.cents), KStream[str, int])
 assert_type(sales.map_values_with_key(lambda shop, sale: (shop, sale.cents)), KStream[str, tuple[str, int]])
 assert_type(sales.flat_map(lambda shop, sale: [(sale.cents, shop), (0, shop)]), KStream[int, str])
 assert_type(sales.flat_map_values(lambda sale: range(sale.cents)), KStream[str, int])
+assert_type(sales.flat_map_values_with_key(lambda shop, sale: [shop, sale.customer]), KStream[str, str])
 assert_type(sales.select_key(lambda shop, sale: sale.cents), KStream[int, Sale])
 assert_type(sales.select_key(lambda shop, sale: sale.cents, key_serde=serdes.Long()), KStream[int, Sale])
 assert_type(sales.peek(print), KStream[str, Sale])
@@ -25,6 +26,7 @@ assert_type(sales.repartition("by shop", partitions=4, value_serde=serdes.Json(S
 
 sales.for_each(lambda shop, sale: print(shop, sale.cents))
 sales.print(label="sales")
+sales.print(mapper=lambda shop, sale: sale.cents, file="sales.txt")
 sales.to("out")
 sales.to("out", key_serde=serdes.String(), value_serde=serdes.Json(Sale))
 sales.to("out", value_serde=serdes.Json())
@@ -34,6 +36,11 @@ big = sales.split(name="sizes").branch(lambda shop, sale: sale.cents > 9, name="
 assert_type(big, BranchedKStream[str, Sale])
 assert_type(big.default(name="small"), dict[str, KStream[str, Sale]])
 assert_type(big.no_default()["big"], KStream[str, Sale])
+assert_type(
+    big.branch(lambda shop, sale: sale.cents > 5, function=lambda some: some.filter(lambda shop, sale: True)),
+    BranchedKStream[str, Sale],
+)
+assert_type(big.default(consumer=lambda rest: rest.to("rest")), dict[str, KStream[str, Sale]])
 
 assert_type(sales.to_table(store="latest"), KTable[str, Sale])
 assert_type(sales.group_by_key(name="shops"), KGroupedStream[str, Sale])

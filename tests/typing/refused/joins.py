@@ -36,7 +36,7 @@ sales.join(everywhere, named, grace=grace)  # No overload variant of "join" | "G
 sales.join(numbered, named, foreign_key=lambda shop, sale: 1, grace=grace)  # No overload variant | No overloads
 sales.join(customers, named, key_selector=lambda shop, sale: shop)  # No overload variant | to "GlobalKTable
 sales.join(customers, named, store="rows")  # No overload variant of "join" | No overloads for "join"
-sales.outer_join(customers, lambda sale, customer: 1, within=within)  # incompatible type "KTable | "KStream
+sales.outer_join(customers, lambda sale, customer: 1, within=within)  # No overload variant of "outer_join" | "KStream
 rows.join(customers, named, within=within)  # No overload variant of "join" | No overloads for "join"
 rows.join(sales, named)  # No overload variant of "join" | "KStream[str, Sale]" cannot be assigned
 
@@ -48,3 +48,8 @@ sales.join(everywhere, named, key_selector=lambda shop, sale: shop)  # expected 
 rows.join(numbered, named)  # expected "KTable[str, Customer]" | "int" is not the same as "str"
 rows.join(numbered, named, foreign_key=lambda shop, sale: sale.customer)  # expected "int | with type "int
 rows.outer_join(numbered, lambda sale, customer: 1)  # incompatible type "KTable[int, Customer]" | "int" is not
+
+sales.join(customers, lambda shop, sale, customer: shop.cents)  # Cannot infer type of lambda | attribute "cents"
+sales.join(customers, lambda shop, number, sale, customer: shop)  # Cannot infer type of lambda | No overloads
+sales.left_join(customers, lambda shop, sale, customer: customer.name)  # Cannot infer type of lambda | "name" is not a
+rows.join(customers, lambda shop, number, sale, customer: shop)  # Cannot infer type of lambda | No overloads

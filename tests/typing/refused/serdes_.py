@@ -26,7 +26,7 @@ windows = Stores.window("w", retention=timedelta(1), window_size=timedelta(1))
 sales.group_by_key().count(store=windows)  # incompatible type "WindowSpec | "WindowSpec
 
 driver = TopologyTestDriver(builder.build())
-driver.input_topic("in", value_serde=serdes.Json(Sale)).pipe("a", 1)  # incompatible type "int" | "Literal[1]"
+driver.input_topic("in", value_serde=serdes.Json(Sale)).pipe("a", 1)  # No overload variant of "pipe" | "Literal[1]"
 results = driver.output_topic("out", value_serde=serdes.Json(Sale)).read_all()
 print(results[0].value.cent)  # has no attribute "cent" | Cannot access attribute "cent"
 LocalTopics("topics").produce("t", [Record("a", 1)], value_serde=serdes.String())  # Cannot infer value of | "int"

@@ -94,6 +94,16 @@ def test_describe_prints_a_mermaid_flowchart():
     assert headrace("describe", app(), "--format", "mermaid") == (load("app.py").topology.to_mermaid(), "", 0)
 
 
+def test_describe_shows_patterns_of_topics():
+    app("import re\n" + APP.replace('builder.stream("words"', 'builder.stream(re.compile("<in>.*")'))
+    assert "(topics: <in>.*)" in headrace("describe", "app.py")[0]
+    assert headrace("describe", "app.py", "--format", "html", "--output", "app.html")[2] == 0
+    page = Path("app.html").read_text()
+    assert "Reads <b>&lt;in&gt;.*</b>" in page
+    svg = ET.fromstring(page[page.index("<svg") : page.index("</svg>") + len("</svg>")])
+    assert "<in>.*" in "".join(svg.itertext())
+
+
 def test_describe_writes_a_self_contained_html_page():
     assert headrace("describe", app(), "--format", "html", "--output", "app.html") == ("Wrote app.html.\n", "", 0)
     page = Path("app.html").read_text()
@@ -216,6 +226,15 @@ def test_run_refuses_a_spark_setting_without_value():
 def test_store_refuses_an_unknown_store_and_lists_the_known():
     message = "There is no store 'count'. Did you mean 'counts'? Known stores: 'counts'."
     assert headrace("store", app(), "count") == ("", f"✗ StateError\n{message}\n", 1)
+
+
+def test_store_of_a_class_of_its_own_is_left_to_python():
+    own = APP + '\nbuilder.add_state_store(hr.Stores.custom("own", list))\ntopology = builder.build()\n'
+    message = (
+        "Store 'own' is of a class of its own, whose entries this command cannot show. Read it in Python, with "
+        "app.store('own').\n"
+    )
+    assert headrace("store", app(own), "own") == ("", f"✗ Error\n{message}", 1)
 
 
 def test_store_of_an_application_that_never_ran_says_how_to_run_it():

@@ -13,8 +13,8 @@ from headrace._graph.configured import configured
 from headrace._runtime.spark.stages import fused
 from headrace._runtime.spark.stages.fused import FusedRound
 from headrace._runtime.spark.starting import log_of, start
-from headrace._runtime.spark.state_directory.finish import FinishFile
 from headrace._runtime.spark.state_directory.log import current_view
+from headrace._runtime.spark.state_directory.requests import FinishFile
 from headrace._runtime.spark.topics.backend import backend_of
 from headrace._runtime.spark.topics.reader import TopicsReader
 from headrace._runtime.spark.workers import program

@@ -240,3 +240,22 @@ def test_object_of_a_start_before_a_reset_is_not_written():
     with pytest.raises(hr.StateError, match=r"The state directory is missing \(.*\): the application was reset"):
         writer.append(b"rows")
     assert not STATE.exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ('"words", offset_reset="latest"', "begins at the end of its input (offset reset 'latest')."),
+        ('"words", offset_reset="none"', "refuses to start as long as the offset reset of a source is 'none'."),
+        (
+            're.compile("w.*"), offset_reset=hr.AutoOffsetReset.by_duration(timedelta(days=1))',
+            "begins where the offset reset of each source says, and appends its output again.",
+        ),
+    ],
+)
+def test_reset_says_where_the_next_run_begins(options, said):
+    ran()
+    app("import re\nfrom datetime import timedelta\n" + SOURCE.replace('"words"', options))
+    output, _, code = headrace("reset", "app.py", "--dry-run")
+    assert code == 0
+    assert f"The next run {said}\n" in output

@@ -185,7 +185,7 @@ def test_starts_of_many_threads_have_different_epochs():
 
 
 def test_start_gives_up_if_others_always_come_first(monkeypatch):
-    def overtaken(self, before, entry):
+    def overtaken(self, before, entry, forget_offsets):
         raise TakenOverError
 
     monkeypatch.setattr(StateLog, "start", overtaken)

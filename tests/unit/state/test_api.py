@@ -2,6 +2,7 @@
 
 import tempfile
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,7 @@ def test_reads_equal_those_of_a_dict(make, stored, changes, low, high):
             assert store.get(key) == value
         inside = [key for key in sorted(model) if (low is None or key >= low) and (high is None or key < high)]
         assert list(store.range(low, high)) == [(key, model[key]) for key in inside]
+        assert list(store.reverse_range(low, high)) == [(key, model[key]) for key in reversed(inside)]
         if low is not None:
             assert list(store.prefix(low)) == [(key, model[key]) for key in sorted(model) if key.startswith(low)]
         asked = [*model, *stored, b"absent"]
@@ -77,14 +79,19 @@ def test_reads_equal_those_of_a_dict(make, stored, changes, low, high):
 
 
 @stores
+@pytest.mark.parametrize("reverse", [False, True])
 @few
 @given(stored=ENTRIES, writes=CHANGES)
-def test_an_iterator_sees_writes_that_lie_ahead_of_it(make, stored, writes):
+def test_an_iterator_sees_writes_that_lie_ahead_of_it(make, reverse, stored, writes):
     model, last = dict(stored), None
     with make(stored) as store:
-        entries = store.range(None, None)
+        entries = (store.reverse_range if reverse else store.range)(None, None)
         for key, value in [*writes, (b"", None)]:
-            ahead = [entry for entry in sorted(model.items()) if last is None or entry[0] > last]
+            ahead = [
+                entry
+                for entry in sorted(model.items(), reverse=reverse)
+                if last is None or (entry[0] < last if reverse else entry[0] > last)
+            ]
             assert next(entries, None) == (ahead[0] if ahead else None)
             if not ahead:
                 break
@@ -92,6 +99,16 @@ def test_an_iterator_sees_writes_that_lie_ahead_of_it(make, stored, writes):
             store.put_many([(key, value)])
             model[key] = value
             model = {key: value for key, value in model.items() if value is not None}
+
+
+def test_a_reverse_scan_of_a_replica_reads_pages_from_the_end():
+    stored = {b"%06d" % number: b"v" * (number % 7) for number in range(5_000)} | {b"": b"e", LONG + b"x": b"l"}
+    with overlay_over_replica(stored) as store:
+        store.delete(b"004999")
+        store.put(b"0049985", b"new")
+        assert [key for key, _ in islice(store.reverse_range(None, None), 3)] == [LONG + b"x", b"0049985", b"004998"]
+        for start, end in [(None, None), (b"000100", b"003000"), (b"", LONG + b"x"), (b"0", LONG + b"z"), (LONG, None)]:
+            assert list(store.reverse_range(start, end)) == list(store.range(start, end))[::-1]
 
 
 @stores

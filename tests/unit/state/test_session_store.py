@@ -193,3 +193,19 @@ def test_reads_equal_those_of_a_list_of_all_puts(backing, clock, steps, bounds):
             entry for entry in of_key if entry[2] >= earliest_end_ms and entry[1] <= latest_start_ms
         )
         assert [store.fetch_session(key, entry[1], entry[2]) for entry in of_key] == [entry[3] for entry in of_key]
+        assert list(store.backward_fetch(key)) == list(store.fetch(key))[::-1]
+        wanted = key, earliest_end_ms, latest_start_ms
+        assert list(store.backward_find_sessions(*wanted)) == list(store.find_sessions(*wanted))[::-1]
+    between = first, last, earliest_end_ms, latest_start_ms
+    assert list(store.find_sessions_range(*between)) == shown(
+        entry
+        for entry in alive()
+        if (first is None or entry[0] >= first) and (last is None or entry[0] <= last)
+        if entry[2] >= earliest_end_ms and entry[1] <= latest_start_ms
+    )
+    assert list(store.find_sessions_by_end(earliest_end_ms, latest_start_ms)) == shown(
+        entry for entry in alive() if earliest_end_ms <= entry[2] <= latest_start_ms
+    )
+    assert list(store.backward_find_sessions_range(*between)) == list(store.find_sessions_range(*between))[::-1]
+    assert list(store.backward_fetch_range(first, last)) == list(store.fetch_range(first, last))[::-1]
+    assert list(store.backward_all()) == list(store.all())[::-1]

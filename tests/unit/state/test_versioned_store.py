@@ -1,3 +1,6 @@
+import pickle
+from itertools import pairwise
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -194,6 +197,40 @@ def test_in_order_puts_and_reads_of_the_latest_version_need_no_scan():
     assert (contents.ranges, contents.deletes) == (0, 0)
 
 
+def test_history_of_a_key_has_versions_with_the_end_of_their_validity_and_no_deletions():
+    store = versioned_store(100)
+    put_all(store, ("a", 10), (None, 30), ("b", 20), ("c", 40))
+    everything = [("a", 10, 20), ("b", 20, 30), ("c", 40, None)]
+    assert spelled_out(store.versions("k")) == everything
+    assert spelled_out(store.versions("k", descending=True)) == everything[::-1]
+    assert spelled_out(store.versions("k", 20, 39)) == [("b", 20, 30)]
+    assert spelled_out(store.versions("k", 19, 19)) == [("a", 10, 20)]
+    assert spelled_out(store.versions("k", 30, 39)) == spelled_out(store.versions("k", 39, 30)) == []
+    assert spelled_out(store.versions("k", to_ms=-1)) == spelled_out(store.versions("other")) == []
+
+
+def test_history_before_its_beginning_knows_only_the_latest_version():
+    store = versioned_store(10)
+    put_all(store, ("a", 10), ("b", 20))
+    store.put("z", 0, 100)
+    assert spelled_out(store.versions("k")) == [("b", 20, None)]
+    assert spelled_out(store.versions("k", 0, 19)) == []
+    assert spelled_out(store.versions("k", 0, 50)) == [("b", 20, None)]
+
+
+def test_versions_are_those_of_the_time_of_the_call():
+    store = versioned_store(100)
+    put_all(store, ("a", 10), ("b", 20))
+    versions = store.versions("k")
+    store.put("k", "c", 30)
+    assert spelled_out(versions) == [("a", 10, 20), ("b", 20, None)]
+
+
+def test_a_version_survives_pickling_with_the_end_of_its_validity():
+    version = pickle.loads(pickle.dumps(VersionedRecord("a", 10, 20)))
+    assert (version, version.valid_to_ms) == (("a", 10), 20)
+
+
 # Random operations against a list of all versions ever accepted.
 
 HISTORY_MS = 100_000
@@ -226,6 +263,22 @@ class Model:
         value = versions[valid_from]
         return None if value is None else (value, valid_from)
 
+    def history(self, key, from_ms, to_ms):
+        """Value, timestamp and end of validity of every version valid at some time within the history."""
+        versions = sorted(self.versions.get(key, {}).items())
+        ends = [*(timestamp_ms for timestamp_ms, _ in versions[1:]), None]
+        oldest_ms = max(from_ms, self.time_ms - HISTORY_MS)
+        return [
+            (value, timestamp_ms, end_ms)
+            for (timestamp_ms, value), end_ms in zip(versions, ends, strict=False)
+            if timestamp_ms <= to_ms and (end_ms is None or (end_ms > oldest_ms and to_ms >= oldest_ms))
+            if value is not None
+        ]
+
+
+def spelled_out(versions):
+    return [(version.value, version.timestamp_ms, version.valid_to_ms) for version in versions]
+
 
 @pytest.mark.parametrize("backing", [InMemory, InBatches])
 @settings(max_examples=examples(300), deadline=None)
@@ -248,3 +301,15 @@ def test_reads_equal_those_of_a_list_of_all_versions(backing, steps, asked):
     latest = [(key, model.get_as_of(key, 1 << 62)) for key in TRICKY_KEYS]
     assert [(key, store.get(key)) for key in TRICKY_KEYS] == latest
     assert list(store.all()) == sorted(entry for entry in latest if entry[1] is not None)
+    assert list(store.reverse_all()) == list(store.all())[::-1]
+    for from_ms, to_ms in pairwise([0, *asked, 1 << 62]):
+        for key in TRICKY_KEYS:
+            expected = model.history(key, from_ms, to_ms)
+            assert spelled_out(store.versions(key, from_ms, to_ms)) == expected
+            assert spelled_out(store.versions(key, from_ms, to_ms, descending=True)) == expected[::-1]
+    for key in TRICKY_KEYS:
+        assert spelled_out(store.versions(key)) == model.history(key, 0, 1 << 62)
+        for version in store.versions(key):
+            assert store.get_as_of(key, version.timestamp_ms) in (version, None)
+            found = store.get_as_of(key, (version.valid_to_ms or 1 << 62) - 1)
+            assert spelled_out([found]) == spelled_out([version])

@@ -361,25 +361,36 @@ def test_reads_equal_those_of_a_list_of_all_puts(backing, clock, duplicates, ste
         for key, start_ms, value in inside
         if (first is None or key >= first) and (last is None or key <= last)
     ]
+    assert list(store.backward_all()) == list(store.all())[::-1]
+    assert list(store.backward_fetch_all(from_ms, to_ms)) == list(store.fetch_all(from_ms, to_ms))[::-1]
+    between = (first, last, from_ms, to_ms)
+    assert list(store.backward_fetch_range(*between)) == list(store.fetch_range(*between))[::-1]
+    for key in TRICKY_KEYS:
+        assert list(store.backward_fetch(key, from_ms, to_ms)) == list(store.fetch(key, from_ms, to_ms))[::-1]
 
 
 @variants
 @clocks
 @pytest.mark.parametrize("duplicates", [False, True])
+@pytest.mark.parametrize("reverse", [False, True])
 @few
 @given(stored=st.lists(PUTS, max_size=20), writes=st.lists(PUTS, max_size=20), of_key=st.none() | KEYS)
-def test_an_iterator_sees_writes_that_lie_ahead_of_it(backing, clock, duplicates, stored, writes, of_key):
+def test_an_iterator_sees_writes_that_lie_ahead_of_it(backing, clock, duplicates, reverse, stored, writes, of_key):
     backing, model, last = backing(), Model(clock, duplicates), None
     fill(open_store(backing, clock, duplicates), *stored)
     backing.commit()
     fill(model, *stored)
     store = open_store(backing, clock, duplicates)
-    shown = store.all() if of_key is None else store.fetch(of_key, 0, 400_000)
+    if reverse:
+        shown = store.backward_all() if of_key is None else store.backward_fetch(of_key, 0, 400_000)
+    else:
+        shown = store.all() if of_key is None else store.fetch(of_key, 0, 400_000)
     for write in [*writes, (b"", None, 0)]:
         ahead = [
             (key, start_ms, number, value)
-            for key, start_ms, number, value in model.numbered()
-            if (last is None or (key, start_ms, number) > last) and of_key in (None, key)
+            for key, start_ms, number, value in (reversed(model.numbered()) if reverse else model.numbered())
+            if last is None or ((key, start_ms, number) < last if reverse else (key, start_ms, number) > last)
+            if of_key in (None, key)
         ]
         entry = next(shown, None)
         if not ahead:

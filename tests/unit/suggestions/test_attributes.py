@@ -12,6 +12,9 @@ import pytest
 
 import headrace as hr
 from headrace import serdes, testing
+from headrace._runtime.stores import make_view
+from headrace._state.bytes.memory import MemoryStore
+from headrace._suggestions.kafka_names import METHODS
 from headrace.errors import UnknownNameError
 
 SECOND = timedelta(seconds=1)
@@ -50,6 +53,9 @@ PUBLIC = {
     "BufferConfig": lambda: hr.BufferConfig,
     "StreamsConfig": lambda: hr.StreamsConfig,
     "store": lambda: driver().store("counts"),
+    "AutoOffsetReset": lambda: hr.AutoOffsetReset,
+    "MockProcessorContext": testing.MockProcessorContext,
+    "TestOutputTopic": lambda: driver().output_topic("out"),
     "headrace": lambda: hr,
     "serdes": lambda: serdes,
 }
@@ -110,6 +116,18 @@ PUBLIC = {
         ("headrace", "Materialized", 'Its options are keyword arguments here: count(store="name")'),
         ("headrace", "StreamBuilder", "Did you mean 'StreamsBuilder'?"),
         ("headrace", "LogAndFailProcessingExceptionHandler", "Set it in StreamsConfig"),
+        ("AutoOffsetReset", "byDuration", "Did you mean 'by_duration'?"),
+        ("headrace", "UncaugthExceptionHandler", "Did you mean 'UncaughtExceptionHandler'?"),
+        ("headrace", "ValueJoinerWithKey", "Pass a function joiner(key, left, right)."),
+        ("headrace", "WallclockTimestampExtractor", "Use wallclock_timestamp, a function."),
+        ("KStream", "flatMapValuesWithKey", "Did you mean 'flat_map_values_with_key'?"),
+        ("KTable", "transformValues", "Did you mean 'transform_values'?"),
+        ("KTable", "queryableStoreName", "Did you mean 'queryable_store_name'?"),
+        ("StreamsBuilder", "addGlobalStore", "Did you mean 'add_global_store'?"),
+        ("store", "items", "Use all()."),
+        ("store", "withTimestamps", "Did you mean 'with_timestamps'?"),
+        ("MockProcessorContext", "getStateStore", "Use state_store(name)."),
+        ("TestOutputTopic", "readKeyValuesToMap", "Use read_key_values_as_dict()."),
         ("serdes", "Integer", "Did you mean 'Int'?"),
     ],
 )
@@ -120,6 +138,32 @@ def test_the_error_of_a_guessed_name_says_what_to_write(owner, guess, answer):
     assert answer in str(refused.value)
     assert not hasattr(thing, guess)
     assert getattr(thing, guess, "default") == "default"
+
+
+def test_a_hint_never_stands_for_a_name_that_exists():
+    hidden = []
+    for owner, hints in METHODS.items():
+        kind = vars(hr).get(owner) or vars(testing).get(owner)
+        hidden += [(owner, name) for name in hints if kind is not None and name in dir(kind)]
+    assert hidden == []
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        hr.Stores.key_value("s"),
+        hr.Stores.timestamped_key_value_with_headers("s"),
+        hr.Stores.window("s", retention=SECOND, window_size=SECOND),
+        hr.Stores.timestamped_window_with_headers("s", retention=SECOND, window_size=SECOND),
+        hr.Stores.session_with_headers("s", retention=SECOND),
+        hr.Stores.versioned_key_value("s", history=SECOND),
+    ],
+    ids=lambda spec: type(spec).__name__,
+)
+def test_what_a_query_sees_of_a_store_answers_a_guess(spec):
+    view = make_view(spec, [MemoryStore()], (serdes.String(), serdes.String()))
+    with pytest.raises(UnknownNameError, match="Did you mean 'all'"):
+        view.All  # noqa: B018
 
 
 def test_the_error_is_an_attribute_error_and_a_streams_error():

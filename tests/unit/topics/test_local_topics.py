@@ -161,7 +161,7 @@ def test_only_records_are_accepted(topics, record):
 @pytest.mark.parametrize(
     ("record", "column"),
     [
-        (Record("k", 1, 1 << 63), "timestamp"),
+        (Record("k", 1, 0, (("\ud800", b""),)), "headers"),
     ],
 )
 def test_values_that_arrow_cannot_store_are_refused(topics, record, column):

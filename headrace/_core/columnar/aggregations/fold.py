@@ -3,21 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from headrace._core.columnar.batch import Batch
+import numpy as np
+
+from headrace._core.columnar.batch import Batch, headers_of
 from headrace._core.columnar.layout import Cursor
 from headrace._core.operators.aggregations.streams import AggregatingOperator
 from headrace._core.operators.functions import FunctionOperator, Take, to_all
+from headrace._core.task.context import Moment
 from headrace._state.stores.key_value import TIMESTAMP_SIZE, TypedTimestampedKeyValueStore, timestamp_of, with_timestamp
+from headrace.model.record import Headers
 from headrace.serdes import Serde
+
+
+class Origins(NamedTuple):
+    """Position and headers of each record of a batch, which cached updates take."""
+
+    positions: list[int]
+    headers: list[Headers]
 
 
 class AggregationStep(FunctionOperator):
     """Stands in for an aggregation whose changes are only read as a stream.
 
-    Each record gets its aggregate decoded from bytes again, as on the record path: functions may change it in place.
+    Each record gets its aggregate decoded from bytes again, as on the record path: functions may change it in place. A
+    cached aggregation forwards its updates when the form forwards them from the cache.
     """
+
+    forward_update: Take
 
     def __init__(
         self, operator: AggregatingOperator, store: TypedTimestampedKeyValueStore[Any, Any], cursor: Cursor
@@ -28,15 +42,23 @@ class AggregationStep(FunctionOperator):
         self._cursor = cursor
         self._rows: dict[bytes, bytes | None] = {}
         self._changed: dict[bytes, bytes | None] = {}
+        self.origins = Origins([], [])
+        self.cache = operator.cache
 
-    def begin(self, batch: Batch, key_serde: Serde[Any]) -> None:
+    def prefetch(self, batch: Batch, key_serde: Serde[Any]) -> None:
         """Prefetches the rows of a batch's keys, if the batch holds them in the bytes of the store."""
         if key_serde == self._store.key_serde:
             keys: list[bytes] = batch.keys.unique().drop_null().to_pylist()
             self._rows.update(zip(keys, self._store.contents.get_many(keys), strict=True))
 
+    def begin(self, batch: Batch) -> None:
+        """Prepares for the records of a batch."""
+        if self.cache is not None:
+            self.origins = Origins(batch.positions.tolist(), headers_of(batch, np.arange(len(batch.positions))))
+
     def bind(self, children: Sequence[Take]) -> Take:
-        forward, rows, changed = to_all(children), self._rows, self._changed
+        self.forward_update = to_all(children)
+        forward, cache, rows, changed = self.forward_update, self.cache, self._rows, self._changed
         accepts, fold = self._operator.accepts, self._operator.fold
         key_to_bytes, get = self._store.key_bytes, self._store.contents.get
         from_bytes, to_bytes = self._store.value_serde.deserialize, self._store.value_serde.serialize
@@ -50,9 +72,14 @@ class AggregationStep(FunctionOperator):
             row = None if stored is None else (from_bytes(stored[TIMESTAMP_SIZE:]), timestamp_of(stored))
             aggregate, cursor.timestamp_ms = fold(key, value, record_ms, row)
             raw = to_bytes(aggregate)
-            stored = None if raw is None else with_timestamp(raw, cursor.timestamp_ms)
-            rows[key_bytes] = changed[key_bytes] = stored
-            forward(key, aggregate)
+            rows[key_bytes] = changed[key_bytes] = None if raw is None else with_timestamp(raw, cursor.timestamp_ms)
+            if cache is None:
+                forward(key, aggregate)
+            else:
+                positions, headers = self.origins
+                moment = Moment(positions[cursor.row], None, cache.context.topic, None, 0)
+                existed = True if stored is not None else None  # only whether there was an old value counts
+                cache.put_update(key_bytes, key, raw, existed, cursor.timestamp_ms, headers[cursor.row], moment)
             # Siblings of this aggregation see the timestamp of the record, not of the result.
             cursor.timestamp_ms = record_ms
 

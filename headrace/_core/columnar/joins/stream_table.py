@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -47,24 +47,30 @@ class StreamTableJoinForm:
         rows = [read(raw) for raw in raws]
         numbers = encoded.indices.fill_null(len(raw_rows)).to_pylist()
         values = self._value_serde.deserialize_many(batch.values.to_pylist())
-        join_values, to_bytes, left = operator.join_values, self._sink.value_bytes, operator.left
+        joiner, value_joiner = operator.joiner, operator.value_joiner
+        to_bytes, left = self._sink.value_bytes, operator.left
+        keys = [None] * len(values) if value_joiner is not None else self._keys(batch)
         results: list[bytes | None] = []
         chosen: list[int] = []
         at = 0
         try:
-            for at, (number, value) in enumerate(zip(numbers, values, strict=True)):
+            for at, (number, key, value) in enumerate(zip(numbers, keys, values, strict=True)):
                 row = rows[number]
                 if value is None or (row is None and not left):
                     continue
                 if not isinstance(row, _IMMUTABLE):
                     row = read(raws[number])
-                results.append(to_bytes(join_values(value, row)))
+                result = joiner(key, value, row) if value_joiner is None else value_joiner(value, row)
+                results.append(to_bytes(result))
                 chosen.append(at)
         except USER_ERRORS as error:
             raise RowError(error, int(batch.positions[at])) from error
         self._count_dropped(batch)
         if chosen:
             self._send(batch, np.array(chosen, np.intp), results)
+
+    def _keys(self, batch: Batch) -> Sequence[Any]:
+        return self._store.key_serde.deserialize_many(batch.keys.to_pylist())
 
     def _send(self, batch: Batch, chosen: Any, results: list[bytes | None]) -> None:
         rows = pa.array(chosen)

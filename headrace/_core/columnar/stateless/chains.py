@@ -69,7 +69,7 @@ class FunctionChain:
 
     def _aggregation(self, operator: AggregatingOperator) -> Take | None:
         streams, store = operator.children, self._stores[operator.store_name]
-        if operator.send_old_values or not all(isinstance(child, ops.TableToStream) for child in streams):
+        if operator.forwards_old_values or not all(isinstance(child, ops.TableToStream) for child in streams):
             return None
         if not isinstance(store, TypedTimestampedKeyValueStore):
             return None

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from headrace._core.caching import Update, flush_error
 from headrace._core.columnar.aggregations.fold import AggregationStep
 from headrace._core.columnar.batch import Batch
+from headrace._core.columnar.caching import batch_of
 from headrace._core.columnar.groups import Ints
 from headrace._core.columnar.layout import Cursor, Form, Layout, RowError, UndecodableError
 from headrace._core.errors.user_errors import USER_ERRORS
@@ -160,6 +163,10 @@ class FunctionsForm:
         self._take = take
         self._aggregations = aggregations
         self._ends = ends
+        self._batch: Batch | None = None
+        for aggregation in aggregations:
+            if aggregation.cache is not None:
+                aggregation.cache.forward_in_columns = partial(self._forward_updates, aggregation)
 
     def run_undecoded(self, batch: Batch) -> None:
         """Runs a batch of a source, which may have undecodable records.
@@ -183,9 +190,8 @@ class FunctionsForm:
     def _run(self, batch: Batch, keys: Sequence[Any], values: Sequence[Any]) -> None:
         take, cursor = self._take, self._cursor
         for aggregation in self._aggregations:
-            aggregation.begin(batch, self._key_serde)
-        for end in self._ends:
-            end.begin(batch)
+            aggregation.prefetch(batch, self._key_serde)
+        self._begin(batch)
         records = zip(keys, values, batch.timestamps.tolist(), strict=True)
         try:
             for row, (key, value, timestamp_ms) in enumerate(records):
@@ -197,7 +203,59 @@ class FunctionsForm:
             raise
         except USER_ERRORS as error:
             raise RowError(error, int(batch.positions[cursor.row])) from error
+        self._end()
+
+    def _begin(self, batch: Batch) -> None:
+        self._batch = batch
+        for aggregation in self._aggregations:
+            aggregation.begin(batch)
+        for end in self._ends:
+            end.begin(batch)
+
+    def _end(self) -> None:
+        self._batch = None
         for aggregation in self._aggregations:
             aggregation.end()
         for end in self._ends:
+            end.flush()
+
+    def _forward_updates(self, aggregation: AggregationStep, updates: Sequence[Update]) -> None:
+        """Forwards updates of an aggregation from the record cache, between two batches or two records of a batch."""
+        cursor, interrupted = self._cursor, self._batch
+        row, timestamp_ms = cursor.row, cursor.timestamp_ms
+        origins = [one.origins for one in self._aggregations]
+        if interrupted is not None:
+            self._flush_ends()
+        self._begin(batch_of(updates))
+        self._run_updates(aggregation, updates)
+        if interrupted is None:
+            self._end()
+            return
+        self._batch, cursor.row, cursor.timestamp_ms = interrupted, row, timestamp_ms
+        for end in self._ends:
+            end.begin(interrupted)
+        for one, before in zip(self._aggregations, origins, strict=True):
+            one.origins = before
+
+    def _run_updates(self, aggregation: AggregationStep, updates: Sequence[Update]) -> None:
+        cursor, cache, forward = self._cursor, aggregation.cache, aggregation.forward_update
+        assert cache is not None
+        failed: Update | None = None
+        try:
+            for cursor.row, failed in enumerate(updates):
+                cursor.timestamp_ms = failed.timestamp_ms
+                forward(failed.key, cache.value_of(failed.value))
+            self._flush_ends()
+        except USER_ERRORS as error:
+            cause: BaseException = error
+            if isinstance(error, RowError):
+                cause = error.cause
+                failed = next(update for update in updates if update.moment.position == error.position)
+            assert failed is not None
+            cache.context.return_to(failed.moment)
+            raise flush_error(cache.context, cause, key=failed.key, timestamp_ms=failed.timestamp_ms) from cause
+
+    def _flush_ends(self) -> None:
+        for end in self._ends:
+            end.seal()
             end.flush()

@@ -1,4 +1,4 @@
-"""count in tumbling windows, for a whole batch: every update that the record path emits."""
+"""count in tumbling windows, for a whole batch: every update that the record path emits, or the last ones, cached."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from headrace._core import operators as ops
 from headrace._core.columnar.batch import Batch, longs
+from headrace._core.columnar.caching import CachedCounts
 from headrace._core.columnar.groups import Groups, Ints
 from headrace._core.laws import last_closed_start
 from headrace._state.stores.window import TypedTimestampedWindowStore
@@ -23,7 +24,10 @@ _log = logging.getLogger(__name__)
 
 
 class WindowCountForm:
-    """Counts by the bytes of key and window start, which are also the bytes of the windowed serde in a topic."""
+    """Counts by the bytes of key and window start, which are also the bytes of the windowed serde in a topic.
+
+    With a cache, updates go to the cache, not to `forward`.
+    """
 
     def __init__(
         self,
@@ -31,11 +35,13 @@ class WindowCountForm:
         windows: TimeWindows,
         store: TypedTimestampedWindowStore[bytes, int],
         forward: Callable[[Batch], None],
+        cached: CachedCounts | None = None,
     ) -> None:
         self._operator = operator
         self._windows = windows
         self._store = store
         self._forward = forward
+        self._cached = cached
 
     def __call__(self, batch: Batch) -> None:
         batch = self._drop_null_keys(batch)
@@ -44,13 +50,26 @@ class WindowCountForm:
         times, advances = self._operator.time.advance_many(batch.keys, batch.timestamps)
         batch, starts = self._drop_late(batch, times)
         if len(starts):
-            self._count(batch, starts)
+            self._count_all(batch._replace(keys=pc.binary_join_element_wise(batch.keys, longs(starts), b"")), starts)
         if len(advances.keys):
             self._operator.expire_many(advances)
 
-    def _count(self, batch: Batch, starts: Ints) -> None:
-        windowed = pc.binary_join_element_wise(batch.keys, longs(starts), b"")
-        encoded = windowed.dictionary_encode()
+    def _count_all(self, batch: Batch, starts: Ints) -> None:
+        """Counts the records of a batch with windowed keys; with a cache, flushes it whenever it is full."""
+        encoded = batch.keys.dictionary_encode()
+        if self._cached is None:
+            self._count(batch, starts, encoded)
+            return
+        for start, stop, full in self._cached.spans(encoded.dictionary.to_pylist(), encoded.indices.to_numpy(), batch):
+            if stop - start == len(starts):
+                self._count(batch, starts, encoded)
+            else:
+                span = batch.slice(start, stop)
+                self._count(span, starts[start:stop], span.keys.dictionary_encode())
+            if full:
+                self._cached.flush()
+
+    def _count(self, batch: Batch, starts: Ints, encoded: pa.DictionaryArray) -> None:
         distinct: list[bytes] = encoded.dictionary.to_pylist()
         rows = Groups(encoded.indices.to_numpy(), len(distinct))
         keys, first_ms = [key[:-_START] for key in distinct], rows.last(starts).tolist()
@@ -63,7 +82,11 @@ class WindowCountForm:
         after = np.column_stack((rows.last(latest), rows.last(counted))).astype(">i8").tobytes()
         raws = [after[at : at + 16] for at in range(0, len(after), 16)]
         self._store.entries.put_many(first_ms, entry_keys, raws)
-        self._forward(batch._replace(keys=windowed, values=longs(counted), timestamps=latest))
+        updates = batch._replace(values=longs(counted), timestamps=latest)
+        if self._cached is None:
+            self._forward(updates)
+        else:
+            self._cached.add(distinct, stored, rows.last(np.arange(len(starts))), updates)
 
     def _drop_null_keys(self, batch: Batch) -> Batch:
         nulls = batch.keys.null_count

@@ -39,7 +39,8 @@ class WindowCloseForm:
     """Buffers every update of counts in tumbling windows, and emits each window's last count when it closes.
 
     The count before it closes a window no later than this does, so no update follows a final result. Each window
-    therefore needs only its last update in the batch, and the row that closes it.
+    therefore needs only its last update in the batch, and the row that closes it. With `last_only`, the count before it
+    is cached: it forwards only some of its updates.
     """
 
     def __init__(
@@ -48,10 +49,13 @@ class WindowCloseForm:
         buffer: SuppressBuffer[Any, int],
         size_ms: int,
         forward: Callable[[Batch], None],
+        *,
+        last_only: bool,
     ) -> None:
         self._operator = operator
         self._buffer = buffer
         self._size_ms = size_ms
+        self._last_only = last_only
         self._forward = forward
 
     def __call__(self, batch: Batch) -> None:
@@ -83,7 +87,8 @@ class WindowCloseForm:
         columns = zip(keys, ends, values, timestamps, headers_of(batch, last), present, strict=True)
         for key, end_ms, value, timestamp_ms, headers, before in columns:
             prior = None if before is None else before.prior
-            replaced = None if value == _FIRST else value  # stands in for the count before: same length
+            is_first = before is None if self._last_only else value == _FIRST
+            replaced = None if is_first else value  # stands in for the count before: same length
             size = row_size(key, prior, replaced, value, topic, headers)
             rows.append(StoredRow(end_ms, size, timestamp_ms, prior, value, headers))
         return rows

@@ -9,7 +9,9 @@ from typing import Any
 from headrace._core.laws import latest
 from headrace._core.operator import AnyRecord, Operator
 from headrace._core.operators.aggregations.folds import counting, reducing
+from headrace._core.operators.tables.stored import TOO_OLD
 from headrace._core.task.context import TaskContext
+from headrace._state.stores.versioned import NEWEST, NOT_PUT
 from headrace.model.record import Change, Record
 
 
@@ -17,7 +19,7 @@ class AggregatingOperator(Operator):
     """Folds each record into the aggregate of its key, stores the aggregate and forwards the change.
 
     A result has the highest timestamp of the records since its row was created (KIP-259). An aggregate of `None`
-    deletes the row.
+    deletes the row. In a versioned store the aggregate is that of the newest version, and the result is a new version.
     """
 
     def __init__(self, name: str, store: str, *, send_old_values: bool) -> None:
@@ -28,6 +30,11 @@ class AggregatingOperator(Operator):
     def init(self, context: TaskContext) -> None:
         super().init(context)
         self._store = context.store(self.store_name)
+
+    @property
+    def forwards_old_values(self) -> bool:
+        """Whether its children get old values; the record cache gets them in any case."""
+        return self.send_old_values if self.cache is None else self.cache.send_old_values
 
     def accepts(self, key: Any, value: Any) -> bool:  # noqa: ARG002
         """Whether a record can be folded in; if not, counts it as dropped."""
@@ -45,10 +52,23 @@ class AggregatingOperator(Operator):
         key_bytes = self._store.key_bytes(key)
         row = self._store.read(key_bytes)
         aggregate, timestamp_ms = self.fold(key, record.value, record.timestamp_ms, row)
-        # The functions may have changed the aggregate in place, so the old value is read again.
-        old = self._store.read(key_bytes)[0] if self.send_old_values and row is not None else None
-        self._store.write(key_bytes, aggregate, timestamp_ms)
-        self.forward(Record(key, Change(aggregate, old), timestamp_ms, record.headers))
+        old = None if row is None or not self.send_old_values else self._old(key_bytes, row[0])
+        valid_to_ms = self._store.write(key_bytes, aggregate, timestamp_ms)
+        if valid_to_ms == NOT_PUT:
+            self.context.drop(self.name, TOO_OLD)
+            return
+        self.forward(Record(key, Change(aggregate, old, valid_to_ms == NEWEST), timestamp_ms, record.headers))
+
+    def _old(self, key_bytes: bytes, row: Any) -> Any:
+        """The stored aggregate. The functions may have changed it in place, so it is read again.
+
+        For a cached row, only the value that was forwarded before counts; and only whether there was one, if it is not
+        forwarded.
+        """
+        cache = self.cache
+        if cache is not None and (not cache.send_old_values or key_bytes in cache.updates):
+            return row
+        return self._store.read(key_bytes)[0]
 
 
 class StreamAggregate(AggregatingOperator):

@@ -54,7 +54,7 @@ class StreamForeignKeyJoin(Operator):
         self,
         name: str,
         table: str,
-        joiner: Callable[[Any, Any], Any],
+        joiner: Callable[[Any, Any, Any, Any], Any],
         key_serde: Serde[Any],
         value_serde: Serde[Any],
         *,
@@ -77,5 +77,6 @@ class StreamForeignKeyJoin(Operator):
         row = row_for(self._rows, record, versioned=self._versioned)
         if row is not None or self._left:
             keyed: KeyedRecord = record.value
-            value = self._joiner(self._read_value(keyed.value), None if row is None else row[0])
-            self.forward(Record(self._read_key(keyed.key), value, record.timestamp_ms, record.headers))
+            key, value = self._read_key(keyed.key), self._read_value(keyed.value)
+            result = self._joiner(key, record.key, value, None if row is None else row[0])
+            self.forward(Record(key, result, record.timestamp_ms, record.headers))

@@ -209,21 +209,23 @@ class ForeignKeyResolve(Operator):
     """Joins the values of each answer into a result of the left row; ignores answers to a row that has changed since.
 
     Answers arrive in the order of the input records that caused them. So only the input record that is being processed
-    can have changed the row since.
+    can have changed the row since. With a `foreign_key`, the joiner gets the foreign key of the left row.
     """
 
     def __init__(
         self,
         name: str,
-        joiner: Callable[[Any, Any], Any],
+        joiner: Callable[[Any, Any, Any, Any], Any],
         key_serde: Serde[Any],
         value_serde: Serde[Any],
         foreign_value_serde: Serde[Any],
         *,
         left: bool,
+        foreign_key: Callable[[Any, Any], Any] | None = None,
     ) -> None:
         super().__init__(name)
         self._joiner = joiner
+        self._foreign_key = foreign_key
         self._key_to_bytes = key_serde.serialize
         self._read_value = value_serde.deserialize
         self._read_foreign_value = foreign_value_serde.deserialize
@@ -237,5 +239,7 @@ class ForeignKeyResolve(Operator):
         has_result = answer.left is not None and (answer.right is not None or self._left)
         result = None
         if has_result:
-            result = self._joiner(self._read_value(answer.left), self._read_foreign_value(answer.right))
+            left, right = self._read_value(answer.left), self._read_foreign_value(answer.right)
+            foreign = None if self._foreign_key is None else self._foreign_key(record.key, left)
+            result = self._joiner(record.key, foreign, left, right)
         self.forward(record.with_value(result))

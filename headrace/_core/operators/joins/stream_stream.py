@@ -27,7 +27,7 @@ class JoinSettings(NamedTuple):
     window: str
     other: str
     unmatched: str | None
-    joiner: Callable[[Any, Any], Any]
+    joiner: Callable[[Any, Any, Any], Any]
     is_left: bool
     is_outer: bool
     other_is_outer: bool
@@ -81,7 +81,7 @@ class StreamJoin(Operator):
             return
         joined, forward = self._joined, self.forward
         for other_ms, other in matches:
-            forward(Record(key, joined(value, other), latest(timestamp_ms, other_ms), headers))
+            forward(Record(key, joined(key, value, other), latest(timestamp_ms, other_ms), headers))
 
     def close_idle(self) -> None:
         """Deletes the records of idle keys on both sides."""
@@ -97,8 +97,8 @@ class StreamJoin(Operator):
         self.context.drop(self.name, "null key" if record.key is None else "null value")
 
 
-def _swapped(joiner: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    return lambda right, left: joiner(left, right)
+def _swapped(joiner: Callable[[Any, Any, Any], Any]) -> Callable[[Any, Any, Any], Any]:
+    return lambda key, right, left: joiner(key, left, right)
 
 
 class StreamJoinWindow(Operator):

@@ -45,7 +45,7 @@ class StreamOuterJoin(StreamJoin):
         time_ms = self._advance(key, timestamp_ms)
         if key is None or value is None:
             if value is not None and self._is_outer:
-                self.forward(record.with_value(self._joined(value, None)))
+                self.forward(record.with_value(self._joined(key, value, None)))
             else:
                 self._drop(record)
             return
@@ -56,11 +56,11 @@ class StreamOuterJoin(StreamJoin):
         for other_ms, other in matches:
             if self._other_is_outer:
                 self._unmatched.remove(key_bytes, other_ms, is_left=not self._is_left)
-            self.forward(Record(key, self._joined(value, other), latest(timestamp_ms, other_ms), headers))
+            self.forward(Record(key, self._joined(key, value, other), latest(timestamp_ms, other_ms), headers))
         if matches or not self._is_outer:
             return
         if max(0, later(timestamp_ms, self._after_ms)) < time_ms:
-            self.forward(record.with_value(self._joined(value, None)))
+            self.forward(record.with_value(self._joined(key, value, None)))
         else:
             self._unmatched.add(key_bytes, value, timestamp_ms, is_left=self._is_left)
 
@@ -100,7 +100,7 @@ class StreamOuterJoin(StreamJoin):
 
     def _forward_unmatched(self, row: UnmatchedRecord[Any], headers: Headers) -> None:
         joiner = self.settings.joiner
-        result = joiner(row.value, None) if row.is_left else joiner(None, row.value)
+        result = joiner(row.key, row.value, None) if row.is_left else joiner(row.key, None, row.value)
         self.forward(Record(row.key, result, row.timestamp_ms, headers))
 
     def _due_ms(self, row: UnmatchedRecord[Any]) -> int:

@@ -17,25 +17,30 @@ from headrace.model.pending import PendingTask
 class StreamTableJoin(Operator):
     """Joins each record with the row of its key: the current row, or in a `versioned` table that of its timestamp.
 
-    Only the stream triggers; results have the timestamp of their record. A record without a key has no row.
+    Only the stream triggers; results have the timestamp of their record. A record without a key has no row. If the
+    joiner does not need the key, `value_joiner` joins the values alone.
     """
 
     def __init__(
-        self, name: str, table: str, joiner: Callable[[Any, Any], Any], *, left: bool, versioned: bool
+        self,
+        name: str,
+        table: str,
+        joiner: Callable[[Any, Any, Any], Any],
+        *,
+        left: bool,
+        versioned: bool,
+        value_joiner: Callable[[Any, Any], Any] | None = None,
     ) -> None:
         super().__init__(name)
         self.table_name = table
-        self._joiner = joiner
+        self.joiner = joiner
+        self.value_joiner = value_joiner
         self.left = left
         self.versioned = versioned
 
     def init(self, context: TaskContext) -> None:
         super().init(context)
         self._rows = context.tables[self.table_name]
-
-    def join_values(self, value: Any, row_value: Any) -> Any:
-        """The joiner's result for the values of a record and a row."""
-        return self._joiner(value, row_value)
 
     def process(self, record: AnyRecord) -> None:
         if self._accepts(record):
@@ -54,7 +59,7 @@ class StreamTableJoin(Operator):
     def _join(self, record: AnyRecord) -> None:
         row = row_for(self._rows, record, versioned=self.versioned)
         if row is not None or self.left:
-            self.forward(record.with_value(self.join_values(record.value, None if row is None else row[0])))
+            self.forward(record.with_value(self.joiner(record.key, record.value, None if row is None else row[0])))
 
 
 class StreamTableGraceJoin(StreamTableJoin):
@@ -68,7 +73,7 @@ class StreamTableGraceJoin(StreamTableJoin):
         self,
         name: str,
         table: str,
-        joiner: Callable[[Any, Any], Any],
+        joiner: Callable[[Any, Any, Any], Any],
         *,
         left: bool,
         grace_ms: int,
@@ -127,7 +132,7 @@ class StreamGlobalJoin(Operator):
         name: str,
         store: str,
         key_selector: Callable[[Any, Any], Any],
-        joiner: Callable[[Any, Any], Any],
+        joiner: Callable[[Any, Any, Any, Any], Any],
         *,
         left: bool,
     ) -> None:
@@ -152,6 +157,6 @@ class StreamGlobalJoin(Operator):
             return
         row = None if row_key is None else self._rows.get(row_key)
         if row is not None:
-            self.forward(record.with_value(self._joiner(value, row[0])))
+            self.forward(record.with_value(self._joiner(record.key, row_key, value, row[0])))
         elif self._left:
-            self.forward(record.with_value(self._joiner(value, None)))
+            self.forward(record.with_value(self._joiner(record.key, row_key, value, None)))

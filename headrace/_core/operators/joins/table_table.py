@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from headrace._core.laws import latest
 from headrace._core.operator import AnyRecord, Operator
+from headrace._core.operators.tables.stored import StoredTable
 from headrace._core.rows import Rows
 from headrace._core.task.context import TaskContext
 from headrace.model.record import Change
@@ -28,7 +29,7 @@ class TableJoin(Operator):
     """
 
     def __init__(
-        self, name: str, other: str, joiner: Callable[[Any, Any], Any], side: TableSide, *, send_old_values: bool
+        self, name: str, other: str, joiner: Callable[[Any, Any, Any], Any], side: TableSide, *, send_old_values: bool
     ) -> None:
         super().__init__(name)
         self._other_name = other
@@ -53,28 +54,29 @@ class TableJoin(Operator):
         else:
             other, other_ms = row
             timestamp_ms = latest(timestamp_ms, other_ms)
-        new = self._join(change.new, other)
-        old = self._join(change.old, other) if self._send_old_values else None
+        new = self._join(record.key, change.new, other)
+        old = self._join(record.key, change.old, other) if self._send_old_values else None
         self.forward(record.with_value(Change(new, old)).with_timestamp(timestamp_ms))
 
-    def _join(self, value: Any, other: Any) -> Any:
+    def _join(self, key: Any, value: Any, other: Any) -> Any:
         if value is None and (other is None or not self._side.optional):
             return None
-        return self._joiner(value, other) if self._side.is_left else self._joiner(other, value)
+        return self._joiner(key, value, other) if self._side.is_left else self._joiner(key, other, value)
 
 
-class TableJoinMerge(Operator):
-    """The joined table, which gets the results of both sides; stores its rows if it has a store."""
+class TableJoinMerge(StoredTable):
+    """The joined table, which gets the results of both sides; stores its rows if it has a store.
 
-    def __init__(self, name: str, store: str | None) -> None:
-        super().__init__(name)
-        self._store_name = store
+    With `reads_old_values`, the old value of a change is the stored row, not the result that the join computed.
+    """
 
-    def init(self, context: TaskContext) -> None:
-        super().init(context)
-        self._store = None if self._store_name is None else context.store(self._store_name)
+    def __init__(self, name: str, store: str | None, *, reads_old_values: bool) -> None:
+        super().__init__(name, store)
+        self._reads_old_values = reads_old_values
 
     def process(self, record: AnyRecord) -> None:
-        if self._store is not None:
-            self._store.put(record.key, record.value.new, record.timestamp_ms)
-        self.forward(record)
+        if self._store is None:
+            self.forward(record)
+            return
+        old = self.stored_value(record.key) if self._reads_old_values else record.value.old
+        self.forward_change(record, record.value.new, old)

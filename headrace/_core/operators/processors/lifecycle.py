@@ -46,7 +46,7 @@ class Processors:
     ) -> None:
         self._context = context
         self._operators = {operator.name: operator for operator in operators}
-        self._store = store
+        self._store = context.processor_store = store
         self._agenda = context.agenda = Agenda(store)
         stored = store.get(_STREAM_TIME)
         context.stream_time_ms = self._saved_ms = int(stored) if stored else -1
@@ -68,8 +68,8 @@ class Processors:
         contexts = {f"context {name}": operator.processor_context for name, operator in self._operators.items()}
         kinds = {f"class {name}": operator.kind for name, operator in self._operators.items()}
         stores = {f"store {name}": store for name, store in self._context.stores.items()}
-        tables = {f"table {name}": rows for name, rows in self._context.global_tables.items()}
-        return {"agenda": self._agenda, **contexts, **kinds, **stores, **tables}
+        read_only = {f"read-only store {name}": store for name, store in self._context.read_only_stores.items()}
+        return {"agenda": self._agenda, **contexts, **kinds, **stores, **read_only}
 
     @property
     def state(self) -> ProcessorState:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
+from typing import ClassVar
 
 from headrace._core.operator import AnyRecord, Operator
 from headrace._core.operators.processors.context import NodeContext
@@ -14,14 +15,27 @@ from headrace.model.record import Record
 
 
 class UserProcessor(Operator):
-    """Passes records and punctuations to a processor, and the records it forwards to the children it names."""
+    """Passes records and punctuations to a processor, and the records it forwards to the children it names.
+
+    `kinds` are the classes of which a processor must be.
+    """
+
+    kinds: ClassVar[tuple[type[AnyProcessor], ...]] = (Processor, FixedKeyProcessor)
 
     def __init__(
-        self, name: str, factory: ProcessorFactory, stores: Sequence[str], tables: Sequence[str], *, fixed_key: bool
+        self,
+        name: str,
+        factory: ProcessorFactory,
+        stores: Sequence[str],
+        read_only: Sequence[str],
+        *,
+        fixed_key: bool,
+        is_global: bool,
     ) -> None:
         super().__init__(name)
         self.store_names = tuple(stores)
-        self.table_names = tuple(tables)
+        self.read_only_names = tuple(read_only)
+        self.is_global = is_global
         self.processor: AnyProcessor
         self._factory = factory
         self._fixed_key = fixed_key
@@ -53,6 +67,7 @@ class UserProcessor(Operator):
     def process(self, record: AnyRecord) -> None:
         self._current, self._now_ms = record, record.timestamp_ms
         try:
+            assert isinstance(self.processor, Processor | FixedKeyProcessor)
             self.processor.process(record)
         finally:
             self._current = self._now_ms = None
@@ -72,23 +87,14 @@ class UserProcessor(Operator):
         if self._now_ms is None:
             message = f"{self.name}: forward() was called outside process() and punctuations; there is no record now."
             raise StreamsError(message)
-        if not isinstance(record, Record):
-            message = f"{self.name}: forward() needs a Record; got {record!r} of type {type(record).__name__}."
-            raise StreamsError(message)
-        if to is not None and not isinstance(to, To):
-            message = f"{self.name}: forward() was given to={to!r}; it must be To.child(name) or To.all()."
-            raise StreamsError(message)
+        check_forward(self.name, record, to)
         if self._fixed_key and self._current is not None and record.key is not self._current.key:
             message = (
                 f"{self.name} keeps the key: it was given {self._current.key!r} and may not forward {record.key!r}. "
                 "Derive what is forwarded with with_value(), or use process() instead of process_values()."
             )
             raise StreamsError(message)
-        timestamp_ms = to.timestamp_ms if to is not None and to.timestamp_ms is not None else record.timestamp_ms
-        if timestamp_ms is None:
-            timestamp_ms = self._now_ms
-        if timestamp_ms != record.timestamp_ms:
-            record = Record(record.key, record.value, timestamp_ms, record.headers)
+        record = with_forward_time(record, to, self._now_ms)
         if to is None or to.name is None:
             self.forward(record)
         else:
@@ -107,10 +113,11 @@ class UserProcessor(Operator):
 
     def _create(self) -> AnyProcessor:
         processor = self._factory()
-        if not isinstance(processor, Processor | FixedKeyProcessor):
+        if not isinstance(processor, self.kinds):
+            kinds = " or a ".join(kind.__name__ for kind in self.kinds)
             message = (
                 f"The factory of {self.name!r} returned {processor!r} of type {type(processor).__name__}; "
-                "it must return a Processor or a FixedKeyProcessor."
+                f"it must return a {kinds}."
             )
             raise TopologyError(message)
         if not isinstance(self._factory, type) and self._factory() is processor:
@@ -120,3 +127,27 @@ class UserProcessor(Operator):
             )
             raise TopologyError(message)
         return processor
+
+
+def check_forward(name: str, record: object, to: object) -> None:
+    """Checks the arguments of `forward()`.
+
+    Raises:
+        StreamsError: if one is not allowed; the message begins with `name`.
+    """
+    if not isinstance(record, Record):
+        message = f"{name}: forward() needs a Record; got {record!r} of type {type(record).__name__}."
+        raise StreamsError(message)
+    if to is not None and not isinstance(to, To):
+        message = f"{name}: forward() was given to={to!r}; it must be To.child(name) or To.all()."
+        raise StreamsError(message)
+
+
+def with_forward_time(record: AnyRecord, to: To | None, now_ms: int | None) -> AnyRecord:
+    """The record with the timestamp that children see: that of `to`, else its own, else the current one."""
+    timestamp_ms = to.timestamp_ms if to is not None and to.timestamp_ms is not None else record.timestamp_ms
+    if timestamp_ms is None:
+        timestamp_ms = now_ms
+    if timestamp_ms == record.timestamp_ms:
+        return record
+    return Record(record.key, record.value, timestamp_ms, record.headers)

@@ -1,4 +1,4 @@
-"""map, map_values, map_values_with_key and select_key, with one result per record; flat_map and flat_map_values."""
+"""map, map_values, map_values_with_key and select_key, with one result per record; flat_map and its kin."""
 
 from __future__ import annotations
 
@@ -101,6 +101,23 @@ class StreamFlatMapValues(FunctionOperator):
 
         def take(key: Any, value: Any) -> None:
             for mapped in outputs_of(self._mapper(value), key, self.name, "flat_map_values"):
+                forward(key, mapped)
+
+        return take
+
+
+class StreamFlatMapValuesWithKey(FunctionOperator):
+    """Computes any number of new values under the same key, from the key and the old value."""
+
+    def __init__(self, name: str, mapper: Callable[[Any, Any], Iterable[Any]]) -> None:
+        super().__init__(name)
+        self._mapper = mapper
+
+    def bind(self, children: Sequence[Take]) -> Take:
+        forward = to_all(children)
+
+        def take(key: Any, value: Any) -> None:
+            for mapped in outputs_of(self._mapper(key, value), key, self.name, "flat_map_values_with_key"):
                 forward(key, mapped)
 
         return take

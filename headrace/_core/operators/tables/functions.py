@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace._core.operator import AnyRecord, Operator
-from headrace._core.task.context import TaskContext
-from headrace.model.record import Change
+from headrace._core.operators.tables.stored import StoredTable
 
 
 def row_filter(predicate: Callable[[Any, Any], object], *, keep: bool) -> Callable[[Any, Any], Any]:
@@ -15,7 +14,7 @@ def row_filter(predicate: Callable[[Any, Any], object], *, keep: bool) -> Callab
     return lambda key, value: value if value is not None and bool(predicate(key, value)) is keep else None
 
 
-class TableFilter(Operator):
+class TableFilter(StoredTable):
     """Forwards each change with the values that the filter keeps; a row that it does not keep is a deleted row.
 
     If old values are known, deletions of rows that never existed are not forwarded. The predicate never gets `None`.
@@ -32,15 +31,10 @@ class TableFilter(Operator):
         send_old_values: bool,
         versioned: bool,
     ) -> None:
-        super().__init__(name)
-        self._store_name = store
+        super().__init__(name, store)
         self._row = row_filter(predicate, keep=keep)
         self._send_old_values = send_old_values
         self._versioned = versioned
-
-    def init(self, context: TaskContext) -> None:
-        super().init(context)
-        self._store = None if self._store_name is None else context.store(self._store_name)
 
     def process(self, record: AnyRecord) -> None:
         key, change = record.key, record.value
@@ -48,20 +42,13 @@ class TableFilter(Operator):
         old = self._old(key, change.old) if self._send_old_values else None
         if self._send_old_values and not self._versioned and new is None and old is None:
             return
-        is_latest = change.is_latest
-        if self._store is not None:
-            self._store.put(key, new, record.timestamp_ms)
-            is_latest = True  # the store has no versions: the last put is the row
-        self.forward(record.with_value(Change(new, old, is_latest)))
+        self.forward_change(record, new, old)
 
     def _old(self, key: Any, value: Any) -> Any:
-        if self._store is None:
-            return self._row(key, value)
-        row = self._store.get(key)
-        return None if row is None else row[0]
+        return self._row(key, value) if self._store is None else self.stored_value(key)
 
 
-class TableMapValues(Operator):
+class TableMapValues(StoredTable):
     """Maps the values of every change; `None` stays `None`, without a call.
 
     With a store, the old value is read from the store.
@@ -70,33 +57,21 @@ class TableMapValues(Operator):
     def __init__(
         self, name: str, store: str | None, mapper: Callable[[Any, Any], Any], *, send_old_values: bool
     ) -> None:
-        super().__init__(name)
-        self._store_name = store
+        super().__init__(name, store)
         self._mapper = mapper
         self._send_old_values = send_old_values
-
-    def init(self, context: TaskContext) -> None:
-        super().init(context)
-        self._store = None if self._store_name is None else context.store(self._store_name)
 
     def process(self, record: AnyRecord) -> None:
         key, change = record.key, record.value
         new = self._map(key, change.new)
         old = self._old(key, change.old) if self._send_old_values else None
-        is_latest = change.is_latest
-        if self._store is not None:
-            self._store.put(key, new, record.timestamp_ms)
-            is_latest = True  # the store has no versions: the last put is the row
-        self.forward(record.with_value(Change(new, old, is_latest)))
+        self.forward_change(record, new, old)
 
     def _map(self, key: Any, value: Any) -> Any:
         return None if value is None else self._mapper(key, value)
 
     def _old(self, key: Any, value: Any) -> Any:
-        if self._store is None:
-            return self._map(key, value)
-        row = self._store.get(key)
-        return None if row is None else row[0]
+        return self._map(key, value) if self._store is None else self.stored_value(key)
 
 
 class TableToStream(Operator):

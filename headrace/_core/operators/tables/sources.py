@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from headrace._core.operator import AnyRecord, Operator
+from headrace._core.operators.tables.stored import TOO_OLD
 from headrace._core.task.context import TaskContext
 from headrace._state.stores.versioned import NEWEST, NOT_PUT
 from headrace.model.record import Change
@@ -18,6 +19,11 @@ class TableSource(Operator):
         super().__init__(name)
         self.store_name = store
         self.send_old_values = send_old_values
+
+    @property
+    def forwards_old_values(self) -> bool:
+        """Whether its children get old values; the record cache gets them in any case."""
+        return self.send_old_values if self.cache is None else self.cache.send_old_values
 
     def init(self, context: TaskContext) -> None:
         super().init(context)
@@ -61,7 +67,7 @@ class VersionedTableSource(Operator):
         latest = self._store.get(key) if self._send_old_values else None
         valid_to_ms = self._store.put(key, record.value, record.timestamp_ms)
         if valid_to_ms == NOT_PUT:
-            self.context.drop(self.name, "older than the history of the versioned store")
+            self.context.drop(self.name, TOO_OLD)
             return
         old = None if latest is None else latest.value
         self.forward(record.with_value(Change(record.value, old, is_latest=valid_to_ms == NEWEST)))

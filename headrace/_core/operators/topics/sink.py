@@ -6,7 +6,7 @@ forwarded: a table is updated before or after a record looks it up, exactly as i
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from headrace._core.operator import AnyRecord, Operator
 from headrace._core.task.context import TaskContext
@@ -36,7 +36,7 @@ class Sink(Operator):
         """A value in the bytes that the sink writes."""
         return self._value_to_bytes(value)
 
-    def unserializable_part(self, record: AnyRecord) -> str:
+    def unserializable_part(self, record: AnyRecord) -> Literal["key", "value"]:
         """Which part of a record cannot be encoded, "key" or "value"."""
         try:
             self._key_to_bytes(record.key)
@@ -56,11 +56,15 @@ class Sink(Operator):
 
 
 class HandOver(Operator):
-    """Marks the records of one node with its number, before they enter a relay shared with other nodes."""
+    """Marks the records of one node with its number, before they enter a relay shared with other nodes.
 
-    def __init__(self, name: str, number: int) -> None:
+    With `every_update` it gets the updates of a cached node before they enter the record cache.
+    """
+
+    def __init__(self, name: str, number: int, *, every_update: bool) -> None:
         super().__init__(name)
         self._number = number
+        self.every_update = every_update
 
     def process(self, record: AnyRecord) -> None:
         self.forward(record.with_value((self._number, record.value)))

@@ -47,8 +47,9 @@ class SessionWindowAggregate(WindowedOperator):
             for session, _ in sessions:
                 self._delete(record, session)
         aggregate = self._aggregator(key, record.value, aggregate)
+        old = self._store.fetch_session(key, start_ms, end_ms) if self.settings.cached else None
         self._store.put(Windowed(key, merged), aggregate)
-        self._emit(record, merged, Change(aggregate, None), end_ms)
+        self._emit(record, merged, Change(aggregate, old), end_ms)
 
     def _delete(self, record: AnyRecord, session: Windowed[Any]) -> None:
         # The merger may have changed the aggregate in place, so the old value is read again.

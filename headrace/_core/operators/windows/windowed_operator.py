@@ -18,13 +18,16 @@ from headrace._state.layouts.bykey import remove_key
 from headrace.model.end_of_time import later
 from headrace.model.pending import PendingTask
 from headrace.model.record import Change, Record
-from headrace.model.windows import Window, Windowed, Windows
+from headrace.model.windows import AnyWindows, Window, Windowed
 
 _log = logging.getLogger(__name__)
 
 
 class WindowSettings(NamedTuple):
-    """The settings of a windowed aggregation besides its windows: its stores, and the child that gets late records."""
+    """The settings of a windowed aggregation besides its windows: its stores, and the child that gets late records.
+
+    `cached` says whether its results go to the record cache, which needs the old value of every change.
+    """
 
     store: str
     stream_times: str
@@ -33,6 +36,7 @@ class WindowSettings(NamedTuple):
     late_sink: str | None
     idle: IdleSettings | None
     send_old_values: bool
+    cached: bool
 
 
 class WindowedOperator(Operator):
@@ -42,7 +46,7 @@ class WindowedOperator(Operator):
         self,
         name: str,
         settings: WindowSettings,
-        windows: Windows,
+        windows: AnyWindows,
         initializer: Callable[[], Any],
         aggregator: Callable[[Any, Any, Any], Any],
     ) -> None:

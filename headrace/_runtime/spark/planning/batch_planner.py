@@ -53,7 +53,12 @@ class BatchPlanner:
         self._backend = backend
 
     def ends(self) -> dict[str, int]:
-        """The current end offsets of the input topics."""
+        """The current end offsets of the input topics.
+
+        Raises:
+            NewPartitionsError: if other topics or partitions should be read, with another plan.
+        """
+        self._backend.refuse_changed_topics(self._plan)
         places = self._plan.places
         return {offset_key(place): end for place, end in zip(places, self._backend.ends(places), strict=True)}
 
@@ -66,7 +71,7 @@ class BatchPlanner:
         if view.unfinished is not None:
             return view.unfinished
         plan, state = self._plan, view.state
-        ends = until or self.ends()
+        ends = self.ends() if until is None else until
         keys = [offset_key(place) for place in plan.places]
         now_ms = self._now_ms(state) if plan.needs_clock else None
         starts = self.starts(view)

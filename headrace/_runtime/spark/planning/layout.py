@@ -6,21 +6,29 @@ from typing import Any
 
 import msgspec
 
+from headrace._graph.nodes import Source
+from headrace._graph.patterns import pattern_key
 from headrace._graph.stores import StoreSpec
 from headrace._runtime.defaults import Defaults
 from headrace._runtime.spark.planning.plan import Plan, Stage
 from headrace.config import StreamsConfig
 from headrace.errors import StateError
 
+_OF_GLOBAL_TABLE = " of a global table"
+
 
 class SavedStage(msgspec.Struct, frozen=True):
-    """The properties of a stage that its state depends on; `partitions` are those of the topics it reads."""
+    """The properties of a stage that its state depends on; `partitions` are those of the topics it reads.
+
+    `patterns` are the patterns of topics that it reads, with the most partitions that any of their topics ever had.
+    """
 
     sub_topology: int
     tasks: int
     repartitions: tuple[str, ...]
     stores: dict[str, tuple[str, ...]]
     partitions: dict[str, int] = {}
+    patterns: dict[str, int] = {}
 
 
 def saved_layout(layout: Any) -> tuple[SavedStage, ...]:
@@ -31,6 +39,11 @@ def saved_layout(layout: Any) -> tuple[SavedStage, ...]:
 def saved_partitions(layout: tuple[SavedStage, ...]) -> dict[str, int]:
     """The number of partitions of every topic that the stages read, including internal topics."""
     return {topic: number for stage in layout for topic, number in stage.partitions.items()}
+
+
+def saved_pattern_tasks(layout: tuple[SavedStage, ...]) -> dict[str, int]:
+    """The most partitions that the topics of each pattern ever had."""
+    return {pattern: number for stage in layout for pattern, number in stage.patterns.items()}
 
 
 def layout_of(plan: Plan, config: StreamsConfig) -> tuple[SavedStage, ...]:
@@ -48,27 +61,44 @@ def layout_of(plan: Plan, config: StreamsConfig) -> tuple[SavedStage, ...]:
                 for store in [stage.blueprint.spec(name)]
             },
             {topic: plan.partitions[topic] for topic in sorted(_partitioning_topics(plan, stage))},
+            _pattern_tasks(plan, stage),
         )
         for stage in plan.chain
     )
 
 
 def _partitioning_topics(plan: Plan, stage: Stage) -> set[str]:
-    """The topics whose partitions decide which task of a stage gets a record.
+    """The topics whose partitions decide which task of a stage gets a record."""
+    return {topic for source in _partitioning_sources(plan, stage) for topic in source.topics} - plan.relays
 
-    A relay keeps the partition of the task that writes to it, so the topics of its writer count instead.
+
+def _pattern_tasks(plan: Plan, stage: Stage) -> dict[str, int]:
+    """The patterns whose topics decide which task of a stage gets a record, with the tasks that each needs."""
+    return {
+        pattern_key(source.pattern): source.least_tasks
+        for source in _partitioning_sources(plan, stage)
+        if source.pattern is not None
+    }
+
+
+def _partitioning_sources(plan: Plan, stage: Stage) -> list[Source]:
+    """The sources whose partitions decide which task of a stage gets a record.
+
+    A relay keeps the partition of the task that writes to it, so the sources of its writer count as well.
     """
     read = set(stage.blueprint.sub.source_topics)
+    sources = [source for source in stage.blueprint.sub.sources if not source.is_global]
     for writer in plan.stages:
         if read & plan.relays & {sink.topic for sink in writer.blueprint.sub.sinks}:
+            sources += [source for source in writer.blueprint.sub.sources if not source.is_global]
             read |= set(writer.blueprint.sub.source_topics)
-    return read - plan.relays
+    return sources
 
 
 def _describe_kind(store: StoreSpec, *, is_global: bool) -> str:
     """The kind of a store, with what else decides the format of its entries or which entries each task has."""
     by_key = " with a time for each key (allow_stream_time_key_tracking)" if getattr(store, "by_key", False) else ""
-    return f"{type(store).__name__.removesuffix('Spec')} store{by_key}{' of a global table' if is_global else ''}"
+    return f"{type(store).__name__.removesuffix('Spec')} store{by_key}{_OF_GLOBAL_TABLE if is_global else ''}"
 
 
 def refuse_incompatible(before: tuple[SavedStage, ...], current: tuple[SavedStage, ...], config: StreamsConfig) -> None:
@@ -119,6 +149,9 @@ def _refuse_moved_keys(before: tuple[SavedStage, ...], now: tuple[SavedStage, ..
         changed = [topic for topic, number in stage.partitions.items() if was.partitions.get(topic, number) != number]
         if not stage.stores or (was.tasks == stage.tasks and not changed):
             continue
+        if stage.tasks > was.tasks and not changed and stage.patterns:
+            _refuse_missing_rows(was, stage, config)
+            continue  # the new tasks are for a new topic, so no key moves
         # A repartition may have changed because of a user's topic: then only that topic is worth naming.
         named = [topic for topic in changed if topic not in stage.repartitions] or changed
         changes = [f"topic {t!r} has {stage.partitions[t]} partitions; it had {was.partitions[t]}" for t in named]
@@ -128,6 +161,21 @@ def _refuse_moved_keys(before: tuple[SavedStage, ...], now: tuple[SavedStage, ..
             f"that do not have their rows in store {' and '.join(map(repr, sorted(stage.stores)))}. Start over: use "
             "another application_id and state_dir, or run `headrace reset`. To be able to continue when a topic gets "
             "more partitions, call repartition() before stateful operators: it fixes their number of partitions."
+        )
+        raise StateError(message)
+
+
+def _refuse_missing_rows(was: SavedStage, stage: SavedStage, config: StreamsConfig) -> None:
+    """Raises a `StateError` if new tasks would lack the rows of a global table, whose topic has been read already."""
+    tables = [name for name, (*_, kind) in stage.stores.items() if kind.endswith(_OF_GLOBAL_TABLE)]
+    if tables:
+        message = (
+            f"Application {config.application_id!r} cannot continue from its state in {str(config.state_dir)!r}: a "
+            f"topic that matches {' or '.join(map(repr, sorted(stage.patterns)))} has {stage.tasks} partitions, and "
+            f"there are {was.tasks} tasks. New tasks would lack the rows of global table "
+            f"{' and '.join(map(repr, sorted(tables)))}, which the other tasks have read. Create the topic with at "
+            f"most {was.tasks} partitions; or start over: use another application_id and state_dir, or run `headrace "
+            "reset`. With repartition(partitions=...) before the join, any number of partitions is possible."
         )
         raise StateError(message)
 

@@ -12,12 +12,14 @@ from functools import cached_property
 
 from headrace._core.errors.handlers import ErrorHandlers
 from headrace._graph.graph import Graph
+from headrace._graph.nodes import Source
 from headrace._graph.partitions import partition_counts
-from headrace._runtime.assemble import TaskBlueprint, blueprints
+from headrace._graph.patterns import matching_topics, patterns_of, with_matching_topics
+from headrace._runtime.assemble import TaskBlueprint, blueprints, key_suffixes
 from headrace._runtime.spark.planning.clock import Clock, system_clock
 from headrace._runtime.spark.planning.routing import Routes, choose_routes
 from headrace.config import StreamsConfig
-from headrace.serdes import SessionWindowedKey, WindowedKey
+from headrace.errors import NewPartitionsError
 from headrace.topics.kafka.cluster import KafkaCluster, Place
 
 
@@ -41,7 +43,6 @@ class Plan:
     application_id: str
     topics_dir: str
     broker: KafkaCluster | None
-    auto_offset_reset: str
     exactly_once: bool
     state_dir: str
     local_dir: str | None
@@ -84,8 +85,10 @@ class Plan:
 
     @cached_property
     def needs_clock(self) -> bool:
-        """Whether the plan of a batch has a wall-clock time: for ticks, or to refuse timestamps too far ahead of it."""
-        return self.needs_ticks or any(stage.blueprint.defaults.guard is not None for stage in self.stages)
+        """Whether the plan of a batch has a wall-clock time: for ticks, extractors, or a limit to timestamps."""
+        return self.needs_ticks or any(
+            stage.blueprint.defaults.guard is not None or stage.blueprint.extractors for stage in self.stages
+        )
 
     def latest_ms(self, topic: str, clock_ms: int | None) -> int | None:
         """The highest timestamp that a topic accepts; `None` if it accepts all, or a timestamp extractor decides."""
@@ -94,6 +97,33 @@ class Plan:
         blueprint = self.stage_by_topic[topic].blueprint
         guard = blueprint.defaults.guard
         return None if guard is None or clock_ms is None or topic in blueprint.extractors else clock_ms + guard.ahead_ms
+
+    @property
+    def graph(self) -> Graph:
+        """The graph, with the topics that matched its patterns at this start."""
+        return self.stages[0].blueprint.graph
+
+    @cached_property
+    def patterns(self) -> tuple[str, ...]:
+        """The patterns of topics that the application reads."""
+        return tuple(sorted(patterns_of(self.graph)))
+
+    def refuse_other_topics(self, topics: Mapping[str, int]) -> None:
+        """Raises a `NewPartitionsError` if other topics match the patterns now: a query reads those of its start."""
+        if not self.patterns:
+            return
+        for name, matching in matching_topics(self.graph, topics).items():
+            source = self.graph.by_name[name]
+            assert isinstance(source, Source)
+            changed = sorted(set(matching) ^ set(source.topics))
+            if changed:
+                what = "matches" if changed[0] in matching else "no longer exists; it matched"
+                others = f" ({len(changed) - 1} more topics changed)" if len(changed) > 1 else ""
+                message = (
+                    f"Topic {changed[0]!r} {what} the pattern {source.shown_topics[0]!r} of source {name!r}{others}. "
+                    "The query starts again with the topics that match now."
+                )
+                raise NewPartitionsError(message)
 
     @property
     def error_handlers(self) -> ErrorHandlers:
@@ -130,13 +160,7 @@ class Plan:
     @cached_property
     def key_suffixes(self) -> dict[str, int]:
         """How many bytes at the end of a topic's keys encode a window, which does not affect the partition."""
-        return {
-            sink.topic: key_serde.suffix_size
-            for stage in self.stages
-            for sink in stage.blueprint.sub.sinks
-            for key_serde in [stage.blueprint.defaults.serdes(sink)[0]]
-            if isinstance(key_serde, WindowedKey | SessionWindowedKey)
-        }
+        return key_suffixes(stage.blueprint for stage in self.stages)
 
     @cached_property
     def source_topics(self) -> tuple[str, ...]:
@@ -192,8 +216,14 @@ def make_plan(
     run: str = "",
     clock: Clock = system_clock,
     partitions_before: Mapping[str, int] | None = None,
+    pattern_tasks_before: Mapping[str, int] | None = None,
 ) -> Plan:
-    """Plans a query. `partitions_before` are the partitions of internal topics at the last start, which they keep."""
+    """Plans a query.
+
+    `partitions_before` are the partitions of internal topics at the last start, which they keep;
+    `pattern_tasks_before` are the tasks that each pattern of topics had, of which none is removed.
+    """
+    graph = with_matching_topics(graph, user_topics, pattern_tasks_before)
     counts, tasks = partition_counts(graph, user_topics, partitions_before)
     stages = []
     for index, (blueprint, number) in enumerate(zip(blueprints(graph, config), tasks, strict=True)):
@@ -203,7 +233,6 @@ def make_plan(
         application_id=config.application_id,
         topics_dir=str(config.topics_dir.absolute()) if config.topics_dir else "",
         broker=_broker(config),
-        auto_offset_reset=config.auto_offset_reset,
         exactly_once=config.processing_guarantee != "at_least_once",
         state_dir=str(config.state_dir.absolute()),
         local_dir=str(config.local_dir.absolute()) if config.local_dir else None,

@@ -83,11 +83,19 @@ def commit(plan: Plan, backend: TopicBackend, view: LogView, batch: BatchPlan, p
             sessions={task: session for part in parts for task, session in part.sessions.items()},
             spread=batch.spread,
             record_us=max(part.record_us for part in parts),
+            records=_records(plan, view, batch),
+            duration_ms=max(0, now_ms - batch.planned_ms) if batch.planned_ms else 0,
         ),
     )
     delete(log.files, swept)
     backend.publish(plan, view.state)
     return view
+
+
+def _records(plan: Plan, view: LogView, batch: BatchPlan) -> int:
+    """The number of input records of a batch; a gap in the offsets of a topic counts as records."""
+    first = plan.first_offsets
+    return sum(end - view.state.offsets.get(key, first.get(key, 0)) for key, end in batch.ends.items())
 
 
 def _decode(frames: Sequence[Frame], kind: Any) -> list[Any]:

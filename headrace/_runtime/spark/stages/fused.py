@@ -11,14 +11,17 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator
 
+import msgspec
+
 from headrace._runtime.spark.planning.batch_planner import BatchPlanner, estimate_record_us
+from headrace._runtime.spark.planning.clock import system_clock
 from headrace._runtime.spark.planning.plan import Plan
 from headrace._runtime.spark.stages.committing import commit, write_part
 from headrace._runtime.spark.stages.frames import Frame, Tick
 from headrace._runtime.spark.stages.ingest import ingest, tick_frames
 from headrace._runtime.spark.stages.task_runner import TaskRunner
-from headrace._runtime.spark.state_directory.finish import FinishFile
 from headrace._runtime.spark.state_directory.log import current_view, state_log
+from headrace._runtime.spark.state_directory.requests import FinishFile, PauseFile
 from headrace._runtime.spark.topics.backend import SinkTask, TopicBackend
 from headrace._state.log.entries import BatchPlan
 from headrace._state.log.state_log import LogView
@@ -50,9 +53,12 @@ class FusedRound:
         plan = self._plan
         view = current_view(plan)
         self._backend.publish(plan, view.state)
-        finish = FinishFile(plan.state_dir)
+        finish, pause = FinishFile(plan.state_dir), PauseFile(plan.state_dir)
         ends_s = time.monotonic() + plan.round_s
         while time.monotonic() < ends_s and not finish.is_requested(plan.run):
+            if pause.is_requested(plan.run):
+                time.sleep(_CHECK_EVERY_S)
+                continue
             batch = self._planner.next(view, self._until)
             if batch is not None and batch.spread:
                 return
@@ -69,6 +75,7 @@ class FusedRound:
     def run_batch(self, view: LogView, batch: BatchPlan) -> LogView:
         """Runs one batch from beginning to end."""
         plan = self._plan
+        batch = msgspec.structs.replace(batch, planned_ms=batch.planned_ms or system_clock())
         if plan.writes_plan_ahead and view.unfinished is None:
             view = state_log(plan).plan(view, batch)
         began_s = time.monotonic()

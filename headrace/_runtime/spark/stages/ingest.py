@@ -39,6 +39,9 @@ def ingest(
     chunks = _with_order(plan, topic, partition, first_offset, batches, plan.latest_ms(topic, clock_ms))
     if topic in plan.global_topics:
         targets = [(stage, target) for stage in plan.stages_reading(topic) for target in plan.routes[stage.index].tasks]
+        if tick is not None:
+            payload = msgspec.json.encode(tick)
+            yield from (_tick_frame(stage, target, plan.ranks[topic, partition], payload) for stage, target in targets)
         yield from _raw_frames(plan, targets, topic, partition, chunks)
         return
     stage = plan.stage_by_topic[topic]

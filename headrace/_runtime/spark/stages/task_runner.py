@@ -145,6 +145,7 @@ def run_task(
                 saved.save(task.processors)
             yield frames.for_commit(ALARM, task.next_wall_clock_ms())
         state.commit()
+        task.context.errors.end_batch()
     yield metrics_frame(metrics)
 
 

@@ -77,5 +77,5 @@ class _TaskStore:
         self._read = read
         reader = read.snapshots[task].reader(store)
         self.get, self.get_many = reader.get, reader.get_many
-        self.range, self.prefix = reader.range, reader.prefix
+        self.range, self.reverse_range, self.prefix = reader.range, reader.reverse_range, reader.prefix
         self.approximate_len = reader.approximate_len

@@ -14,6 +14,7 @@ from headrace._runtime.spark.stages.frames import Frame
 from headrace._state.log.entries import ApplicationState, BatchPlan
 from headrace._state.log.state_log import LogView
 from headrace.config import StreamsConfig
+from headrace.model.offset_reset import AutoOffsetReset
 from headrace.topics.embedded.log import SegmentRun
 from headrace.topics.kafka.cluster import KafkaCluster, Place
 
@@ -50,8 +51,14 @@ class TopicBackend(Protocol):
     def topics(self) -> Mapping[str, int]:
         """The number of partitions of every topic."""
 
-    def first_offsets(self, places: Sequence[Place], known: Mapping[str, int]) -> dict[str, int]:
-        """The offsets at which an application begins to read; those of earlier starts, `known`, do not change."""
+    def reset_offsets(self, places: Sequence[Place], reset: AutoOffsetReset, now_ms: int) -> list[int]:
+        """The offsets at which a reset begins; for "none", which the caller refuses, those of "earliest"."""
+
+    def refuse_changed_topics(self, plan: Plan) -> None:
+        """Raises a `NewPartitionsError` if topics or partitions that the application should read have changed.
+
+        Looks at most as often as it is cheap: on Kafka, when the client would refresh its metadata.
+        """
 
     def prepare(self, plan: Plan, state: ApplicationState) -> None:
         """Prepares the topics for a query, and prevents earlier starts from writing any more."""
@@ -116,16 +123,16 @@ def backend_of(settings: Plan | StreamsConfig) -> TopicBackend:
         broker = None
         if settings.bootstrap_servers is not None:
             broker = KafkaCluster(settings.bootstrap_servers, settings.kafka)
-        return _backend(broker, settings.topics_dir or "", settings.auto_offset_reset)
+        return _backend(broker, settings.topics_dir or "")
     start = (settings.instance, settings.epoch)
     if start not in _backends:
         _backends.clear()
-        _backends[start] = _backend(settings.broker, settings.topics_dir, settings.auto_offset_reset)
+        _backends[start] = _backend(settings.broker, settings.topics_dir)
     return _backends[start]
 
 
-def _backend(broker: KafkaCluster | None, topics_dir: str | Path, auto_offset_reset: str) -> TopicBackend:
+def _backend(broker: KafkaCluster | None, topics_dir: str | Path) -> TopicBackend:
     from headrace._runtime.spark.topics.embedded import EmbeddedBackend
     from headrace._runtime.spark.topics.kafka import KafkaBackend
 
-    return EmbeddedBackend(topics_dir) if broker is None else KafkaBackend(broker, auto_offset_reset)
+    return EmbeddedBackend(topics_dir) if broker is None else KafkaBackend(broker)

@@ -13,17 +13,19 @@ from contextlib import ExitStack
 from typing import Any
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 
 from headrace._core.metrics import Metrics
 from headrace._runtime.spark.planning.admission import admitted, by_timestamps
-from headrace._runtime.spark.planning.plan import Plan, offset_key
+from headrace._runtime.spark.planning.plan import Plan
 from headrace._runtime.spark.stages import frames
 from headrace._runtime.spark.stages.frames import Frame
 from headrace._runtime.spark.topics.backend import SinkTask
 from headrace._state.log.entries import ApplicationState
 from headrace._state.log.state_log import LogView
 from headrace.errors import StateError
+from headrace.model.offset_reset import AutoOffsetReset
 from headrace.topics.embedded.log import Extent, SegmentRun, SegmentWriter, TopicLog
 from headrace.topics.kafka.cluster import Place
 
@@ -38,15 +40,36 @@ class EmbeddedBackend:
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
         self._log = TopicLog(directory)
+        self._checked_topics = -1
 
     def topics(self) -> Mapping[str, int]:
         return self._log.topics()
 
-    def first_offsets(self, places: Sequence[Place], known: Mapping[str, int]) -> dict[str, int]:  # noqa: ARG002
-        """Where the partitions begin now. Offsets known from earlier starts may be deleted, and were never read."""
-        begins = {topic: self._log.begin_offsets(topic) for topic in {topic for topic, _ in places}}
-        first = {(topic, partition): begins[topic][partition] for topic, partition in places}
-        return {offset_key(place): offset for place, offset in first.items() if offset}
+    def reset_offsets(self, places: Sequence[Place], reset: AutoOffsetReset, now_ms: int) -> list[int]:
+        self._log.refresh()
+        topics = {topic for topic, _ in places}
+        begins = {topic: self._log.begin_offsets(topic) for topic in topics}
+        ends = {topic: self._log.end_offsets(topic) for topic in topics}
+        ranges = [(place, begins[place[0]][place[1]], ends[place[0]][place[1]]) for place in places]
+        if reset.strategy == "by_duration":
+            since_ms = now_ms - reset.duration_ms
+            return [self._first_since(place, begin, end, since_ms) for place, begin, end in ranges]
+        return [end if reset.strategy == "latest" else begin for _, begin, end in ranges]
+
+    def _first_since(self, place: Place, begin: int, end: int, since_ms: int) -> int:
+        """The offset of the first record with that timestamp or a later one; the end if there is none."""
+        found = np.flatnonzero(self._log.timestamps(*place, begin, end) >= since_ms)
+        return begin + int(found[0]) if found.size else end
+
+    def refuse_changed_topics(self, plan: Plan) -> None:
+        """Looks only if topics were created since the last look; embedded topics never change or disappear."""
+        if not plan.patterns:
+            return
+        self._log.refresh()
+        topics = self._log.topics()
+        if len(topics) != self._checked_topics:
+            plan.refuse_other_topics(topics)
+            self._checked_topics = len(topics)
 
     def prepare(self, plan: Plan, state: ApplicationState) -> None:
         self.publish(plan, state)

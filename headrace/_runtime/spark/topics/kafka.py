@@ -10,7 +10,7 @@ import pyarrow as pa
 from headrace._core.errors.handlers import stopping
 from headrace._core.metrics import Metrics
 from headrace._runtime.spark.planning.admission import admitted, by_time_index
-from headrace._runtime.spark.planning.plan import Plan, offset_key
+from headrace._runtime.spark.planning.plan import Plan
 from headrace._runtime.spark.stages.frames import Frame
 from headrace._runtime.spark.state_directory.log import current_view, state_log
 from headrace._runtime.spark.topics.backend import SinkTask
@@ -18,9 +18,10 @@ from headrace._runtime.spark.topics.kafka_output import TaskOutput
 from headrace._state.log.entries import ApplicationState
 from headrace._state.log.state_log import LogView
 from headrace.errors import NewPartitionsError, StateError, TopicError
+from headrace.model.offset_reset import AutoOffsetReset
 from headrace.topics.embedded.log import SegmentRun
 from headrace.topics.kafka.cluster import KafkaCluster, Place
-from headrace.topics.kafka.commits import Commits
+from headrace.topics.kafka.commits import NOTES_SUFFIX, Commits
 from headrace.topics.kafka.groups import ConsumerGroup
 from headrace.topics.kafka.send import write_at_least_once
 from headrace.topics.kafka.tail import Tail
@@ -37,9 +38,8 @@ class KafkaBackend:
 
     has_fixed_slices = True
 
-    def __init__(self, cluster: KafkaCluster, auto_offset_reset: str) -> None:
+    def __init__(self, cluster: KafkaCluster) -> None:
         self._cluster = cluster
-        self._reset = auto_offset_reset
         self._looked_s = float("-inf")
         self._published_s = float("-inf")
         self._tail = Tail(cluster)
@@ -47,19 +47,17 @@ class KafkaBackend:
         self._look_again_after_s = float(cluster.settings.get(_REFRESH, _LOOK_AGAIN_AFTER_MS)) / 1000
 
     def topics(self) -> Mapping[str, int]:
-        return self._cluster.topics()
+        """All topics but Kafka's own and those with the notes of applications, which no pattern should match."""
+        return {name: number for name, number in self._cluster.topics().items() if not name.endswith(NOTES_SUFFIX)}
 
-    def first_offsets(self, places: Sequence[Place], known: Mapping[str, int]) -> dict[str, int]:
-        """The offsets that `auto_offset_reset` asks for; partitions added later are read from their beginning."""
-        seen = {key.rpartition("-")[0] for key in known}
-        new = [place for place in places if offset_key(place) not in known]
-        latest = [place for place in new if self._reset == "latest" and place[0] not in seen]
-        earliest = [place for place in new if place not in latest]
-        found = [
-            *zip(latest, self._cluster.end_offsets(latest), strict=True),
-            *zip(earliest, self._cluster.begin_offsets(earliest), strict=True),
-        ]
-        return {**known, **{offset_key(place): offset for place, offset in found}}
+    def reset_offsets(self, places: Sequence[Place], reset: AutoOffsetReset, now_ms: int) -> list[int]:
+        if reset.strategy not in ("latest", "by_duration"):
+            return self._cluster.begin_offsets(places)
+        ends = self._cluster.end_offsets(places)
+        if reset.strategy == "latest":
+            return ends
+        found = self._cluster.offsets_at(places, max(0, now_ms - reset.duration_ms))
+        return [end if offset < 0 else offset for offset, end in zip(found, ends, strict=True)]
 
     def prepare(self, plan: Plan, state: ApplicationState) -> None:  # noqa: ARG002
         """Creates missing output topics, and fences earlier starts.
@@ -100,7 +98,6 @@ class KafkaBackend:
             group.delete()
 
     def ends(self, places: Sequence[Place]) -> list[int]:
-        self._refuse_new_partitions(places)
         if self._tail.is_waiting:
             with self._cluster.translate_errors("read new records"):
                 if self._tail.poll(0.0):
@@ -135,6 +132,9 @@ class KafkaBackend:
         return self._cluster.read(*place, first, last) if held is None else iter(held)
 
     def await_records(self, plan: Plan, starts: Sequence[int], within_s: float) -> None:
+        if not plan.places:
+            time.sleep(within_s)  # no topic matches the pattern yet
+            return
         positions = dict(zip(plan.places, starts, strict=True))
         with self._cluster.translate_errors("read new records"):
             if not self._tail.is_at(positions):
@@ -210,13 +210,13 @@ class KafkaBackend:
         outputs = {topic: plan.partitions[topic] for topic in plan.sink_topics}
         return Commits(self._cluster, plan.application_id, plan.instance, plan.epoch, outputs)
 
-    def _refuse_new_partitions(self, places: Sequence[Place]) -> None:
-        """Raises a `NewPartitionsError` if partitions have changed: a query reads only those it started with."""
+    def refuse_changed_topics(self, plan: Plan) -> None:
         if time.monotonic() < self._looked_s + self._look_again_after_s:
             return
-        known = self._cluster.topics()
-        for topic in {topic for topic, _ in places}:
-            expected = sum(other == topic for other, _ in places)
+        known = self.topics()
+        plan.refuse_other_topics(known)
+        for topic in plan.source_topics:
+            expected = plan.partitions[topic]
             if known.get(topic) != expected:
                 found = f"has {known[topic]} partitions" if topic in known else "does not exist any more"
                 message = f"Topic {topic!r} {found}; it had {expected} partitions when the query started."

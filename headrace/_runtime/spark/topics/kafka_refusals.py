@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from headrace._core.errors.dead_letters import letter_headers
 from headrace._core.errors.failure import processing_error
+from headrace._core.errors.handlers import Answer, DropLog
 from headrace._core.metrics import Metrics
 from headrace._core.partitioning import partition_for
 from headrace._core.task.order import CLOCK
@@ -21,7 +22,7 @@ from headrace._runtime.spark.stages import frames
 from headrace.errors import ProcessingError
 from headrace.model.error_handlers import ErrorHandlerContext
 from headrace.model.processor import RecordMetadata
-from headrace.model.record import Headers
+from headrace.model.record import Headers, Record
 from headrace.topics.kafka.cluster import KafkaCluster, Place
 from headrace.topics.kafka.rules import OutgoingRecord, Refusal, TopicRules
 
@@ -56,6 +57,13 @@ class _InputRecord(NamedTuple):
     headers: Headers = ()
 
 
+class _Drop(NamedTuple):
+    """A dropped result, and what the handler said about it."""
+
+    failed: ErrorHandlerContext
+    answer: Answer
+
+
 class ProductionErrors:
     """The refused results of one sink task in a batch."""
 
@@ -66,6 +74,7 @@ class ProductionErrors:
         self._metrics = metrics
         self._rules = rules
         self._undecided: list[_RefusedRecord] = []
+        self._log = DropLog()
         self.now_ms = time.time_ns() // 1_000_000
 
     def handle(self, record: OutgoingRecord, refusal: Refusal, provenance: Provenance) -> Iterator[OutgoingRecord]:
@@ -88,14 +97,14 @@ class ProductionErrors:
         inputs = self._inputs()
         for refused in self._undecided:
             read = inputs.get((refused.provenance.source, refused.provenance.offset), _InputRecord())
-            failed = self._decide(refused, read)
-            if failed is not None:
-                yield self._dead_letter(failed, read, refused.provenance)
+            yield from self._letters(self._decide(refused, read), read, refused.provenance)
+        self._log.end_batch()
 
-    def _decide(self, refused: _RefusedRecord, read: _InputRecord) -> ErrorHandlerContext | None:
+    def _decide(self, refused: _RefusedRecord, read: _InputRecord) -> _Drop:
         """Calls the handler for a refused result, whose input record is `read`, and counts it as dropped.
 
-        Returns the error if a dead letter is to be written, else `None`. If the handler says "fail", raises `Stop`.
+        Raises:
+            Stop: if the handler says "fail".
         """
         record, refusal, provenance = refused
         stage = self._plan.stages[provenance.hop]
@@ -110,24 +119,52 @@ class ProductionErrors:
         if self._handlers.production == "fail":
             raised = ProcessingError(f"{raised}\n{_HINT}")
         failed = ErrorHandlerContext(
-            "production", refusal.reason, operator, task_id, *place, time_ms, read.key, read.value, read.headers, error
+            "production",
+            refusal.reason,
+            operator,
+            task_id,
+            *place,
+            time_ms,
+            read.key,
+            read.value,
+            read.headers,
+            error,
+            output_topic=record.topic,
+            output_key=record.key,
+            output_value=record.value,
         )
-        dead_letter = self._handlers.answer(failed, raised) == "dead_letter"
-        self._handlers.log_drop(failed, str(raised), dead_letter=dead_letter)
+        answer = self._handlers.answer(failed, raised)
+        self._log.add(failed, str(raised), self._handlers.dead_letter_topic if answer.dead_letter else None)
         self._metrics.dropped(operator, refusal.reason)
         self._metrics.add(f"topic {record.topic}", "records_out", -1)
-        return failed if dead_letter else None
+        return _Drop(failed, answer)
 
-    def _dead_letter(self, failed: ErrorHandlerContext, read: _InputRecord, provenance: Provenance) -> OutgoingRecord:
+    def _letters(self, drop: _Drop, read: _InputRecord, provenance: Provenance) -> Iterator[OutgoingRecord]:
+        failed, answer = drop
+        letters = answer.letters
+        if letters is None:
+            default = Record(read.key, read.value, None, letter_headers(failed))
+            letters = [default] if answer.dead_letter else []
+        for letter in letters:
+            yield self._dead_letter(failed, letter, read, provenance)
+
+    def _dead_letter(
+        self,
+        failed: ErrorHandlerContext,
+        letter: Record[bytes | None, bytes | None],
+        read: _InputRecord,
+        provenance: Provenance,
+    ) -> OutgoingRecord:
         topic = self._handlers.dead_letter_topic
         assert topic is not None
         self._metrics.add(failed.operator, "dead_letters")
         self._metrics.add(f"topic {topic}", "records_out")
         count = self._plan.partitions[topic]
-        partition = provenance.origin % count if read.key is None else partition_for(read.key, count)
-        timestamp_ms = failed.timestamp_ms if read.timestamp_ms is None else read.timestamp_ms
-        headers = letter_headers(failed)
-        return self._fit(OutgoingRecord(topic, partition, read.key, read.value, timestamp_ms, headers))
+        partition = provenance.origin % count if letter.key is None else partition_for(letter.key, count)
+        timestamp_ms = letter.timestamp_ms
+        if timestamp_ms is None:
+            timestamp_ms = failed.timestamp_ms if read.timestamp_ms is None else read.timestamp_ms
+        return self._fit(OutgoingRecord(topic, partition, letter.key, letter.value, timestamp_ms, letter.headers))
 
     def _fit(self, letter: OutgoingRecord) -> OutgoingRecord:
         """Makes a dead letter acceptable to its topic: moves its timestamp into range, and truncates its value."""

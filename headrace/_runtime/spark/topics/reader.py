@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,13 +16,14 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, SupportsTriggerAvailableNow
 
 from headrace._runtime.spark.planning.batch_planner import BatchPlanner
+from headrace._runtime.spark.planning.clock import system_clock
 from headrace._runtime.spark.planning.plan import Plan
 from headrace._runtime.spark.stages import frames
 from headrace._runtime.spark.stages.frames import Frame, Tick
 from headrace._runtime.spark.stages.fused import FusedRound
 from headrace._runtime.spark.stages.ingest import batch_frame, ingest, tick_frames
-from headrace._runtime.spark.state_directory.finish import FinishFile
 from headrace._runtime.spark.state_directory.log import current_view, state_log
+from headrace._runtime.spark.state_directory.requests import FinishFile, PauseFile
 from headrace._runtime.spark.topics.backend import TopicBackend, backend_of
 from headrace._runtime.spark.workers import program
 from headrace._runtime.spark.workers.failures import pack_errors
@@ -81,6 +83,9 @@ class TopicsReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             plan, step = self._plan, start[_STEP] + 1
             if FinishFile(plan.state_dir).is_requested(plan.run):
                 return start
+            if PauseFile(plan.state_dir).is_requested(plan.run):
+                time.sleep(_WAIT_S)
+                return start
             view = current_view(plan)
             self._backend.publish(plan, view.state)
             batch = self._planner.next(view, self._until)
@@ -94,7 +99,7 @@ class TopicsReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 return start
             self._next = batch if batch.spread else None
             if batch.spread:
-                self._next = msgspec.structs.replace(batch, step=step)
+                self._next = msgspec.structs.replace(batch, step=step, planned_ms=batch.planned_ms or system_clock())
                 if plan.writes_plan_ahead:
                     state_log(plan).plan(view, self._next)
             return {_STEP: step}

@@ -91,7 +91,7 @@ final class Cogroups {
         return two(plan).cogroup(plan.stream("third").groupByKey(), Functions::concatOrDelete);
     }
 
-    private static CogroupedKStream<String, String> two(Plan plan) {
+    static CogroupedKStream<String, String> two(Plan plan) {
         return plan.stream("in").groupByKey()
             .<String>cogroup(Functions::concat)
             .cogroup(plan.stream("other").groupByKey(), Cogroups::starred);

@@ -82,6 +82,10 @@ final class Functions {
         return show(left) + "/" + show(right);
     }
 
+    static String keyed(Object key, Object left, Object right) {
+        return show(key) + ":" + joined(left, right);
+    }
+
     static String plus(Object key, String value, String aggregate) {
         return aggregate + "+" + value;
     }

@@ -37,7 +37,7 @@ final class Processors {
         plan.use(topology);
     }
 
-    private static final class Obedient extends ContextualProcessor<String, String, String, String> {
+    static final class Obedient extends ContextualProcessor<String, String, String, String> {
         @Override
         public void process(Record<String, String> record) {
             String[] order = Functions.show(record.value()).split(" ");
@@ -85,7 +85,7 @@ final class Processors {
         plan.use(topology);
     }
 
-    private static final class Writer extends ContextualProcessor<String, String, String, String> {
+    static final class Writer extends ContextualProcessor<String, String, String, String> {
         @Override
         public void process(Record<String, String> record) {
             KeyValueStore<String, String> shared = context().getStateStore("shared");
@@ -93,7 +93,7 @@ final class Processors {
         }
     }
 
-    private static final class Reader extends ContextualProcessor<String, String, String, String> {
+    static final class Reader extends ContextualProcessor<String, String, String, String> {
         @Override
         public void process(Record<String, String> record) {
             KeyValueStore<String, String> shared = context().getStateStore("shared");

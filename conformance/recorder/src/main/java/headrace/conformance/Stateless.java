@@ -93,6 +93,27 @@ final class Stateless {
         plan.write(branches.get("by-short").mapValues(Functions::shout).merge(branches.get("by-long")));
     }
 
+    static void flatMapValuesWithKey(Plan plan, Params params) {
+        plan.write(plan.stream("in").flatMapValues((key, value) -> Functions.twice(Functions.joined(key, value))));
+    }
+
+    static void splitIntoConsumers(Plan plan, Params params) {
+        plan.stream("in")
+            .split(Named.as("by-"))
+            .branch(Functions::isLonger, Branched.withConsumer(stream -> plan.write(stream.mapValues(Functions::shout), "big")))
+            .branch(Functions::isLong, Branched.withConsumer(stream -> plan.write(stream, "middle")))
+            .defaultBranch(Branched.withConsumer(stream -> plan.write(stream, "rest")));
+    }
+
+    static void splitIntoFunctions(Plan plan, Params params) {
+        Map<String, KStream<String, String>> branches = plan.stream("in")
+            .split(Named.as("by-"))
+            .branch(Functions::isLonger, Branched.withFunction(stream -> stream.mapValues(Functions::shout), "big"))
+            .branch(Functions::isLong, Branched.withConsumer(stream -> plan.write(stream, "middle"), "middle"))
+            .defaultBranch(Branched.withFunction(stream -> stream.filter((key, value) -> key != null), "rest"));
+        plan.write(branches.get("by-big").merge(branches.get("by-rest")));
+    }
+
     static void chain(Plan plan, Params params) {
         plan.write(plan.stream("in")
             .filter((key, value) -> value != null)

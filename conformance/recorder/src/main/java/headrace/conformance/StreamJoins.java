@@ -58,7 +58,7 @@ final class StreamJoins {
         return plan.stream(topic).selectKey((key, value) -> Functions.head(value));
     }
 
-    private static JoinWindows within(Params params) {
+    static JoinWindows within(Params params) {
         JoinWindows windows =
             JoinWindows.ofTimeDifferenceAndGrace(params.ms("difference"), params.ms("grace", 0));
         windows = params.has("before") ? windows.before(params.ms("before")) : windows;

@@ -38,6 +38,12 @@ final class Suppressions {
             .suppress(Suppressed.untilWindowCloses(strict(params))));
     }
 
+    static void suppressWithNoBound(Plan plan, Params params) {
+        plan.writeWindowNumbers(Windows.time(plan, params)
+            .count(Materialized.with(Plan.TEXT, Serdes.Long()))
+            .suppress(Suppressed.untilWindowCloses(BufferConfig.maxRecords(1).withNoBound())));
+    }
+
     static void suppressTimeLimit(Plan plan, Params params) {
         plan.write(limited(plan, params));
     }

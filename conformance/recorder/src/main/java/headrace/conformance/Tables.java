@@ -1,5 +1,6 @@
 package headrace.conformance;
 
+import org.apache.kafka.streams.kstream.Grouped;
 import org.apache.kafka.streams.kstream.KTable;
 
 /** Table sources and operators on tables. */
@@ -49,6 +50,17 @@ final class Tables {
 
     static void selectKeyToTable(Plan plan, Params params) {
         plan.write(plan.stream("in").selectKey((key, value) -> Functions.head(value)).toTable(Plan.store("rows")));
+    }
+
+    static void tableToStreamWithKey(Plan plan, Params params) {
+        plan.write(plan.table("in", params.flag("stored")).toStream((key, value) -> Functions.joined(key, value)));
+    }
+
+    static void tableToStreamWithKeyAndCount(Plan plan, Params params) {
+        plan.writeNumbers(plan.table("in")
+            .toStream((key, value) -> Functions.head(value))
+            .groupByKey(Grouped.with(Plan.TEXT, Plan.TEXT))
+            .count());
     }
 
     static void filteredCount(Plan plan, Params params) {

@@ -25,6 +25,14 @@ final class Windows {
         plan.writeWindowNumbers(time(plan, params).count());
     }
 
+    static void timeWindowCountToStreamWithKey(Plan plan, Params params) {
+        plan.write(
+            time(plan, params).count().toStream((windowed, count) -> windowed.key() + "@" + windowed.window().start()),
+            "out",
+            Format.TEXT,
+            Format.NUMBER);
+    }
+
     static void timeWindowReduce(Plan plan, Params params) {
         plan.writeWindows(time(plan, params).reduce(Functions::appended));
     }

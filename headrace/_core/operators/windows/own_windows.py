@@ -1,0 +1,67 @@
+"""count, reduce and aggregate in windows of the user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from headrace._core.laws import latest
+from headrace._core.operator import AnyRecord
+from headrace._core.operators.windows.windowed_operator import WindowedOperator, WindowSettings
+from headrace.errors import StreamsError
+from headrace.model.record import Change
+from headrace.model.windows import Window, Windows
+
+
+class OwnWindowAggregate(WindowedOperator):
+    """Folds each record into every open window that `Windows.windows_for` returns for its timestamp, in that order.
+
+    As in Kafka Streams, a window is closed by its own end, however long it is.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        settings: WindowSettings,
+        windows: Windows,
+        initializer: Callable[[], Any],
+        aggregator: Callable[[Any, Any, Any], Any],
+    ) -> None:
+        super().__init__(name, settings, windows, initializer, aggregator)
+        self._windows = windows
+
+    def _fold(self, record: AnyRecord, key: Any, timestamp_ms: int, time_ms: int) -> None:
+        store, last_closed_ms = self._store, self._last_closed_end(time_ms)
+        self._emit_closed(record, last_closed_ms)
+        windows = self._windows_for(timestamp_ms)
+        if not windows:
+            self.context.drop(self.name, "in no window")
+        for window in windows:
+            if window.end_ms <= last_closed_ms:
+                self._drop_late(record, window, time_ms)
+                continue
+            start_ms = window.start_ms
+            row = store.fetch(key, start_ms)
+            base, result_ms = (self._initializer(), timestamp_ms) if row is None else row
+            new = self._aggregator(key, record.value, base)
+            # The aggregator may have changed the aggregate in place, so the old value is read again.
+            old = store.fetch(key, start_ms)[0] if self.settings.send_old_values and row is not None else None
+            result_ms = latest(timestamp_ms, result_ms)
+            store.put(key, new, start_ms, result_ms)
+            self._emit(record, window, Change(new, old), result_ms)
+
+    def _windows_for(self, timestamp_ms: int) -> list[Window]:
+        """The windows of a timestamp; windows that would lose results are refused."""
+        windows = list(self._windows.windows_for(timestamp_ms))
+        for window in windows:
+            if not isinstance(window, Window) or not window.start_ms <= timestamp_ms < window.end_ms:
+                self._refuse(timestamp_ms, window, f"a Window with start_ms <= {timestamp_ms} < end_ms")
+            if window.end_ms - window.start_ms > self._windows.size_ms:
+                self._refuse(timestamp_ms, window, f"no longer than size_ms, {self._windows.size_ms}")
+        if len({window.start_ms for window in windows}) < len(windows):
+            self._refuse(timestamp_ms, windows, "windows with different starts")
+        return windows
+
+    def _refuse(self, timestamp_ms: int, returned: object, required: str) -> None:
+        message = f"{self._windows!r}.windows_for({timestamp_ms}) returned {returned!r}; required: {required}."
+        raise StreamsError(message)

@@ -1,0 +1,250 @@
+"""Left and outer joins of a stream: with another stream, with a table, with a global table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
+
+from headrace.dsl.joins.options import Join, JoinName, RepartitionOptions, StreamJoinOptions
+from headrace.dsl.streams.handle import K, V
+from headrace.dsl.streams.joining import StreamJoins
+from headrace.model.windows import JoinWindows
+from headrace.serdes import Serde
+
+if TYPE_CHECKING:
+    from headrace.dsl.global_table import GlobalKTable
+    from headrace.dsl.kstream import KStream
+    from headrace.dsl.ktable import KTable
+
+# Records without a value are dropped, so a joiner gets a `Value` though the stream may have `Value | None`.
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+Other = TypeVar("Other")
+Foreign = TypeVar("Foreign")
+V2 = TypeVar("V2")
+
+
+class StreamOuterJoins(StreamJoins[K, V]):
+    """The joins of `KStream` that also emit unmatched records; with overloads as those of `StreamJoins`."""
+
+    @overload
+    def left_join(
+        self: StreamOuterJoins[Key, Value | None],
+        other: KStream[Key, Other],
+        joiner: Callable[[Value, Other | None], V2],
+        *,
+        within: JoinWindows,
+        **options: Unpack[StreamJoinOptions[Key, Value, Other]],
+    ) -> KStream[Key, V2]: ...
+
+    @overload
+    def left_join(
+        self: StreamOuterJoins[Key, Value | None],
+        other: KTable[Key, Other],
+        joiner: Callable[[Value, Other | None], V2],
+        *,
+        grace: timedelta | None = None,
+        **options: Unpack[RepartitionOptions[Key, Value]],
+    ) -> KStream[Key, V2]: ...
+
+    @overload
+    def left_join(
+        self: StreamOuterJoins[Key, Value | None],
+        other: KTable[Foreign, Other],
+        joiner: Callable[[Value, Other | None], V2],
+        *,
+        foreign_key: Callable[[Key, Value], Foreign | None],
+        **options: Unpack[RepartitionOptions[Key, Value]],
+    ) -> KStream[Key, V2]: ...
+
+    @overload
+    def left_join(
+        self: StreamOuterJoins[Key, Value | None],
+        other: GlobalKTable[Foreign, Other],
+        joiner: Callable[[Value, Other | None], V2],
+        *,
+        key_selector: Callable[[Key, Value], Foreign | None],
+        **options: Unpack[JoinName],
+    ) -> KStream[Key, V2]: ...
+
+    @overload
+    def left_join(
+        self: StreamOuterJoins[Key, Value | None],
+        other: GlobalKTable[Key, Other],
+        joiner: Callable[[Value, Other | None], V2],
+        **options: Unpack[JoinName],
+    ) -> KStream[Key, V2]: ...
+
+    @overload
+    def left_join(
+        self: StreamOuterJoins[Key, Value | None],
+        other: KStream[Key, Other],
+        joiner: Callable[[Key, Value, Other | None], V2],
+        *,
+        within: JoinWindows,
+        **options: Unpack[StreamJoinOptions[Key, Value, Other]],
+    ) -> KStream[Key, V2]: ...
+
+    @overload
+    def left_join(
+        self: StreamOuterJoins[Key, Value | None],
+        other: KTable[Key, Other],
+        joiner: Callable[[Key, Value, Other | None], V2],
+        *,
+        grace: timedelta | None = None,
+        **options: Unpack[RepartitionOptions[Key, Value]],
+    ) -> KStream[Key, V2]: ...
+
+    @overload
+    def left_join(
+        self: StreamOuterJoins[Key, Value | None],
+        other: KTable[Foreign, Other],
+        joiner: Callable[[Key, Value, Other | None], V2],
+        *,
+        foreign_key: Callable[[Key, Value], Foreign | None],
+        **options: Unpack[RepartitionOptions[Key, Value]],
+    ) -> KStream[Key, V2]: ...
+
+    @overload
+    def left_join(
+        self: StreamOuterJoins[Key, Value | None],
+        other: GlobalKTable[Foreign, Other],
+        joiner: Callable[[Key, Value, Other | None], V2],
+        *,
+        key_selector: Callable[[Key, Value], Foreign | None],
+        **options: Unpack[JoinName],
+    ) -> KStream[Key, V2]: ...
+
+    @overload
+    def left_join(
+        self: StreamOuterJoins[Key, Value | None],
+        other: GlobalKTable[Key, Other],
+        joiner: Callable[[Key, Value, Other | None], V2],
+        **options: Unpack[JoinName],
+    ) -> KStream[Key, V2]: ...
+
+    @overload
+    def left_join(
+        self: StreamOuterJoins[Key, Value | None],
+        other: KTable[Foreign, Other],
+        joiner: Callable[[Key, Foreign | None, Value, Other | None], V2],
+        *,
+        foreign_key: Callable[[Key, Value], Foreign | None],
+        **options: Unpack[RepartitionOptions[Key, Value]],
+    ) -> KStream[Key, V2]: ...
+
+    @overload
+    def left_join(
+        self: StreamOuterJoins[Key, Value | None],
+        other: GlobalKTable[Foreign, Other],
+        joiner: Callable[[Key, Foreign | None, Value, Other | None], V2],
+        *,
+        key_selector: Callable[[Key, Value], Foreign | None],
+        **options: Unpack[JoinName],
+    ) -> KStream[Key, V2]: ...
+
+    def left_join(
+        self,
+        other: Any,
+        joiner: Any,
+        *,
+        within: JoinWindows | None = None,
+        grace: timedelta | None = None,
+        key_selector: Callable[[Any, Any], Any] | None = None,
+        foreign_key: Callable[[Any, Any], Any] | None = None,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        other_value_serde: Serde[Any] | None = None,
+        store: str | None = None,
+        name: str | None = None,
+    ) -> KStream[Any, Any]:
+        """Joins as `join` does, and also emits unmatched records, as `joiner(value, None)` with their own timestamp.
+
+        With a stream, an unmatched record is emitted when its window closes: when stream time is beyond its timestamp
+        plus the windows' `after` and grace. Records without a key cannot match and are emitted at once; with a global
+        table, records whose selected key is `None`. The joiner may take keys as in `join`.
+
+        Example:
+            >>> from datetime import timedelta
+            >>> from headrace.testing import run_stream
+            >>> within = JoinWindows.of(timedelta(milliseconds=5))
+            >>> def with_big_ones(stream):
+            ...     big = stream.filter(lambda key, value: value > 9)
+            ...     return stream.left_join(big, lambda value, other: [value, other], within=within)
+            >>> run_stream(with_big_ones, ("a", 1, 10), ("b", 2, 16))
+            [Record(key='a', value=[1, None], timestamp_ms=10)]
+        """
+        options = Join.of(
+            "left_join",
+            joiner,
+            within=within,
+            grace=grace,
+            key_selector=key_selector,
+            foreign_key=foreign_key,
+            key_serde=key_serde,
+            value_serde=value_serde,
+            other_value_serde=other_value_serde,
+            store=store,
+            name=name,
+        )
+        return self._join(other, options)
+
+    @overload
+    def outer_join(
+        self: StreamOuterJoins[Key, Value | None],
+        other: KStream[Key, Other | None],
+        joiner: Callable[[Value | None, Other | None], V2],
+        *,
+        within: JoinWindows,
+        **options: Unpack[StreamJoinOptions[Key, Value, Other]],
+    ) -> KStream[Key, V2]: ...
+
+    @overload
+    def outer_join(
+        self: StreamOuterJoins[Key, Value | None],
+        other: KStream[Key, Other | None],
+        joiner: Callable[[Key, Value | None, Other | None], V2],
+        *,
+        within: JoinWindows,
+        **options: Unpack[StreamJoinOptions[Key, Value, Other]],
+    ) -> KStream[Key, V2]: ...
+
+    def outer_join(
+        self,
+        other: Any,
+        joiner: Any,
+        *,
+        within: JoinWindows | None = None,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        other_value_serde: Serde[Any] | None = None,
+        store: str | None = None,
+        name: str | None = None,
+    ) -> KStream[Any, Any]:
+        """Joins two streams as `left_join` does, and also emits unmatched records of the other stream.
+
+        The missing value is `None`. `within` is required. A joiner with three parameters gets the key first.
+
+        Example:
+            >>> from datetime import timedelta
+            >>> from headrace.testing import run_stream
+            >>> within = JoinWindows.of(timedelta(milliseconds=5))
+            >>> def small_and_big(stream):
+            ...     small = stream.filter(lambda key, value: value < 9)
+            ...     big = stream.filter(lambda key, value: value > 9)
+            ...     return small.outer_join(big, lambda value, other: [value, other], within=within)
+            >>> run_stream(small_and_big, ("a", 10, 10), ("b", 2, 16))
+            [Record(key='a', value=[None, 10], timestamp_ms=10)]
+        """
+        options = Join.of(
+            "outer_join",
+            joiner,
+            within=within,
+            key_serde=key_serde,
+            value_serde=value_serde,
+            other_value_serde=other_value_serde,
+            store=store,
+            name=name,
+        )
+        return self._join(other, options)

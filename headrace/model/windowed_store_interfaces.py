@@ -1,0 +1,234 @@
+"""The interfaces of window and session stores; `store_interfaces` has those of the other stores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol, TypeVar, overload
+
+from headrace.model.record import Headers
+from headrace.model.store_interfaces import AggregationWithHeaders, ValueAndTimestamp, ValueTimestampHeaders
+from headrace.model.windows import Windowed
+
+K = TypeVar("K")
+V = TypeVar("V")
+V_co = TypeVar("V_co", covariant=True)
+
+
+class ReadOnlyWindowStore(Protocol[K, V_co]):
+    """Reads of values by key and window: what a query sees of `Stores.window` and of windowed aggregations.
+
+    Example:
+        >>> from datetime import timedelta
+        >>> import headrace as hr
+        >>> from headrace import serdes
+        >>> from headrace.testing import TopologyTestDriver
+        >>> size = timedelta(milliseconds=10)
+        >>> counts = hr.Stores.window("counts", retention=5 * size, window_size=size, value_serde=serdes.Long())
+        >>> builder = hr.StreamsBuilder()
+        >>> table = builder.stream("in").group_by_key().windowed_by(hr.TimeWindows.of(size)).count(store=counts)
+        >>> with TopologyTestDriver(builder.build()) as driver:
+        ...     for timestamp_ms in (3, 7, 12):
+        ...         driver.input_topic("in").pipe("bern", "x", timestamp_ms)
+        ...     view = driver.store(counts)  # a ReadOnlyWindowStore[str, int]
+        ...     view.fetch("bern", 0), list(view.fetch("bern", 0, 10))
+        (2, [(0, 2), (10, 1)])
+    """
+
+    @overload
+    def fetch(self, key: K, start_ms: int, /) -> V_co | None: ...
+
+    @overload
+    def fetch(self, key: K, from_ms: int, to_ms: int) -> Iterator[tuple[int, V_co]]: ...
+
+    def fetch(self, key: K, from_ms: int, to_ms: int | None = None) -> V_co | Iterator[tuple[int, V_co]] | None:
+        """Returns the value of the window of a key that starts at a time, or `None`.
+
+        With two times, iterates over the windows of the key that start between them, both inclusive, as pairs
+        `(start_ms, value)` by start.
+        """
+
+    def backward_fetch(self, key: K, from_ms: int, to_ms: int) -> Iterator[tuple[int, V_co]]:
+        """Iterates over the windows of `fetch(key, from_ms, to_ms)`, from the last to the first."""
+
+    @overload
+    def fetch_range(self, key: K, /, from_ms: int, to_ms: int) -> Iterator[tuple[int, V_co]]: ...
+
+    @overload
+    def fetch_range(
+        self, from_key: K | None, to_key: K | None, /, from_ms: int, to_ms: int
+    ) -> Iterator[tuple[Windowed[K], V_co]]: ...
+
+    def fetch_range(self, *keys_and_times: Any, **times: int) -> Iterator[tuple[Any, V_co]]:
+        """Iterates over the windows of one key, or of a range of keys, that start between two times, all inclusive.
+
+        The windows of one key come with their start; those of several keys come with their `Windowed` key, by
+        serialized key, then start. A key of `None` is an open end.
+        """
+
+    def backward_fetch_range(
+        self, from_key: K | None, to_key: K | None, from_ms: int, to_ms: int
+    ) -> Iterator[tuple[Windowed[K], V_co]]:
+        """Iterates over the windows of `fetch_range(from_key, to_key, from_ms, to_ms)`, from the last to the first."""
+
+    def fetch_all(self, from_ms: int, to_ms: int) -> Iterator[tuple[Windowed[K], V_co]]:
+        """Iterates over the windows of all keys that start between two times, by serialized key, then start."""
+
+    def backward_fetch_all(self, from_ms: int, to_ms: int) -> Iterator[tuple[Windowed[K], V_co]]:
+        """Iterates over the windows of `fetch_all(from_ms, to_ms)`, from the last to the first."""
+
+    def all(self) -> Iterator[tuple[Windowed[K], V_co]]:
+        """Iterates over all windows, by serialized key, then start."""
+
+    def backward_all(self) -> Iterator[tuple[Windowed[K], V_co]]:
+        """Iterates over all windows, from the last to the first."""
+
+
+class ReadOnlyTimestampedWindowStore(ReadOnlyWindowStore[K, V_co], Protocol[K, V_co]):
+    """Reads of values by key and window, and of their timestamps: what a query sees of a windowed aggregation."""
+
+    def with_timestamps(self) -> ReadOnlyWindowStore[K, ValueAndTimestamp[V_co]]:
+        """Returns a view of the same windows whose reads all return values with their timestamps."""
+
+
+class ReadOnlyTimestampedWindowStoreWithHeaders(ReadOnlyTimestampedWindowStore[K, V_co], Protocol[K, V_co]):
+    """Reads of values by key and window, of their timestamps and headers."""
+
+    def with_headers(self) -> ReadOnlyWindowStore[K, ValueTimestampHeaders[V_co]]:
+        """Returns a view of the same windows whose reads all return values with their timestamps and headers."""
+
+
+class WindowStore(ReadOnlyWindowStore[K, V], Protocol[K, V]):
+    """Values by key and window start: what a processor sees of `Stores.window`."""
+
+    def put(self, key: K, value: V | None, start_ms: int) -> None:
+        """Stores the value of a window; `None` removes it, or is ignored if the store retains duplicates."""
+
+
+class TimestampedWindowStore(ReadOnlyWindowStore[K, ValueAndTimestamp[V]], Protocol[K, V]):
+    """Values with their timestamps by key and window start: what a processor sees of `Stores.timestamped_window`.
+
+    Reads return `ValueAndTimestamp`, a pair.
+    """
+
+    def put(self, key: K, value: V | None, start_ms: int, timestamp_ms: int) -> None:
+        """Stores the value of a window with its timestamp.
+
+        A value of `None` removes the window, or is ignored if the store retains duplicates.
+        """
+
+
+class TimestampedWindowStoreWithHeaders(ReadOnlyWindowStore[K, ValueTimestampHeaders[V]], Protocol[K, V]):
+    """Values with their timestamps and headers by key and window start, for a processor.
+
+    `Stores.timestamped_window_with_headers` describes it. Reads return `ValueTimestampHeaders`.
+    """
+
+    def put(self, key: K, value: V | None, start_ms: int, timestamp_ms: int, headers: Headers = ()) -> None:
+        """Stores the value of a window with its timestamp and headers.
+
+        A value of `None` removes the window, or is ignored if the store retains duplicates.
+        """
+
+
+class ReadOnlySessionStore(Protocol[K, V_co]):
+    """Reads of values by key and session: what a query sees of `Stores.session` and of aggregated sessions.
+
+    Example:
+        >>> from datetime import timedelta
+        >>> import headrace as hr
+        >>> from headrace import serdes
+        >>> from headrace.testing import TopologyTestDriver
+        >>> gap = timedelta(milliseconds=5)
+        >>> visits = hr.Stores.session("visits", retention=9 * gap, value_serde=serdes.Long())
+        >>> builder = hr.StreamsBuilder()
+        >>> table = builder.stream("in").group_by_key().windowed_by(hr.SessionWindows.of(gap)).count(store=visits)
+        >>> with TopologyTestDriver(builder.build()) as driver:
+        ...     for timestamp_ms in (0, 4, 20):
+        ...         driver.input_topic("in").pipe("ann", "x", timestamp_ms)
+        ...     view = driver.store(visits)  # a ReadOnlySessionStore[str, int]
+        ...     [(str(session), count) for session, count in view.fetch("ann")]
+        [('[ann@0/4]', 2), ('[ann@20/20]', 1)]
+    """
+
+    def fetch(self, key: K) -> Iterator[tuple[Windowed[K], V_co]]:
+        """Iterates over the sessions of a key, by end, then start."""
+
+    def backward_fetch(self, key: K) -> Iterator[tuple[Windowed[K], V_co]]:
+        """Iterates over the sessions of a key, from the last to the first."""
+
+    def fetch_range(self, from_key: K | None = None, to_key: K | None = None) -> Iterator[tuple[Windowed[K], V_co]]:
+        """Iterates over the sessions of the keys between two keys, both inclusive, by serialized key, end, start."""
+
+    def backward_fetch_range(
+        self, from_key: K | None = None, to_key: K | None = None
+    ) -> Iterator[tuple[Windowed[K], V_co]]:
+        """Iterates over the sessions of `fetch_range(from_key, to_key)`, from the last to the first."""
+
+    def fetch_session(self, key: K, start_ms: int, end_ms: int) -> V_co | None:
+        """Returns the value of one session, or `None`."""
+
+    def find_sessions(self, key: K, earliest_end_ms: int, latest_start_ms: int) -> Iterator[tuple[Windowed[K], V_co]]:
+        """Iterates over the sessions of a key that end at or after one time and start at or before another.
+
+        The order is by end, then start.
+        """
+
+    def backward_find_sessions(
+        self, key: K, earliest_end_ms: int, latest_start_ms: int
+    ) -> Iterator[tuple[Windowed[K], V_co]]:
+        """Iterates over the sessions of `find_sessions`, from the last to the first."""
+
+    def find_sessions_range(
+        self, from_key: K | None, to_key: K | None, earliest_end_ms: int, latest_start_ms: int
+    ) -> Iterator[tuple[Windowed[K], V_co]]:
+        """Does the same as `find_sessions` for the keys between two keys, both inclusive; `None` is an open end.
+
+        The order is by serialized key, end, start.
+        """
+
+    def backward_find_sessions_range(
+        self, from_key: K | None, to_key: K | None, earliest_end_ms: int, latest_start_ms: int
+    ) -> Iterator[tuple[Windowed[K], V_co]]:
+        """Iterates over the sessions of `find_sessions_range`, from the last to the first."""
+
+    def find_sessions_by_end(self, earliest_end_ms: int, latest_end_ms: int) -> Iterator[tuple[Windowed[K], V_co]]:
+        """Iterates over the sessions of all keys that end between two times, both inclusive.
+
+        The order is by serialized key, end, start.
+        """
+
+    def all(self) -> Iterator[tuple[Windowed[K], V_co]]:
+        """Iterates over all sessions, by serialized key, end, start."""
+
+    def backward_all(self) -> Iterator[tuple[Windowed[K], V_co]]:
+        """Iterates over all sessions, from the last to the first."""
+
+
+class ReadOnlySessionStoreWithHeaders(ReadOnlySessionStore[K, V_co], Protocol[K, V_co]):
+    """Reads of values by key and session, and of their headers."""
+
+    def with_headers(self) -> ReadOnlySessionStore[K, AggregationWithHeaders[V_co]]:
+        """Returns a view of the same sessions whose reads all return values with their headers."""
+
+
+class SessionStore(ReadOnlySessionStore[K, V], Protocol[K, V]):
+    """Values by key and session: what a processor sees of `Stores.session`."""
+
+    def put(self, windowed: Windowed[K], value: V | None) -> None:
+        """Stores the value of a session; `None` removes it."""
+
+    def remove(self, windowed: Windowed[K]) -> None:
+        """Removes a session."""
+
+
+class SessionStoreWithHeaders(ReadOnlySessionStore[K, AggregationWithHeaders[V]], Protocol[K, V]):
+    """Values with headers by key and session: what a processor sees of `Stores.session_with_headers`.
+
+    Reads return `AggregationWithHeaders`.
+    """
+
+    def put(self, windowed: Windowed[K], value: V | None, headers: Headers = ()) -> None:
+        """Stores the value of a session with headers; a value of `None` removes it."""
+
+    def remove(self, windowed: Windowed[K]) -> None:
+        """Removes a session."""
