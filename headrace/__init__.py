@@ -18,6 +18,7 @@ from headrace.errors import (
     ConfigError,
     ProcessingError,
     RegistryError,
+    RoutingError,
     SerdeError,
     StateError,
     StreamsError,
@@ -37,6 +38,7 @@ from headrace.model.processor import (
     To,
 )
 from headrace.model.record import Change, Record
+from headrace.model.routing import RecordContext
 from headrace.model.store_interfaces import (
     KeyValueStore,
     ReadOnlyKeyValueStore,
@@ -106,8 +108,10 @@ __all__ = [
     "ReadOnlyVersionedKeyValueStore",
     "ReadOnlyWindowStore",
     "Record",
+    "RecordContext",
     "RecordMetadata",
     "RegistryError",
+    "RoutingError",
     "SerdeError",
     "SessionStore",
     "SessionWindowedCogroupedKStream",

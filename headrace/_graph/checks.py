@@ -16,6 +16,12 @@ def checked_callable(function: object, operation: str, signature: str) -> None:
         raise TopologyError(message)
 
 
+def checked_partitioner(partitioner: object, operation: str) -> None:
+    """Refuses a partitioner that is no function; `None` stands for Kafka's default rule."""
+    if partitioner is not None:
+        checked_callable(partitioner, operation, "partitioner(topic, key, value, partitions)")
+
+
 def checked_duration(duration: object, subject: str, *, at_least_ms: int | None = 1) -> int:
     """Checks a duration and converts it to milliseconds.
 

@@ -8,8 +8,9 @@ from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 from headrace._graph.names import NameGenerator
-from headrace._graph.nodes import Node, Sink, Source
+from headrace._graph.nodes import DynamicSink, Node, Sink, Source
 from headrace._graph.null_keys import with_null_keys
+from headrace._graph.partitioners import refuse_different_rules
 from headrace._graph.stores import StoreSpec
 from headrace.errors import TopologyError, known_names, nearest
 
@@ -37,6 +38,10 @@ class SubTopology:
     @cached_property
     def sinks(self) -> tuple[Sink, ...]:
         return self.of_type(Sink)
+
+    @cached_property
+    def dynamic_sinks(self) -> tuple[DynamicSink, ...]:
+        return self.of_type(DynamicSink)
 
     @cached_property
     def source_topics(self) -> tuple[str, ...]:
@@ -139,8 +144,13 @@ class Graph:
         return _topics(s for s in self.nodes if isinstance(s, Source) and not s.internal)
 
     @cached_property
+    def dynamic_sinks(self) -> tuple[DynamicSink, ...]:
+        """The sinks whose topics are known only when they write a record."""
+        return tuple(node for node in self.nodes if isinstance(node, DynamicSink))
+
+    @cached_property
     def sink_topics(self) -> tuple[str, ...]:
-        """User topics written by the topology."""
+        """User topics that the topology names to write to."""
         written = [s.topic for s in self.nodes if isinstance(s, Sink) and not s.internal]
         dead_letters = [] if self.dead_letter_topic is None else [self.dead_letter_topic]
         return tuple(dict.fromkeys(written + dead_letters))
@@ -235,8 +245,10 @@ class GraphBuilder:
         self.replace(replace(node, stores=own, global_stores=tuple(store for store in used if store in tables)))
 
     def copartition(self, operation: str, node: str, other: str) -> None:
-        """Requires the same number of partitions for the topics of two nodes."""
-        self._copartitions.append(Copartition(operation, self._topics_of(node), self._topics_of(other)))
+        """Requires the same number of partitions for the topics of two nodes, and the same rule of partitioning."""
+        topics, other_topics = self._topics_of(node), self._topics_of(other)
+        refuse_different_rules(operation, (*topics, *other_topics), self._nodes.values())
+        self._copartitions.append(Copartition(operation, topics, other_topics))
 
     def _topics_of(self, name: str) -> tuple[str, ...]:
         node = self.node(name)

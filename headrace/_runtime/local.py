@@ -16,6 +16,7 @@ from headrace._core.task.task import Task
 from headrace._graph.graph import Graph
 from headrace._graph.nodes import Node
 from headrace._runtime.assemble import TaskBlueprint, blueprints
+from headrace._runtime.dynamic_topics import ReservedTopics
 from headrace._runtime.pending import nodes_holding_results, pending_in_task, pending_results
 from headrace._state.bytes.memory import MemoryStore
 from headrace._state.bytes.overlay import OverlayStore
@@ -51,6 +52,7 @@ class LocalRuntime:
         sinks = [sink for blueprint in self._blueprints for sink in blueprint.sub.sinks if sink.internal]
         self._internal = {sink.topic for sink in sinks}
         self._relays = {sink.topic for sink in sinks if sink.relay}
+        self._reserved = ReservedTopics(config.application_id, self._internal, graph.dead_letter_topic)
         self._durable: dict[_StoreKey, MemoryStore] = {}
         self._offsets: dict[tuple[str, int], int] = {}
         self._ranks: dict[tuple[str, int], int] = {}
@@ -67,6 +69,19 @@ class LocalRuntime:
             if blueprint.has_processors:
                 self._task(stage, 0)
         self._commit()
+
+    def partitions_of(self, topic: str) -> int:  # noqa: ARG002
+        """The number of partitions of a topic that is written."""
+        return 1
+
+    def open_topic(self, topic: str) -> int:
+        """The number of partitions of a topic that a function chose; every topic exists.
+
+        Raises:
+            RoutingError: if the application may not write to it.
+        """
+        self._reserved.refuse(topic)
+        return self.partitions_of(topic)
 
     def metrics(self) -> Counts:
         return self._counts
@@ -202,12 +217,26 @@ class _LocalTask:
             system_time_ms=runtime.wall_clock_ms,
         )
 
-    def send(self, topic: str, key: bytes | None, value: bytes | None, timestamp_ms: int, headers: Headers) -> None:
+    def send(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp_ms: int,
+        headers: Headers,
+        partition: int | None = None,  # noqa: ARG002  all topics have one partition
+    ) -> None:
         self._written.append((topic, self._task.context.position, Message(key, value, timestamp_ms, headers)))
 
     def send_batch(self, topic: str, batch: Batch) -> None:
         message = f"The local runtime processes record by record, but a batch was sent to {topic!r}: {batch!r}"
         raise AssertionError(message)
+
+    def partitions_of(self, topic: str) -> int:
+        return self._runtime.partitions_of(topic)
+
+    def open_topic(self, topic: str) -> int:
+        return self._runtime.open_topic(topic)
 
     def run(
         self, inputs: dict[str, list[tuple[Order, Message]]], *, tick: bool

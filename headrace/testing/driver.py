@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, cast, overload
 
 from headrace._core.metrics import readable
 from headrace._graph.configured import configured
-from headrace._graph.nodes import Sink, Source
+from headrace._graph.nodes import DynamicSink, Sink, Source
 from headrace._runtime.defaults import Defaults
 from headrace._runtime.local import LocalRuntime, Message
 from headrace.config import StreamsConfig
@@ -92,6 +92,8 @@ class TopologyTestDriver:
     ) -> TestOutputTopic[K, V]:
         """An output topic of the topology, to read results from; keys and values of dead letters are bytes.
 
+        If a function chooses output topics, any other name is accepted, too: nothing may have been written to it.
+
         Args:
             name: the topic.
             key_serde: serde of the keys; by default that of the topology. Pass the same one for a typed topic.
@@ -99,8 +101,12 @@ class TopologyTestDriver:
         """
         if name == self._graph.dead_letter_topic:
             return TestOutputTopic(self._runtime, name, key_serde or Bytes(), value_serde or Bytes())
-        sink = next((s for s in self._graph.nodes if isinstance(s, Sink) and name == s.topic), None)
-        if sink is None or sink.internal:
+        sink: Sink | DynamicSink | None = next(
+            (s for s in self._graph.nodes if isinstance(s, Sink) and name == s.topic), None
+        )
+        if sink is None and self._graph.dynamic_sinks:
+            sink = self._dynamic_sink(name, key_serde, value_serde)
+        if sink is None or (isinstance(sink, Sink) and sink.internal):
             known = self._graph.sink_topics
             message = (
                 f"The topology does not write topic {name!r}.{nearest(name, known)} It writes: {known_names(known)}."
@@ -108,6 +114,20 @@ class TopologyTestDriver:
             raise TopicError(message)
         own_key_serde, own_value_serde = self._defaults.serdes(sink)
         return TestOutputTopic(self._runtime, name, key_serde or own_key_serde, value_serde or own_value_serde)
+
+    def _dynamic_sink(self, name: str, key_serde: Serde[Any] | None, value_serde: Serde[Any] | None) -> DynamicSink:
+        """A sink whose function may choose the topic; if several may, they must agree on the serdes that are needed."""
+        first, *others = self._graph.dynamic_sinks
+        keys, values = self._defaults.serdes(first)
+        for other in others:
+            other_keys, other_values = self._defaults.serdes(other)
+            if (key_serde is None and other_keys != keys) or (value_serde is None and other_values != values):
+                message = (
+                    f"Sinks with different serdes may write to topic {name!r}: {first.name!r} and {other.name!r}. Give "
+                    f"output_topic({name!r}, key_serde=..., value_serde=...) the serdes to read it with."
+                )
+                raise TopicError(message)
+        return first
 
     @overload
     def store(self, store: StoreSpec[object, ViewT]) -> ViewT: ...

@@ -12,7 +12,7 @@ from headrace._core.errors.dead_letters import letter_headers
 from headrace._core.errors.failure import processing_error, punctuation_error
 from headrace._core.errors.handlers import ErrorHandlers
 from headrace._core.operator import AnyRecord, Operator
-from headrace._core.operators.topics.sink import Sink
+from headrace._core.operators.topics.sink import TopicWriter
 from headrace._core.operators.topics.source import Source
 from headrace._core.task.context import SourceRecord, TaskContext
 from headrace.errors import ProcessingError
@@ -35,7 +35,7 @@ class ErrorPolicy:
         if not self._handlers.skip_results:
             return
         for operator in operators:
-            if isinstance(operator, Sink):
+            if isinstance(operator, TopicWriter):
                 operator.handle_errors(self._production_failed)
             elif self._handlers.processing != "fail" and not isinstance(operator, Source):
                 operator.handle_errors(self._processing_failed)
@@ -64,9 +64,9 @@ class ErrorPolicy:
         self._decide(self._describe("processing", operator.name, "processing error", error), report)
 
     def _production_failed(self, operator: Operator, record: AnyRecord, error: BaseException) -> None:
-        assert isinstance(operator, Sink)
+        assert isinstance(operator, TopicWriter)
         report = self._report(operator.name, self._context.source_record, record.key, error)
-        reason = f"unserializable {operator.unserializable_part(record)}"
+        reason = operator.failure_reason(record, error)
         self._decide(self._describe("production", operator.name, reason, error), report)
 
     def _report(self, operator: str, source: SourceRecord, key: object, error: BaseException) -> ProcessingError:

@@ -29,6 +29,7 @@ from headrace._core.operators.stateless.mapping import (
 )
 from headrace._core.operators.tables.functions import TableFilter, TableMapValues, TableToStream
 from headrace._core.operators.tables.sources import TableCopy, TableSource, VersionedTableSource
+from headrace._core.operators.topics.routing import RoutedSink
 from headrace._core.operators.topics.sink import HandOver, Sink, TakeOver
 from headrace._core.operators.topics.source import Source, TimestampGuard
 from headrace._core.operators.windows.session_windows import SessionWindowAggregate
@@ -49,6 +50,7 @@ __all__ = [
     "JoinSettings",
     "NullKeyFilter",
     "PassThrough",
+    "RoutedSink",
     "SessionWindowAggregate",
     "Sink",
     "SlidingWindowAggregate",

@@ -58,7 +58,7 @@ from headrace._graph.nodes.tables import (
     TableSource,
     TableToStream,
 )
-from headrace._graph.nodes.topics import Sink, Source
+from headrace._graph.nodes.topics import DynamicSink, Sink, Source
 
 __all__ = [
     "STREAM_TIMES",
@@ -66,6 +66,7 @@ __all__ = [
     "Branch",
     "CogroupMerge",
     "CountFold",
+    "DynamicSink",
     "Filter",
     "FlatMap",
     "FlatMapValues",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from headrace._core.metrics import Counts
@@ -14,6 +15,8 @@ from headrace._runtime.spark.topics.backend import backend_of
 from headrace._state.log.entries import ApplicationState
 from headrace.config import StreamsConfig
 from headrace.errors import TopicError
+
+_TOPIC = "topic "
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,7 @@ class Meter:
     def __init__(self, graph: Graph, config: StreamsConfig) -> None:
         self._sources = [node for node in graph.nodes if isinstance(node, Source) and not node.internal]
         self._sinks = graph.sink_topics
+        self._has_dynamic_sinks = bool(graph.dynamic_sinks)
         self._dead_letters = config.dead_letter_topic
         self._log = open_log(str(config.state_dir.absolute()), config.application_id)
         self._backend = backend_of(config)
@@ -57,10 +61,15 @@ class Meter:
         return Totals(
             batches=state.batch + 1,
             records_in=sum(counts.get(source.name, {}).get("records_in", 0) for source in self._sources),
-            records_out=sum(_written(counts, topic) for topic in self._sinks),
+            records_out=sum(_written(counts, topic) for topic in self._written_topics(counts)),
             dead_letters=0 if self._dead_letters is None else _written(counts, self._dead_letters),
             waiting=self._waiting(state.offsets),
         )
+
+    def _written_topics(self, counts: Counts) -> Iterable[str]:
+        if not self._has_dynamic_sinks:
+            return self._sinks
+        return [name.removeprefix(_TOPIC) for name in counts if name.startswith(_TOPIC)]
 
     def _waiting(self, done: dict[str, int]) -> int | None:
         """The number of records in the source topics after the offsets of the last committed batch."""
@@ -90,4 +99,4 @@ class Rate:
 
 
 def _written(counts: Counts, topic: str) -> int:
-    return counts.get(f"topic {topic}", {}).get("records_out", 0)
+    return counts.get(f"{_TOPIC}{topic}", {}).get("records_out", 0)

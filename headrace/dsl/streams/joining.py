@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast, overload
 
 from headrace.dsl.joins.options import Join, JoinName, RepartitionOptions, StreamJoinOptions
 from headrace.dsl.streams.handle import K, StreamHandle, V
+from headrace.model.routing import StreamPartitioner
 from headrace.model.windows import JoinWindows
 from headrace.serdes import Serde
 
@@ -54,6 +55,7 @@ class StreamJoins(StreamHandle[K, V]):
         joiner: Callable[[Value, Other], V2],
         *,
         foreign_key: Callable[[Key, Value], Foreign | None],
+        other_partitioner: StreamPartitioner[Foreign, None] | None = None,
         **options: Unpack[RepartitionOptions[Key, Value]],
     ) -> KStream[Key, V2]: ...
 
@@ -84,6 +86,7 @@ class StreamJoins(StreamHandle[K, V]):
         grace: timedelta | None = None,
         key_selector: Callable[[Any, Any], Any] | None = None,
         foreign_key: Callable[[Any, Any], Any] | None = None,
+        other_partitioner: StreamPartitioner[Any, None] | None = None,
         key_serde: Serde[Any] | None = None,
         value_serde: Serde[Any] | None = None,
         other_value_serde: Serde[Any] | None = None,
@@ -108,6 +111,8 @@ class StreamJoins(StreamHandle[K, V]):
             grace: for versioned tables: how long records wait for late rows.
             key_selector: for global tables: returns the key of the row; it may be `None`. Default: the record's key.
             foreign_key: for tables: returns the key of the row, if it is not the record's; it may be `None`.
+            other_partitioner: with a foreign key: `(topic, key, None, partitions) -> partition`, the rule by which the
+                topic of the table is partitioned, if it is not Kafka's.
             key_serde: serde of the keys in repartition and stores.
             value_serde: serde of this stream's values in repartition and stores.
             other_value_serde: for streams: serde of the other stream's values.
@@ -131,6 +136,7 @@ class StreamJoins(StreamHandle[K, V]):
             grace=grace,
             key_selector=key_selector,
             foreign_key=foreign_key,
+            other_partitioner=other_partitioner,
             key_serde=key_serde,
             value_serde=value_serde,
             other_value_serde=other_value_serde,
@@ -166,6 +172,7 @@ class StreamJoins(StreamHandle[K, V]):
         joiner: Callable[[Value, Other | None], V2],
         *,
         foreign_key: Callable[[Key, Value], Foreign | None],
+        other_partitioner: StreamPartitioner[Foreign, None] | None = None,
         **options: Unpack[RepartitionOptions[Key, Value]],
     ) -> KStream[Key, V2]: ...
 
@@ -196,6 +203,7 @@ class StreamJoins(StreamHandle[K, V]):
         grace: timedelta | None = None,
         key_selector: Callable[[Any, Any], Any] | None = None,
         foreign_key: Callable[[Any, Any], Any] | None = None,
+        other_partitioner: StreamPartitioner[Any, None] | None = None,
         key_serde: Serde[Any] | None = None,
         value_serde: Serde[Any] | None = None,
         other_value_serde: Serde[Any] | None = None,
@@ -225,6 +233,7 @@ class StreamJoins(StreamHandle[K, V]):
             grace=grace,
             key_selector=key_selector,
             foreign_key=foreign_key,
+            other_partitioner=other_partitioner,
             key_serde=key_serde,
             value_serde=value_serde,
             other_value_serde=other_value_serde,

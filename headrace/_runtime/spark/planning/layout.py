@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
+from headrace._graph.partitioners import internal_rules, partitioner_name
 from headrace._graph.stores import StoreSpec
 from headrace._runtime.defaults import Defaults
 from headrace._runtime.spark.planning.plan import Plan, Stage
 from headrace.config import StreamsConfig
 from headrace.errors import StateError
+from headrace.model.routing import StreamPartitioner
 
 
 class SavedStage(msgspec.Struct, frozen=True):
-    """The properties of a stage that its state depends on; `partitions` are those of the topics it reads."""
+    """The properties of a stage that its state depends on.
+
+    `partitions` are those of the topics it reads, `partitioners` the names of the functions that partition its internal
+    topics.
+    """
 
     sub_topology: int
     tasks: int
     repartitions: tuple[str, ...]
     stores: dict[str, tuple[str, ...]]
     partitions: dict[str, int] = {}
+    partitioners: dict[str, str] = {}
 
 
 def saved_layout(layout: Any) -> tuple[SavedStage, ...]:
@@ -37,6 +45,7 @@ def layout_of(plan: Plan, config: StreamsConfig) -> tuple[SavedStage, ...]:
     """The layout of a plan, to be saved."""
     defaults = Defaults.of(config)
     global_tables = {name for stage in plan.stages for name in stage.blueprint.graph.global_tables}
+    rules = internal_rules(node for stage in plan.stages for node in stage.blueprint.sub.nodes)
     return tuple(
         SavedStage(
             stage.blueprint.sub.number,
@@ -48,9 +57,15 @@ def layout_of(plan: Plan, config: StreamsConfig) -> tuple[SavedStage, ...]:
                 for store in [stage.blueprint.spec(name)]
             },
             {topic: plan.partitions[topic] for topic in sorted(_partitioning_topics(plan, stage))},
+            _partitioners(stage, rules),
         )
         for stage in plan.chain
     )
+
+
+def _partitioners(stage: Stage, rules: Mapping[str, StreamPartitioner[Any, Any] | None]) -> dict[str, str]:
+    chosen = {topic: rules.get(topic) for topic in sorted(stage.blueprint.sub.internal_topics)}
+    return {topic: partitioner_name(rule) for topic, rule in chosen.items() if rule is not None}
 
 
 def _partitioning_topics(plan: Plan, stage: Stage) -> set[str]:
@@ -110,6 +125,11 @@ def _changes(before: tuple[SavedStage, ...], now: tuple[SavedStage, ...]) -> lis
             changes.append(f"store {name!r} has the serdes {has[:2]}; it had {had[:2]}")
         if had[2:] != has[2:]:
             changes.append(f"store {name!r} is a {has[2]}; it was a {had[2]}")
+    for was, stage in zip(before, now, strict=True):
+        for topic in was.repartitions if stage.stores else ():
+            old_rule, rule = (saved.partitioners.get(topic, partitioner_name(None)) for saved in (was, stage))
+            if topic in stage.repartitions and rule != old_rule:
+                changes.append(f"repartition {topic!r} is partitioned by {rule}; it was by {old_rule}")
     return changes
 
 
