@@ -23,6 +23,7 @@ from headrace._runtime.spark.state_directory.finish import FinishFile
 from headrace._runtime.spark.state_directory.interactive import StoreReader
 from headrace._runtime.spark.state_directory.presence import RunLock
 from headrace._runtime.spark.topics.backend import backend_of
+from headrace._runtime.spark.topics.partition_check import warn_of_mismatches
 from headrace._state.log.state_log import LogView
 from headrace.config import StreamsConfig
 from headrace.errors import NewPartitionsError, StreamsError
@@ -48,6 +49,7 @@ class Application:
         self._reader: StoreReader | None = None
         self._lock = RunLock(config.state_dir)
         self._run = uuid.uuid4().hex
+        self._has_sampled_keys = False
         self.clock: Clock = system_clock
 
     @property
@@ -165,6 +167,9 @@ class Application:
                 self._lock.acquire()  # a reset must not delete what the plan relies on
             plan = start(self._graph, self._config, self._run, self._parallelism)
             self._lock.acquire()
+            if not self._has_sampled_keys:
+                self._has_sampled_keys = True
+                warn_of_mismatches(self._graph, self._config)
             plan = replace(plan, clock=clock, round_s=_OWN_ROUND_S if self._owns_session else _SHARED_ROUND_S)
             return plan, queries.start(self.spark, plan, self._config, available_now=available_now)
         except BaseException:

@@ -79,6 +79,12 @@ class EmbeddedBackend:
     def read(self, place: Place, first: int, last: int, located: list[Extent]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
         return self._log.read_extents(located, first, last)
 
+    def newest(self, places: Sequence[Place], limit: int) -> Iterator[tuple[Place, pa.RecordBatch]]:
+        for topic, partition in places:
+            begin, end = self._log.begin_offsets(topic)[partition], self._log.end_offsets(topic)[partition]
+            for batch in self._log.read(topic, partition, max(begin, end - limit), end):
+                yield (topic, partition), batch
+
     def open_topic(self, plan: Plan, topic: str, partitions: int | None) -> int | None:  # noqa: ARG002
         if topic not in self._log.topics():
             self._log.refresh()

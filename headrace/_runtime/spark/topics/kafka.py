@@ -135,6 +135,13 @@ class KafkaBackend:
         held = self._tail.take(place, first, last) if self._tail.is_waiting else None
         return self._cluster.read(*place, first, last) if held is None else iter(held)
 
+    def newest(self, places: Sequence[Place], limit: int) -> Iterator[tuple[Place, pa.RecordBatch]]:
+        begins, ends = self._cluster.begin_offsets(places), self._cluster.end_offsets(places)
+        for place, begin, end in zip(places, begins, ends, strict=True):
+            if begin < end:
+                for batch in self._cluster.read(*place, max(begin, end - limit), end):
+                    yield place, batch
+
     def open_topic(self, plan: Plan, topic: str, partitions: int | None) -> int | None:
         """Notes the name of the topic, besides: a later start must wait for undecided records in it."""
         existing = self._cluster.topics().get(topic)
