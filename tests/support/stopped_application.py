@@ -16,7 +16,9 @@ _WITHIN_S = 120
 class StoppedApplication:
     """One run of an application that stops at a step; a test then kills or resumes it."""
 
-    def __init__(self, directory, step, batch, *, broker=None, partitions=None, max_records=20):
+    def __init__(
+        self, directory, step, batch, *, broker=None, partitions=None, max_records=20, topology="word_letters"
+    ):
         self.file = directory / f"stopped-{os.urandom(4).hex()}"
         stop = {} if step is None else {"STOP_AT": f"{step} {batch} {self.file}"}
         spread = {} if partitions is None else {"SPARK_PARTITIONS": str(partitions)}
@@ -25,7 +27,7 @@ class StoppedApplication:
         directory.mkdir(parents=True, exist_ok=True)
         with self.stderr.open("wb") as stderr:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "tests.support.killable", "word_letters", directory, str(max_records), *where],
+                [sys.executable, "-m", "tests.support.killable", topology, directory, str(max_records), *where],
                 env={**os.environ, **stop, **spread},
                 stdout=subprocess.PIPE,
                 stderr=stderr,
