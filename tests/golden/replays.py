@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
 from contextlib import contextmanager
@@ -176,7 +177,8 @@ class Topics:
         known = self._topics.list()
         sinks = dict(self._sinks)
         if self._dynamic_sinks:
-            sinks |= {topic: self._dynamic_sink(topic) for topic in known if topic not in {*self._sources, *sinks}}
+            found = {topic: self._dynamic_sink(topic) for topic in known if topic not in {*self._sources, *sinks}}
+            sinks |= {topic: sink for topic, sink in found.items() if sink is not None}
         everything = {
             topic: self._topics.read(topic, *DEFAULTS.serdes(sink)) if topic in known else []
             for topic, sink in sinks.items()
@@ -193,9 +195,12 @@ class Topics:
 
     def _dynamic_sink(self, topic):
         """The sink that has written a topic: all of one copy of a topology have the same serdes."""
-        prefix = topic.partition(".")[0]
-        named = [sink for sink in self._dynamic_sinks if sink.name.partition(".")[0] == prefix]
-        return (named or self._dynamic_sinks)[0]
+        return next((sink for sink in self._dynamic_sinks if _copy(sink.name) == _copy(topic)), None)
+
+
+def _copy(name):
+    """The prefix of a copy of a topology, if there are copies."""
+    return re.match(r"(t\d+\.)?", name)[0]
 
 
 @contextmanager
