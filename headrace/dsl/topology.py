@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, Self
 
 from headrace._graph.checks import checked_factory, checked_partitioner
-from headrace._graph.describing.describe import describe
+from headrace._graph.describing.describe import describe, function_name
 from headrace._graph.describing.mermaid import to_mermaid
 from headrace._graph.graph import Graph, GraphBuilder
 from headrace._graph.names import checked_name
@@ -208,7 +208,9 @@ class Topology:
                 raise TopologyError(message)
 
     def __repr__(self) -> str:
-        sources, sinks = ", ".join(self._graph.source_topics), ", ".join(self._graph.sink_topics)
+        graph = self._graph
+        chosen = [f"{function_name(sink.topic_of)}()" for sink in graph.dynamic_sinks]
+        sources, sinks = ", ".join(graph.source_topics), ", ".join([*graph.sink_topics, *chosen])
         return f"<Topology {sources or 'nothing'} -> {sinks or 'nothing'}>"
 
 

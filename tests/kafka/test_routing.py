@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 import headrace as hr
 from headrace import serdes
 from headrace._runtime.spark.state_directory.dynamic_topics import DynamicTopics
+from headrace._runtime.spark.topics.kafka import KafkaBackend
 from headrace.testing import TopologyTestDriver
+from headrace.topics.kafka.cluster import KafkaCluster
 from tests.spark.test_kill import lines
 from tests.support.stop_points import STEPS
 from tests.support.stopped_application import StoppedApplication
@@ -60,7 +64,12 @@ def test_chosen_topics_are_created_and_written_once_after_a_kill(topics, broker,
     last = StoppedApplication(tmp_path, None, 0, broker=broker, partitions=1, topology="routed_words")
     assert last.end() == ["running", "done"], last.stderr.read_text()
     assert written(topics) == expected(records)
-    assert {topic for topic, _ in written(topics)} == DynamicTopics(str(tmp_path / "state")).names()
+    chosen = {topic for topic, _ in written(topics)}
+    assert chosen == DynamicTopics(str(tmp_path / "state")).names()
+    # A start waits for undecided records in these topics.
+    plan = SimpleNamespace(partitions={}, sink_topics=(), state_dir=str(tmp_path / "state"))
+    backend = KafkaBackend(KafkaCluster(broker.bootstrap_servers), "earliest")
+    assert backend._written_topics(plan) == dict.fromkeys(chosen, PARTITIONS)
 
 
 @pytest.mark.slow

@@ -40,8 +40,10 @@ def reset(loaded: LoadedApplication, config: StreamsConfig, *, yes: bool, dry_ru
 
 def _describe_topics(loaded: LoadedApplication) -> str:
     graph = loaded.topology._graph
+    chosen = " and those that functions chose" if graph.dynamic_sinks else ""
     return (
-        f"Topics stay as they are: input {known_names(graph.source_topics)}; output {known_names(graph.sink_topics)}."
+        f"Topics stay as they are: input {known_names(graph.source_topics)}; "
+        f"output {known_names(graph.sink_topics)}{chosen}."
     )
 
 

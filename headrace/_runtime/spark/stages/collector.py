@@ -15,7 +15,7 @@ from headrace._core.task.order import Order
 from headrace._runtime.spark.planning.plan import Plan
 from headrace._runtime.spark.stages import frames
 from headrace._runtime.spark.stages.frames import DYNAMIC, TO_SINK, Frame
-from headrace._runtime.spark.topics.dynamic import open_topic
+from headrace._runtime.spark.topics.dynamic import missing_topic, open_topic
 from headrace.model.record import Headers
 
 _MAX_ROWS = 50_000
@@ -33,17 +33,19 @@ class FrameCollector:
         self._seq = 0
         self._outputs: dict[str, _UnpackedRecords] = {}
         self._ready: list[Frame] = []
-        self._dynamic: dict[str, int] = {}
+        self._dynamic: dict[str, int | None] = {}
         self.context: TaskContext
 
     def partitions_of(self, topic: str) -> int:
         count = self._plan.partitions.get(topic)
-        return self._dynamic[topic] if count is None else count
+        return self.open_topic(topic) if count is None else count
 
     def open_topic(self, topic: str) -> int:
-        count = self._dynamic.get(topic)
+        if topic not in self._dynamic:
+            self._dynamic[topic] = open_topic(self._plan, topic)
+        count = self._dynamic[topic]
         if count is None:
-            count = self._dynamic[topic] = open_topic(self._plan, topic)
+            raise missing_topic(topic)
         return count
 
     def send(

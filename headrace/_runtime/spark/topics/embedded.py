@@ -38,6 +38,7 @@ class EmbeddedBackend:
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
         self._log = TopicLog(directory)
+        self._opened: dict[str, int] = {}
 
     def topics(self) -> Mapping[str, int]:
         return self._log.topics()
@@ -86,11 +87,15 @@ class EmbeddedBackend:
                 yield (topic, partition), batch
 
     def open_topic(self, plan: Plan, topic: str, partitions: int | None) -> int | None:  # noqa: ARG002
-        if topic not in self._log.topics():
+        existing = self._opened.get(topic)
+        if existing is None:
             self._log.refresh()
-        if topic not in self._log.topics() and partitions is not None:
-            return self._log.ensure(topic, partitions)
-        return self._log.topics().get(topic)
+            existing = self._log.topics().get(topic)
+            if existing is None and partitions is not None:
+                existing = self._log.ensure(topic, partitions)
+            if existing is not None:
+                self._opened[topic] = existing
+        return existing
 
     def await_records(self, plan: Plan, starts: Sequence[int], within_s: float) -> None:  # noqa: ARG002
         until_s = time.monotonic() + within_s

@@ -44,6 +44,7 @@ class KafkaBackend:
         self._looked_s = float("-inf")
         self._published_s = float("-inf")
         self._tail = Tail(cluster)
+        self._opened: dict[str, int] = {}
         # How often the client itself would refresh its metadata, if the user has set it.
         self._look_again_after_s = float(cluster.settings.get(_REFRESH, _LOOK_AGAIN_AFTER_MS)) / 1000
 
@@ -144,12 +145,16 @@ class KafkaBackend:
 
     def open_topic(self, plan: Plan, topic: str, partitions: int | None) -> int | None:
         """Notes the name of the topic, besides: a later start must wait for undecided records in it."""
+        if topic in self._opened:
+            return self._opened[topic]
         existing = self._cluster.topics().get(topic)
         if existing is None and partitions is not None:
             self._cluster.create({topic: partitions})
             existing = self._cluster.partitions(topic)
         if existing is not None and plan.exactly_once:
             DynamicTopics(plan.state_dir).add(topic)
+        if existing is not None:
+            self._opened[topic] = existing
         return existing
 
     def await_records(self, plan: Plan, starts: Sequence[int], within_s: float) -> None:

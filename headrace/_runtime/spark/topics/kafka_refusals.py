@@ -101,7 +101,7 @@ class ProductionErrors:
         stage = self._plan.stages[provenance.hop]
         sub = stage.blueprint.sub
         sinks = [sink.name for sink in sub.sinks if sink.topic == record.topic]
-        sinks += [sink.name for sink in sub.dynamic_sinks]
+        sinks = sinks or [sink.name for sink in sub.dynamic_sinks]
         operator, error = " or ".join(sinks), refusal.error(record)
         partition = self._plan.places[provenance.origin][1] if stage.inline else provenance.origin
         task_id, time_ms = f"{stage.blueprint.sub.number}_{partition}", record.timestamp_ms
