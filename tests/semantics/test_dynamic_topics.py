@@ -7,6 +7,7 @@ import pytest
 import headrace as hr
 from headrace import ProcessingError, Record, StreamsBuilder, serdes
 from headrace.testing import TopologyTestDriver
+from headrace.topics.embedded.log import TopicLog
 from tests.support.plan_runner import PlanRunner
 
 HEADERS = (("h", b"1"),)
@@ -196,3 +197,24 @@ def test_the_driver_asks_for_serdes_if_sinks_with_different_ones_may_write_a_top
             driver.output_topic("to-x")
         values = driver.output_topic("to-x", value_serde=serdes.String()).read_all()
     assert [record.value for record in values] == ['"x"', "x"]
+
+
+def test_no_handler_drops_a_record_because_its_topic_cannot_be_created(tmp_path, monkeypatch):
+    topics = hr.LocalTopics(tmp_path / "topics")
+    topics.create("in", partitions=1)
+    topics.produce("in", [Record("a", "x", 10)])
+    builder = StreamsBuilder()
+    builder.stream("in").to(by_value)
+    config = hr.StreamsConfig(application_id="test", production_exception_handler="continue")
+    runner = PlanRunner(builder.build(), tmp_path, config=config)
+
+    def ensure(log, topic, partitions):
+        raise hr.TopicError("the disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(TopicLog, "ensure", ensure)
+        with pytest.raises(ProcessingError, match=r"Cannot open the output topic 'to-x', .*: the disk is full"):
+            runner.run_batch(10)
+    runner.restart()
+    assert runner.run_batch(10)
+    assert topics.read("to-x") == [Record("a", "x", 10)]
