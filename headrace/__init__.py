@@ -19,6 +19,7 @@ from headrace.errors import (
     ConfigError,
     ProcessingError,
     RegistryError,
+    RoutingError,
     SerdeError,
     StateError,
     StreamsError,
@@ -46,6 +47,7 @@ from headrace.model.processor import (
     ValueTransformerWithKey,
 )
 from headrace.model.record import Change, Record
+from headrace.model.routing import RecordContext
 from headrace.model.store_interfaces import (
     AggregationWithHeaders,
     KeyValueStore,
@@ -142,8 +144,10 @@ __all__ = [
     "ReadOnlyVersionedKeyValueStore",
     "ReadOnlyWindowStore",
     "Record",
+    "RecordContext",
     "RecordMetadata",
     "RegistryError",
+    "RoutingError",
     "SerdeError",
     "SessionStore",
     "SessionStoreWithHeaders",

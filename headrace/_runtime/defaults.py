@@ -67,7 +67,7 @@ class Defaults:
         """The serde for a node's values: its own, or the default if it has none."""
         return (serde or self.value_serde).with_default(self.value_serde)
 
-    def serdes(self, node: nodes.Source | nodes.Sink | StoreSpec) -> tuple[Serde[Any], Serde[Any]]:
+    def serdes(self, node: nodes.Source | nodes.Sink | nodes.DynamicSink | StoreSpec) -> tuple[Serde[Any], Serde[Any]]:
         """The serdes for the keys and values of a topic or store."""
         return self.resolve_key(node.key_serde), self.resolve_value(node.value_serde)
 
