@@ -38,6 +38,7 @@ lint: setup
 
 conformance: java setup
 	$(BIN)/python -m conformance.record
+	$(BIN)/python -m conformance.api
 
 # Random topologies against the real Kafka Streams, for five minutes or MINUTES=...
 MINUTES ?= 5

@@ -23,6 +23,7 @@ from headrace.errors import (
     ConfigError,
     ProcessingError,
     RegistryError,
+    RoutingError,
     SerdeError,
     StateError,
     StreamsError,
@@ -50,6 +51,7 @@ from headrace.model.processor import (
     ValueTransformerWithKey,
 )
 from headrace.model.record import Change, Record
+from headrace.model.routing import RecordContext
 from headrace.model.store_interfaces import (
     AggregationWithHeaders,
     KeyValueStore,
@@ -146,8 +148,10 @@ __all__ = [
     "ReadOnlyVersionedKeyValueStore",
     "ReadOnlyWindowStore",
     "Record",
+    "RecordContext",
     "RecordMetadata",
     "RegistryError",
+    "RoutingError",
     "SerdeError",
     "SessionStore",
     "SessionStoreWithHeaders",

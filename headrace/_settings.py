@@ -17,6 +17,7 @@ _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _APPLICATION_ID = re.compile(r"[A-Za-z0-9._-]{1,200}")
 
 _GUARANTEES = ("exactly_once_v2", "exactly_once", "at_least_once")
+_DYNAMIC_TOPICS = ("create", "refuse")
 # Settings of the Kafka client that Headrace controls: exactly-once depends on them, or a StreamsConfig setting exists.
 _OWN_KAFKA_SETTINGS = {
     "bootstrap.servers": "set bootstrap_servers",
@@ -78,6 +79,7 @@ def check(settings: Mapping[str, Any]) -> None:
         raise ConfigError(message)
     _check_flags_and_mappings(settings)
     _check_choice("processing_guarantee", settings["processing_guarantee"], _GUARANTEES)
+    _check_choice("dynamic_topics", settings["dynamic_topics"], _DYNAMIC_TOPICS)
     _check_kafka(settings)
     for name in ("commit_interval", "state_retention"):
         _check_duration(name, settings[name])

@@ -104,6 +104,8 @@ class StreamsConfig(metaclass=SuggestingMeta):
         production_exception_handler: the same for a result that cannot be encoded, or that its Kafka topic rejects.
         dead_letter_topic: where handlers write input records unchanged, with headers that give the error and the
             origin of the record.
+        dynamic_topics: what to do if a function given to `to()` returns a topic that does not exist: "create" creates
+            it, with as many partitions as there are tasks that write to it; "refuse" makes it a production error.
         processing_guarantee: "exactly_once_v2", or "at_least_once", which writes to Kafka without transactions: if a
             micro-batch is repeated after a failure, its output is written again. Embedded topics are always exactly
             once.
@@ -158,6 +160,7 @@ class StreamsConfig(metaclass=SuggestingMeta):
     processing_exception_handler: ErrorHandler = "fail"
     production_exception_handler: ErrorHandler = "fail"
     dead_letter_topic: str | None = None
+    dynamic_topics: Literal["create", "refuse"] = "create"
     spark: Mapping[str, str] = field(default_factory=dict)
     spark_partitions: int | None = None
     sync_state: bool = True

@@ -43,6 +43,10 @@ class TopicError(StreamsError):
     """A topic is unknown, or its records cannot be read."""
 
 
+class RoutingError(TopicError):
+    """A record cannot be written to the topic or the partition that a function chose for it."""
+
+
 class NewPartitionsError(TopicError):
     """Partitions, or topics that match a pattern, changed while the application ran; its next start reads them."""
 

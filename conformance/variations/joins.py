@@ -117,4 +117,5 @@ VARIATIONS: dict[str, list[Variation]] = {
     "versioned-tables-join": several_inputs(_TABLES, *_HISTORY),
     **dict.fromkeys(("foreign-key-join", "foreign-key-left-join"), several_inputs(_FOREIGN, count=10, cached=True)),
     "foreign-key-join-and-aggregate": several_inputs(_FOREIGN, count=4),
+    "partitioners-of-a-foreign-key-join": several_inputs(_FOREIGN, count=4),
 }

@@ -66,6 +66,13 @@ VARIATIONS: dict[str, list[Variation]] = {
     "count-by-head": one_input(_FEW, cached=True),
     "aggregate-and-pass": one_input(_PLAIN),
     **dict.fromkeys(_BY_HEAD, one_input(_FEW)),
+    **dict.fromkeys(
+        ("dynamic-topics", "dynamic-topics-by-context", "partitioner-of-a-sink", "partitioner-of-a-dynamic-topic"),
+        one_input(_KEYLESS, count=4),
+    ),
+    "dynamic-topics-that-are-read": one_input(_WORDS, count=4),
+    "dynamic-topics-of-a-processor": one_input(_PLAIN, count=4),
+    **dict.fromkeys(("dynamic-topics-of-counts", "partitioner-of-a-repartition"), one_input(_FEW, count=4)),
     "merge-order": [Variation(inputs.out_of_order_only)],
     **dict.fromkeys(("extractor-of-value", "extractor-falling-back", "extractor-and-count"), one_input(_NUMBERS)),
     "extractor-of-partition-time": one_input(_KEYLESS),

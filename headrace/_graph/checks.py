@@ -34,6 +34,12 @@ def first_accepted(function: Callable[..., object], *counts: int) -> int | None:
     return None
 
 
+def checked_partitioner(partitioner: object, operation: str) -> None:
+    """Refuses a partitioner that is no function; `None` stands for Kafka's default rule."""
+    if partitioner is not None:
+        checked_callable(partitioner, operation, "partitioner(topic, key, value, partitions)")
+
+
 def checked_duration(duration: object, subject: str, *, at_least_ms: int | None = 1) -> int:
     """Checks a duration and converts it to milliseconds.
 

@@ -9,8 +9,9 @@ from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 from headrace._graph.names import NameGenerator
-from headrace._graph.nodes import Node, Process, Sink, Source
+from headrace._graph.nodes import DynamicSink, Node, Process, Sink, Source
 from headrace._graph.null_keys import with_null_keys
+from headrace._graph.partitioners import refuse_different_rules
 from headrace._graph.stores import StoreSpec
 from headrace.errors import TopologyError, known_names, nearest
 
@@ -38,6 +39,10 @@ class SubTopology:
     @cached_property
     def sinks(self) -> tuple[Sink, ...]:
         return self.of_type(Sink)
+
+    @cached_property
+    def dynamic_sinks(self) -> tuple[DynamicSink, ...]:
+        return self.of_type(DynamicSink)
 
     @cached_property
     def source_topics(self) -> tuple[str, ...]:
@@ -156,8 +161,18 @@ class Graph:
         return tuple(dict.fromkeys(topic for source in self.user_sources for topic in source.shown_topics))
 
     @cached_property
+    def patterns(self) -> tuple[re.Pattern[str], ...]:
+        """The patterns of topics that the topology reads."""
+        return tuple(source.pattern for source in self.user_sources if source.pattern is not None)
+
+    @cached_property
+    def dynamic_sinks(self) -> tuple[DynamicSink, ...]:
+        """The sinks whose topics are known only when they write a record."""
+        return tuple(node for node in self.nodes if isinstance(node, DynamicSink))
+
+    @cached_property
     def sink_topics(self) -> tuple[str, ...]:
-        """User topics written by the topology."""
+        """User topics that the topology names to write to."""
         written = [s.topic for s in self.nodes if isinstance(s, Sink) and not s.internal]
         dead_letters = [] if self.dead_letter_topic is None else [self.dead_letter_topic]
         return tuple(dict.fromkeys(written + dead_letters))
@@ -275,10 +290,11 @@ class GraphBuilder:
         return next((node.name for node in nodes if isinstance(node, Process) and node.maintains == store), None)
 
     def copartition(self, operation: str, node: str, other: str) -> None:
-        """Requires the same number of partitions for the topics of two nodes."""
+        """Requires the same number of partitions for the topics of two nodes, and the same rule of partitioning."""
         sides = [tuple(dict.fromkeys(self._sources_before(name))) for name in (node, other)]
         topics, other_topics = (_topics(side) for side in sides)
         patterns, other_patterns = (tuple(one.name for one in side if one.pattern is not None) for side in sides)
+        refuse_different_rules(operation, (*topics, *other_topics), self._nodes.values())
         self._copartitions.append(Copartition(operation, topics, other_topics, patterns, other_patterns))
 
     def _sources_before(self, name: str) -> Iterator[Source]:

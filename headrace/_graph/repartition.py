@@ -7,6 +7,7 @@ from typing import Any
 
 from headrace._graph.graph import GraphBuilder
 from headrace._graph.nodes import NullKeyFilter, Sink, Source
+from headrace.model.routing import StreamPartitioner
 from headrace.serdes import Serde
 
 # Names that Kafka Streams regards as generated here. The name of a cogroup's store is not: it names the nodes, too.
@@ -21,6 +22,7 @@ def add_repartition(
     key_serde: Serde[Any] | None,
     value_serde: Serde[Any] | None,
     partitions: int | None = None,
+    partitioner: StreamPartitioner[Any, Any] | None = None,
 ) -> str:
     """Adds the three nodes after `parent` and returns the name of the source."""
     topic = f"{base}-repartition"
@@ -44,6 +46,7 @@ def add_repartition(
             value_serde=value_serde,
             internal=True,
             partitions=partitions,
+            partitioner=partitioner,
         )
     )
     graph.add(Source(name=source_name, topics=(topic,), key_serde=key_serde, value_serde=value_serde, internal=True))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 from headrace._core import operators as ops
 from headrace._core.caching import RecordCache
@@ -239,11 +239,11 @@ class TaskBlueprint:
 class _NoOutput:
     """The collector of operators that process no records: it accepts no output."""
 
-    def send(self, topic: str, *_: object) -> None:
+    def send(self, topic: str, *_: object) -> NoReturn:
         message = f"An operator that must not process records has written to {topic!r}."
         raise AssertionError(message)
 
-    send_batch = send
+    send_batch = partitions_of = open_topic = send
 
 
 def key_suffixes(stages: Iterable[TaskBlueprint]) -> dict[str, int]:

@@ -70,7 +70,7 @@ class Defaults:
         """The serde for a node's values, which the topology reads back: its own, or the default if it has none."""
         return _resolve(serde, self.value_serde).read_back()
 
-    def serdes(self, node: nodes.Source | nodes.Sink | StoreSpec) -> tuple[Serde[Any], Serde[Any]]:
+    def serdes(self, node: nodes.Source | nodes.Sink | nodes.DynamicSink | StoreSpec) -> tuple[Serde[Any], Serde[Any]]:
         """The serdes for the keys and values of a topic or store."""
         if isinstance(node, nodes.Source | nodes.Sink) and not node.internal:
             return _resolve(node.key_serde, self.key_serde), _resolve(node.value_serde, self.value_serde)

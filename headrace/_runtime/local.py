@@ -14,6 +14,7 @@ from headrace._graph.graph import Graph
 from headrace._graph.nodes import CogroupMerge, Node
 from headrace._graph.patterns import with_matching_topics
 from headrace._runtime.assemble import blueprints
+from headrace._runtime.dynamic_topics import ReservedTopics
 from headrace._runtime.local_partitions import LocalPartitions
 from headrace._runtime.local_task import Arrival, LocalTask, Message
 from headrace._runtime.pending import nodes_holding_results, pending_in_task, pending_results
@@ -51,6 +52,9 @@ class LocalRuntime:
         self._blueprints = blueprints(graph, config)
         self._given_partitions = partitions
         self.partitions = LocalPartitions(graph, self._blueprints, partitions)
+        self._reserved = ReservedTopics(
+            config.application_id, self.partitions.internal, graph.dead_letter_topic, graph.patterns
+        )
         self._durable: dict[_StoreKey, MemoryStore] = {}
         self._offsets: dict[tuple[str, int], int] = {}
         self._ranks: dict[tuple[str, int], int] = {}
@@ -78,6 +82,15 @@ class LocalRuntime:
         self.partitions = LocalPartitions(self._graph, self._blueprints, self._given_partitions)
         for (stage, _), task in self._tasks.items():
             task.add_topic(topic, self._blueprints[stage])
+
+    def open_topic(self, topic: str) -> int:
+        """The number of partitions of a topic that a function chose; every topic exists.
+
+        Raises:
+            RoutingError: if the application may not write to it.
+        """
+        self._reserved.refuse(topic)
+        return self.partitions.of_topic(topic)
 
     def metrics(self) -> Counts:
         return self._counts
@@ -201,7 +214,9 @@ class LocalRuntime:
             for partition in sorted({partition for _, partition in arrived} | ticking):
                 records = [record for (_, p), listed in arrived.items() if p == partition for record in listed]
                 for topic, order, message in self._task(stage, partition).run(records, self.wall_clock_ms, tick=tick):
-                    target = self.partitions.of_output(topic, message.key, partition)
+                    target = message.partition
+                    if target < 0:
+                        target = self.partitions.of_output(topic, message.key, partition)
                     if topic in self.partitions.internal:
                         arrival = Arrival(topic, (stage, partition), order, message)
                         inputs.setdefault((topic, target), []).append(arrival)
@@ -226,7 +241,7 @@ class LocalRuntime:
                 name: self._durable.setdefault(key, MemoryStore())
                 for name, key in self._store_keys(stage, partition).items()
             }
-            self._tasks[stage, partition] = LocalTask(blueprint, partition, durable, self.places, self.wall_clock_ms)
+            self._tasks[stage, partition] = LocalTask(blueprint, partition, durable, self)
         return self._tasks[stage, partition]
 
     def _store_keys(self, stage: int, partition: int) -> dict[str, _StoreKey]:

@@ -55,13 +55,19 @@ class LocalPartitions:
         self._turns[topic] = turn + 1
         return turn % count
 
+    def of_topic(self, topic: str) -> int:
+        """The number of partitions of a topic that is written; a topic that a function chose has those of the tasks."""
+        if self._counts is None:
+            return 1
+        return self._counts.get(topic, max(self._tasks))
+
     def of_output(self, topic: str, key: bytes | None, task: int) -> int:
         """The partition of a record that the task of a partition writes, by the rules of the Spark runtime."""
         if topic in self._relays:
             return task
         if self._counts is None:
             return 0 if topic in self.internal else task
-        count = self._counts[topic]
+        count = self.of_topic(topic)
         if key is None:
             return task % count
         suffix = self._suffixes.get(topic)

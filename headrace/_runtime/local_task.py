@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,12 @@ from headrace._runtime.assemble import TaskBlueprint
 from headrace._state.bytes.memory import MemoryStore
 from headrace._state.bytes.overlay import OverlayStore
 from headrace.model.record import Headers
+
+if TYPE_CHECKING:
+    from headrace._runtime.local import LocalRuntime
+
+
+_BY_KEY = -1
 
 
 class Message(NamedTuple):
@@ -46,9 +52,9 @@ class LocalTask:
         blueprint: TaskBlueprint,
         partition: int,
         durable: dict[str, MemoryStore],
-        places: Sequence[tuple[str, int]],
-        wall_clock_ms: int,
+        runtime: LocalRuntime,
     ) -> None:
+        self._runtime = runtime
         self._handed_over = blueprint.sub.handed_over
         self._durable = durable
         self._stores = {name: OverlayStore(store) for name, store in durable.items()}
@@ -59,10 +65,10 @@ class LocalTask:
             self._stores,
             self,
             self._metrics,
-            places,
+            runtime.places,
             columnar=False,
             flush_each_record=True,
-            system_time_ms=wall_clock_ms,
+            system_time_ms=runtime.wall_clock_ms,
         )
 
     def add_topic(self, topic: str, blueprint: TaskBlueprint) -> None:
@@ -71,8 +77,25 @@ class LocalTask:
             if topic in node.topics:
                 self._task.add_topic(topic, node.name, blueprint.extractors.get(topic))
 
-    def send(self, topic: str, key: bytes | None, value: bytes | None, timestamp_ms: int, headers: Headers) -> None:
-        self._written.append((topic, self._task.context.position, Message(key, value, timestamp_ms, headers)))
+    def send(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp_ms: int,
+        headers: Headers,
+        partition: int | None = None,
+    ) -> None:
+        chosen = _BY_KEY if partition is None else partition
+        self._written.append((topic, self._task.context.position, Message(key, value, timestamp_ms, headers, chosen)))
+
+    def partitions_of(self, topic: str) -> int:
+        """The number of partitions of a topic that is written."""
+        return self._runtime.partitions.of_topic(topic)
+
+    def open_topic(self, topic: str) -> int:
+        """The number of partitions of a topic that a function chose."""
+        return self._runtime.open_topic(topic)
 
     def send_batch(self, topic: str, batch: Batch) -> None:
         message = f"The local runtime processes record by record, but a batch was sent to {topic!r}: {batch!r}"

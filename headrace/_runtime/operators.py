@@ -138,6 +138,12 @@ def _knows_old(node: nodes.TableNode) -> bool:
     return node.send_old_values or node.cached
 
 
+def _sink(node: nodes.Sink, defaults: Defaults) -> Operator:
+    if node.partitioner is None:
+        return ops.Sink(node.name, node.topic, *defaults.serdes(node))
+    return ops.RoutedSink(node.name, node.topic, *defaults.serdes(node), node.partitioner, multicast=not node.internal)
+
+
 def _own_store(node: nodes.Node) -> str | None:
     return node.stores[0] if node.stores else None
 
@@ -148,7 +154,10 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
         *defaults.serdes(node),
         None if node.internal or node.is_global else defaults.guard,
     ),
-    nodes.Sink: lambda node, defaults: ops.Sink(node.name, node.topic, *defaults.serdes(node)),
+    nodes.Sink: lambda node, defaults: _sink(node, defaults),
+    nodes.DynamicSink: lambda node, defaults: ops.RoutedSink(
+        node.name, node.topic_of, *defaults.serdes(node), node.partitioner, multicast=True
+    ),
     nodes.Filter: lambda node, _: ops.StreamFilter(node.name, node.predicate, keep=node.keep),
     nodes.NullKeyFilter: lambda node, _: ops.NullKeyFilter(node.name),
     nodes.Map: lambda node, _: ops.StreamMap(node.name, node.mapper),

@@ -58,6 +58,27 @@ ApplicationId = Annotated[
 ]
 
 
+@topics.command("check", epilog="Example: headrace topics check app.py")
+def check_topics(
+    app: App,
+    keys: Annotated[int, typer.Option(min=1, help="How many keys of each partition are sampled, newest first.")] = 200,
+    topics_dir: TopicsDir = None,
+    bootstrap_servers: Servers = None,
+    kafka: KafkaSettings = None,
+) -> None:
+    """Samples the keys of an application's input topics: are they in the partitions where joins expect them?
+
+    Kafka's clients in Java choose partitions by murmur2, librdkafka's by CRC32 unless set otherwise. A join of topics
+    that are partitioned by different rules misses rows. Then the exit code is 1.
+    """
+    from headrace.cli import loading
+    from headrace.cli.commands import check
+
+    loaded = loading.load(app)
+    options = {"topics_dir": topics_dir, "bootstrap_servers": bootstrap_servers, "kafka": pairs("--kafka", kafka)}
+    check.check_topics(loaded, loaded.configured(**options), keys=keys)
+
+
 def _show_version(requested: bool) -> None:
     if requested:
         typer.echo(f"headrace {headrace.__version__}")

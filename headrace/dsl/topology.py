@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterable
 from typing import Any, Self
 
-from headrace._graph.checks import checked_factory
-from headrace._graph.describing.describe import describe
+from headrace._graph.checks import checked_factory, checked_partitioner
+from headrace._graph.describing.describe import describe, function_name
 from headrace._graph.describing.mermaid import to_mermaid
 from headrace._graph.graph import Graph, GraphBuilder
 from headrace._graph.names import checked_name, checked_processor_name
-from headrace._graph.nodes import Node, Process, Sink, Source
+from headrace._graph.nodes import DynamicSink, Node, Process, Sink, Source
 from headrace._graph.own_stores import own_stores
 from headrace._graph.patterns import checked_pattern, checked_reset
 from headrace._graph.stores import StoreSpec
@@ -19,6 +19,7 @@ from headrace._graph.topic_stores import add_store_of_topic
 from headrace.errors import TopologyError
 from headrace.model.offset_reset import OffsetReset
 from headrace.model.processor import ProcessorFactory
+from headrace.model.routing import StreamPartitioner, TopicNameExtractor
 from headrace.model.timestamps import Extractor
 from headrace.serdes import Serde
 
@@ -138,30 +139,35 @@ class Topology:
     def add_sink(
         self,
         name: str,
-        topic: str,
+        topic: str | TopicNameExtractor[Any, Any],
         parents: str | Iterable[str],
         *,
         key_serde: Serde[Any] | None = None,
         value_serde: Serde[Any] | None = None,
+        partitioner: StreamPartitioner[Any, Any] | None = None,
     ) -> Self:
         """Adds a node that writes records to a topic, as `KStream.to()` does.
 
         Args:
             name: name of the node; `To.child(name)` forwards to it.
-            topic: the topic; it is created if it does not exist.
+            topic: the topic, or a function `(key, value, context) -> topic`; topics that do not exist are created, or
+                refused with `StreamsConfig(dynamic_topics="refuse")` if a function returned them.
             parents: names of sources and processors.
             key_serde: serde of the keys; default: the configured one, then `serdes.String()`.
             value_serde: serde of the values; default: the configured one, then `serdes.Json()`.
+            partitioner: `(topic, key, value, partitions) -> partition`, as for `KStream.to()`.
         """
-        return self._add(
-            Sink(
-                name=checked_processor_name(name),
-                parents=self._parents(name, parents),
-                topic=checked_name(topic, "topic"),
-                key_serde=key_serde,
-                value_serde=value_serde,
-            )
-        )
+        checked_partitioner(partitioner, f"add_sink({name!r})")
+        common: dict[str, Any] = {
+            "name": checked_processor_name(name),
+            "parents": self._parents(name, parents),
+            "key_serde": key_serde,
+            "value_serde": value_serde,
+            "partitioner": partitioner,
+        }
+        if callable(topic):
+            return self._add(DynamicSink(topic_of=topic, **common))
+        return self._add(Sink(topic=checked_name(topic, "topic"), **common))
 
     def add_state_store(self, store: StoreSpec, processors: str | Iterable[str] = ()) -> Self:
         """Adds a store, and lets these processors use it; they then run in the same task.
@@ -310,7 +316,9 @@ class Topology:
         self._builder.refuse_matched(topics)
 
     def __repr__(self) -> str:
-        sources, sinks = ", ".join(self._graph.shown_source_topics), ", ".join(self._graph.sink_topics)
+        graph = self._graph
+        chosen = [f"{function_name(sink.topic_of)}()" for sink in graph.dynamic_sinks]
+        sources, sinks = ", ".join(graph.shown_source_topics), ", ".join([*graph.sink_topics, *chosen])
         return f"<Topology {sources or 'nothing'} -> {sinks or 'nothing'}>"
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, overload
 
 from headrace._core.metrics import readable
 from headrace._graph.configured import configured
-from headrace._graph.nodes import Sink, Source
+from headrace._graph.nodes import DynamicSink, Sink, Source
 from headrace._graph.patterns import with_matching_topics
 from headrace._graph.stores import CustomSpec
 from headrace._runtime.defaults import Defaults
@@ -135,6 +135,8 @@ class TopologyTestDriver:
     ) -> TestOutputTopic[K, V]:
         """An output topic of the topology, to read results from; keys and values of dead letters are bytes.
 
+        If a function chooses output topics, any other name is accepted, too: nothing may have been written to it.
+
         Args:
             name: the topic.
             key_serde: serde that decodes the keys, as a consumer of the topic would; by default that of the topology.
@@ -144,8 +146,12 @@ class TopologyTestDriver:
         self._open()
         if name == self._graph.dead_letter_topic:
             return TestOutputTopic(self, name, *self._serdes(name, None, key_serde, value_serde))
-        sink = next((s for s in self._graph.nodes if isinstance(s, Sink) and name == s.topic), None)
-        if sink is None or sink.internal:
+        sink: Sink | DynamicSink | None = next(
+            (s for s in self._graph.nodes if isinstance(s, Sink) and name == s.topic), None
+        )
+        if sink is None and self._graph.dynamic_sinks:
+            sink = self._dynamic_sink(name, key_serde, value_serde)
+        if sink is None or (isinstance(sink, Sink) and sink.internal):
             known = self._graph.sink_topics
             message = (
                 f"The topology does not write topic {name!r}.{nearest(name, known)} It writes: {known_names(known)}."
@@ -156,6 +162,20 @@ class TopologyTestDriver:
     def produced_topics(self) -> set[str]:
         """The output topics to which the topology has written at least one record, the dead letter topic included."""
         return set(self._open().written)
+
+    def _dynamic_sink(self, name: str, key_serde: Serde[Any] | None, value_serde: Serde[Any] | None) -> DynamicSink:
+        """A sink whose function may choose the topic; if several may, they must agree on the serdes that are needed."""
+        first, *others = self._graph.dynamic_sinks
+        keys, values = self._defaults.serdes(first)
+        for other in others:
+            other_keys, other_values = self._defaults.serdes(other)
+            if (key_serde is None and other_keys != keys) or (value_serde is None and other_values != values):
+                message = (
+                    f"Sinks with different serdes may write to topic {name!r}: {first.name!r} and {other.name!r}. Give "
+                    f"output_topic({name!r}, key_serde=..., value_serde=...) the serdes to read it with."
+                )
+                raise TopicError(message)
+        return first
 
     @overload
     def store(self, store: KeyValueSpec[K, V], *, partition: int | None = None) -> KeyValueStore[K, V]: ...
@@ -269,7 +289,11 @@ class TopologyTestDriver:
         return self._runtime
 
     def _serdes(
-        self, topic: str, node: Source | Sink | None, key_serde: Serde[Any] | None, value_serde: Serde[Any] | None
+        self,
+        topic: str,
+        node: Source | Sink | DynamicSink | None,
+        key_serde: Serde[Any] | None,
+        value_serde: Serde[Any] | None,
     ) -> tuple[Serde[Any], Serde[Any]]:
         """The given serdes of a topic, else those of its node; without a node keys and values are bytes."""
         for given in (key_serde, value_serde):

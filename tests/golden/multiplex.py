@@ -1,7 +1,8 @@
 """Runs many goldens in one query: topologies as copies in one graph, scenarios as partitions.
 
 Scenarios do not affect each other, because every sink, repartitions included, keeps the partition of its task. A global
-table has no partitions, so there every scenario has its own copy of the topology.
+table has no partitions, and a topic that a function chooses is not known in advance, so there every scenario has its
+own copy of the topology. A partitioner chooses among the partitions of one scenario: there is one.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from functools import partial
 
 import headrace as hr
 from headrace._graph.graph import Graph
-from headrace._graph.nodes import ForeignKeyResolve, Process, Sink, Source, StreamJoin, TableJoinMerge
+from headrace._graph.nodes import DynamicSink, ForeignKeyResolve, Process, Sink, Source, StreamJoin, TableJoinMerge
 from headrace._graph.patterns import with_matching_topics
 from headrace.dsl.topology import Topology
 from headrace.model.processor import RecordMetadata
@@ -55,7 +56,8 @@ class Worlds:
 
     @staticmethod
     def _kind(golden):
-        return golden.id, json.dumps(golden.params, sort_keys=True), golden.name if golden.global_topics else ""
+        alone = golden.global_topics or golden.topology()._graph.dynamic_sinks
+        return golden.id, json.dumps(golden.params, sort_keys=True), golden.name if alone else ""
 
 
 def combined(chosen):
@@ -97,7 +99,10 @@ def _with_prefix(node, prefix):
         if node.pattern is not None:
             changes["pattern"] = re.compile(f"{re.escape(prefix)}(?:{node.pattern.pattern})")
     if isinstance(node, Sink):
-        changes |= {"topic": prefix + node.topic, "relay": True}
+        partitioner = node.partitioner and partial(_own_partition, node.partitioner)
+        changes |= {"topic": prefix + node.topic, "relay": True, "partitioner": partitioner}
+    if isinstance(node, DynamicSink):
+        changes["topic_of"] = partial(_with_topic_prefix, node.topic_of, prefix)
     if isinstance(node, Process):
         changes["factory"] = partial(_PrefixedProcessor, node.factory, prefix)
         changes["maintains"] = node.maintains and prefix + node.maintains
@@ -106,6 +111,16 @@ def _with_prefix(node, prefix):
         renamed = {name: getattr(node, name) for name in ("join", "merge", "window", "unmatched")}
         changes |= {name: known and prefix + known for name, known in renamed.items()}
     return replace(node, **changes)
+
+
+def _own_partition(partitioner, topic, key, value, partitions):
+    """Keeps a record that goes to the only partition of a scenario in the partition of its task."""
+    answer = partitioner(topic, key, value, 1)
+    return answer if isinstance(answer, tuple) else None
+
+
+def _with_topic_prefix(topic_of, prefix, key, value, context):
+    return prefix + topic_of(key, value, context._replace(topic=context.topic.removeprefix(prefix)))
 
 
 class _PrefixedProcessor(hr.Processor):

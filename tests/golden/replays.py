@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
 from contextlib import contextmanager
@@ -47,10 +48,10 @@ def on_driver(golden, mode, **more):
             assert golden.error is None or golden.id in ACCEPTED, (
                 f"{golden.name}: Kafka Streams refuses the last step: {golden.error}"
             )
-        return {
-            topic: [as_recorded(record) for record in driver.output_topic(topic).read_all()]
-            for topic in topology._graph.sink_topics
-        }
+        written = set(topology._graph.sink_topics)
+        if topology._graph.dynamic_sinks:
+            written |= driver._runtime.outputs.keys() - set(topology._graph.source_topics)
+        return {topic: [as_recorded(record) for record in driver.output_topic(topic).read_all()] for topic in written}
 
 
 def on_plan(golden, mode):
@@ -167,6 +168,7 @@ class Topics:
         self._topics = topics
         self._sources = {t: s for s in graph.nodes if isinstance(s, Source) and not s.internal for t in s.topics}
         self._sinks = {s.topic: s for s in graph.nodes if isinstance(s, Sink) and not s.internal}
+        self._dynamic_sinks = graph.dynamic_sinks
         for topic in self._sources:
             self._topics.create(topic, partitions if isinstance(partitions, int) else partitions[topic])
 
@@ -180,10 +182,16 @@ class Topics:
     def read(self, *partitions):
         """The records of the output topics, for each of the partitions; every topic is read once."""
         known = self._topics.list()
+        sinks = dict(self._sinks)
+        if self._dynamic_sinks:
+            found = {topic: self._dynamic_sink(topic) for topic in known if topic not in {*self._sources, *sinks}}
+            sinks |= {topic: sink for topic, sink in found.items() if sink is not None}
         everything = {
             topic: self._topics.read(topic, *DEFAULTS.serdes(sink)) if topic in known else []
-            for topic, sink in self._sinks.items()
+            for topic, sink in sinks.items()
         }
+        # A partitioner may have dropped all records of a topic that a function chose.
+        everything = {topic: records for topic, records in everything.items() if records or topic in self._sinks}
         return [
             {
                 (topic, partition): [record for record in records if record.partition == partition]
@@ -191,6 +199,15 @@ class Topics:
             }
             for partition in partitions
         ]
+
+    def _dynamic_sink(self, topic):
+        """The sink that has written a topic: all of one copy of a topology have the same serdes."""
+        return next((sink for sink in self._dynamic_sinks if _copy(sink.name) == _copy(topic)), None)
+
+
+def _copy(name):
+    """The prefix of a copy of a topology, if there are copies."""
+    return re.match(r"(t\d+\.)?", name)[0]
 
 
 @contextmanager

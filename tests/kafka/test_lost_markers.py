@@ -22,7 +22,7 @@ OUTPUTS = {"out": 1}
 
 def commits_of(servers, *, start, within_s, **settings):
     cluster = KafkaCluster(servers, settings, retry_timeout_s=within_s)
-    return Commits(cluster, "app", "instance", start=start, outputs=OUTPUTS)
+    return Commits(cluster, "app", "instance", start=start, outputs=lambda: OUTPUTS)
 
 
 def open_transaction(servers, value, name="other", topic="out", **settings):

@@ -29,7 +29,9 @@ class DriverRuntime:
         with TopologyTestDriver(topology, settings) as driver:
             for topic, key, value, timestamp_ms, *headers in inputs:
                 driver.input_topic(topic).pipe(key, value, timestamp_ms, *headers)
-            outputs = {topic: driver.output_topic(topic).read_all() for topic in topology._graph.sink_topics}
+            chosen = driver._runtime.outputs.keys() - set(topology._graph.source_topics)
+            written = {*topology._graph.sink_topics, *(chosen if topology._graph.dynamic_sinks else ())}
+            outputs = {topic: driver.output_topic(topic).read_all() for topic in written}
             return outputs, driver.metrics()
 
 
@@ -65,10 +67,14 @@ class SparkRuntime:
         defaults = Defaults.of(hr.StreamsConfig(application_id="test"))
         sinks = {s.topic: s for s in topology._graph.nodes if isinstance(s, Sink) and not s.internal}
         known = self.topics.list()
-        return {
+        outputs = {
             topic: self.topics.read(topic, *defaults.serdes(sinks[topic])) if topic in known else []
             for topic in topology._graph.sink_topics
         }
+        for sink in topology._graph.dynamic_sinks[:1]:
+            chosen = set(known) - set(topology._graph.source_topics) - outputs.keys()
+            outputs |= {topic: self.topics.read(topic, *defaults.serdes(sink)) for topic in sorted(chosen)}
+        return outputs
 
     def run(self, topology, inputs, *, config=None):
         self.produce(topology, inputs)

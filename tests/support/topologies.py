@@ -41,6 +41,22 @@ def word_letters():
     return builder.build()
 
 
+def routed_words():
+    """Counts of words in a topic for each first letter, partitioned by the length of the word."""
+    builder = hr.StreamsBuilder()
+    lines = builder.stream("lines", value_serde=serdes.String())
+    by_word = lines.flat_map(lambda key, line: [(word, word) for word in words(line)])
+    counts = by_word.repartition("words", value_serde=serdes.String(), partitioner=by_length).group_by_key()
+    counts.count(store="counts").to_stream().to(
+        lambda word, count, context: f"words-{word[0]}", value_serde=serdes.Long(), partitioner=by_length
+    )
+    return builder.build()
+
+
+def by_length(topic, key, value, partitions):
+    return len(key) % partitions
+
+
 def takings():
     """The running total of each shop, and the round payments by customer, in order of arrival."""
     builder = hr.StreamsBuilder()

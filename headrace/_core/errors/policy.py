@@ -13,7 +13,7 @@ from headrace._core.errors.dead_letters import letter_headers
 from headrace._core.errors.failure import processing_error, punctuation_error
 from headrace._core.errors.handlers import Answer, DropLog, ErrorHandlers
 from headrace._core.operator import AnyRecord, Operator
-from headrace._core.operators.topics.sink import Sink
+from headrace._core.operators.topics.sink import TopicWriter
 from headrace._core.operators.topics.source import Source
 from headrace._core.task.context import SourceRecord, TaskContext
 from headrace.errors import ProcessingError
@@ -38,7 +38,7 @@ class ErrorPolicy:
         if not self._handlers.skip_results:
             return
         for operator in operators:
-            if isinstance(operator, Sink):
+            if isinstance(operator, TopicWriter):
                 operator.handle_errors(self._production_failed)
             elif self._handlers.processing != "fail" and not isinstance(operator, Source):
                 operator.handle_errors(self._processing_failed)
@@ -73,16 +73,16 @@ class ErrorPolicy:
         self._decide(self._describe("processing", operator.name, "processing error", error, record=record), report)
 
     def _production_failed(self, operator: Operator, record: AnyRecord, error: BaseException) -> None:
-        assert isinstance(operator, Sink)
+        assert isinstance(operator, TopicWriter)
         report = self._report(operator.name, self._context.source_record, record.key, error)
         part = operator.unserializable_part(record)
         failed = self._describe(
             "production",
             operator.name,
-            f"unserializable {part}",
+            operator.failure_reason(record, error),
             error,
             record=record,
-            output_topic=operator.topic,
+            output_topic=operator.topic_of(record),
             failed_part=part,
         )
         self._decide(failed, report)

@@ -31,6 +31,7 @@ from headrace._core.operators.stateless.mapping import (
 from headrace._core.operators.tables.functions import TableFilter, TableMapValues, TableToStream
 from headrace._core.operators.tables.sources import TableCopy, TableSource, VersionedTableSource
 from headrace._core.operators.tables.transforming import TableTransformValues
+from headrace._core.operators.topics.routing import RoutedSink
 from headrace._core.operators.topics.sink import HandOver, Sink, TakeOver
 from headrace._core.operators.topics.source import Source, TimestampGuard
 from headrace._core.operators.windows.own_windows import OwnWindowAggregate
@@ -53,6 +54,7 @@ __all__ = [
     "NullKeyFilter",
     "OwnWindowAggregate",
     "PassThrough",
+    "RoutedSink",
     "SessionWindowAggregate",
     "Sink",
     "SlidingWindowAggregate",

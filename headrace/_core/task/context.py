@@ -37,10 +37,25 @@ class Collector(Protocol):
         value: bytes | None,
         timestamp_ms: int,
         headers: tuple[tuple[str, bytes | None], ...],
-    ) -> None: ...
+        partition: int | None = None,
+    ) -> None:
+        """Writes a record; without a `partition`, to that of its key."""
+        ...
 
     def send_batch(self, topic: str, batch: Batch) -> None:
         """`send` for every record of a batch, in order."""
+        ...
+
+    def partitions_of(self, topic: str) -> int:
+        """The number of partitions of a topic that the topology names."""
+        ...
+
+    def open_topic(self, topic: str) -> int:
+        """The number of partitions of a topic that a function chose; creates it if it is missing and may be created.
+
+        Raises:
+            RoutingError: if the application may not write to it.
+        """
         ...
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from headrace._graph.graph import Graph, SubTopology
-from headrace._graph.nodes import Node, Sink, Source
+from headrace._graph.nodes import DynamicSink, Node, Sink, Source
 
 
 def describe(graph: Graph) -> str:
@@ -24,7 +24,7 @@ def _block(graph: Graph, sub: SubTopology) -> str:
     lines = [f"  Sub-topology: {sub.number}{' for global store (will not generate tasks)' if sub.is_global else ''}"]
     for node in sorted(sub.nodes, key=lambda node: rank(node.name)):
         lines.append(f"    {_title(node)}")
-        if not isinstance(node, Sink):
+        if not isinstance(node, Sink | DynamicSink):
             lines.append(f"      --> {_listed(sorted(graph.children[node.name], key=rank))}")
         if not isinstance(node, Source):
             lines.append(f"      <-- {_listed(list(node.parents))}")
@@ -37,7 +37,14 @@ def _title(node: Node) -> str:
         return f"Source: {node.name} (topics: {topics})"
     if isinstance(node, Sink):
         return f"Sink: {node.name} (topic: {node.topic})"
+    if isinstance(node, DynamicSink):
+        return f"Sink: {node.name} (extractor class: {function_name(node.topic_of)})"
     return f"Processor: {node.name} (stores: [{', '.join(node.stores)}])"
+
+
+def function_name(function: object) -> str:
+    """The name of a user's function: as it was defined, or that of its class."""
+    return getattr(function, "__qualname__", type(function).__qualname__)
 
 
 def _listed(names: list[str]) -> str:

@@ -60,7 +60,7 @@ from headrace._graph.nodes.tables import (
     TableToStream,
     TableTransformValues,
 )
-from headrace._graph.nodes.topics import Sink, Source
+from headrace._graph.nodes.topics import DynamicSink, Sink, Source
 
 __all__ = [
     "STREAM_TIMES",
@@ -68,6 +68,7 @@ __all__ = [
     "Branch",
     "CogroupMerge",
     "CountFold",
+    "DynamicSink",
     "Filter",
     "FlatMap",
     "FlatMapValues",

@@ -8,6 +8,7 @@ from typing import Any
 
 from headrace._graph.nodes.base import Node
 from headrace.model.offset_reset import AutoOffsetReset
+from headrace.model.routing import StreamPartitioner, TopicNameExtractor
 from headrace.model.timestamps import Extractor
 from headrace.serdes import Serde
 
@@ -46,6 +47,7 @@ class Sink(Node):
     """Writes a topic. An `internal` sink writes a repartition topic or a relay.
 
     A `relay` hands records to a later stage of the same task, so they stay in their partition whatever the key.
+    Without a `partitioner`, Kafka's default rule chooses the partition.
     """
 
     topic: str
@@ -54,3 +56,14 @@ class Sink(Node):
     internal: bool = False
     partitions: int | None = None
     relay: bool = False
+    partitioner: StreamPartitioner[Any, Any] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DynamicSink(Node):
+    """Writes each record to the topic that a function returns for it: a user topic, which may not exist yet."""
+
+    topic_of: TopicNameExtractor[Any, Any]
+    key_serde: Serde[Any] | None
+    value_serde: Serde[Any] | None
+    partitioner: StreamPartitioner[Any, Any] | None = None

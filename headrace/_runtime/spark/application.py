@@ -33,6 +33,7 @@ from headrace._runtime.spark.state_directory.presence import RunLock
 from headrace._runtime.spark.state_directory.recent_batches import recent_batches
 from headrace._runtime.spark.state_directory.requests import FinishFile, PauseFile
 from headrace._runtime.spark.topics.backend import backend_of
+from headrace._runtime.spark.topics.partition_check import warn_of_mismatches
 from headrace._runtime.spark.workers.modules import send_with_plan
 from headrace._runtime.spark.workers.search_path import program_directory
 from headrace._state.log.state_log import LogView
@@ -40,7 +41,6 @@ from headrace.config import StreamsConfig
 from headrace.errors import NewPartitionsError, StreamsError
 from headrace.model.lifecycle import State
 from headrace.model.pending import Pending
-from headrace.topics.kafka.cluster import Place
 
 _logger = logging.getLogger(__name__)
 # How long one Spark task runs fused batches. A shared session needs short rounds, so that other queries get their turn;
@@ -64,6 +64,7 @@ class Application:
         self._reader: StoreReader | None = None
         self._lock = RunLock(config.state_dir)
         self._run = uuid.uuid4().hex
+        self._has_sampled_keys = False
         self.clock: Clock = system_clock
 
     @property
@@ -92,21 +93,27 @@ class Application:
 
     def _process_available(self, clock: Clock) -> None:
         while True:
+            before = self._written_to_own_input()
             plan, query = self._start_query(clock, available_now=True)
             self._lifecycle.move_to(State.RUNNING)
             backend = backend_of(plan)
-            before = _ends_of_loops(plan)
             try:
                 queries.await_end(query, plan.state_dir)
             except NewPartitionsError as change:
                 _logger.warning("%s", change)
                 continue
             backend.settle(plan)
-            if _ends_of_loops(plan) == before:
+            if self._written_to_own_input() == before:
                 return
             # Its own output is input again. From here the clock stands still: else schedules that write to an input
             # topic would keep the run busy forever.
             clock = fixed_clock(clock())
+
+    def _written_to_own_input(self) -> list[int]:
+        """How many records the application has written to each topic that it reads, so that they are input again."""
+        view = committed_view(self._config)
+        counts = {} if view is None else view.state.counts
+        return [counts.get(f"topic {topic}", {}).get("records_out", 0) for topic in self._graph.source_topics]
 
     def start(self) -> None:
         self._refuse_running("start()")
@@ -227,6 +234,9 @@ class Application:
             self._lock.acquire()
             if self._is_paused:
                 PauseFile(self._config.state_dir).request(self._run)
+            if not self._has_sampled_keys:
+                self._has_sampled_keys = True
+                warn_of_mismatches(self._graph, self._config)
             plan = replace(plan, clock=clock, round_s=_OWN_ROUND_S if self._owns_session else _SHARED_ROUND_S)
             spark = self.spark
             self._send_modules(spark)
@@ -253,9 +263,3 @@ class Application:
             # It takes seconds, in which the start is written down and transactions of earlier starts are ended.
             self._coming_session = self._coming_session or begin_session(self._config)
         return parallelism(cores, self._config.spark_partitions, tasks, before)
-
-
-def _ends_of_loops(plan: Plan) -> dict[Place, int]:
-    """The end offsets of topics that the application both writes and reads, so that its output is input again."""
-    looped = [place for place in plan.places if place[0] in plan.sink_topics]
-    return dict(zip(looped, backend_of(plan).ends(looped), strict=True)) if looped else {}

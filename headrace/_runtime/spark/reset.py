@@ -10,6 +10,7 @@ from pathlib import Path
 
 from headrace._runtime.spark.query import SCRATCH
 from headrace._runtime.spark.starting import committed_view
+from headrace._runtime.spark.state_directory.dynamic_topics import DYNAMIC_TOPICS
 from headrace._runtime.spark.state_directory.presence import LOCK_FILE, exclusive_lock
 from headrace._runtime.spark.topics.backend import TopicBackend, backend_of
 from headrace._state.log.objects import OBJECTS
@@ -18,7 +19,7 @@ from headrace._state.replica.replica import replicas_of
 from headrace.config import StreamsConfig
 
 # What a run writes into its state directory. All other files there belong to someone else.
-_DIRECTORIES = (OBJECTS, SCRATCH)
+_DIRECTORIES = (OBJECTS, SCRATCH, DYNAMIC_TOPICS)
 _FILES = ("finish", "finish.*.new")
 _OWN = (LOG, DISCARDED_LOG, *_DIRECTORIES, *_FILES, LOCK_FILE)
 

@@ -41,8 +41,11 @@ def reset(loaded: LoadedApplication, config: StreamsConfig, *, yes: bool, dry_ru
 
 def _describe_topics(loaded: LoadedApplication) -> str:
     graph = loaded.topology._graph
-    read, written = known_names(graph.shown_source_topics), known_names(graph.sink_topics)
-    return f"Topics stay as they are: input {read}; output {written}."
+    chosen = " and those that functions chose" if graph.dynamic_sinks else ""
+    return (
+        f"Topics stay as they are: input {known_names(graph.shown_source_topics)}; "
+        f"output {known_names(graph.sink_topics)}{chosen}."
+    )
 
 
 def _describe_next_run(loaded: LoadedApplication, config: StreamsConfig) -> str:

@@ -127,6 +127,7 @@ class _Picture:
             edges += [(name, _inner(topic)) for name in self._sinks[topic]]
             edges += [(_inner(topic), name) for name in self._sources[topic]]
         lowest = [sink.name for sink in sub.sinks if not self._fed_back(sink.topic)]
+        lowest += [sink.name for sink in sub.dynamic_sinks]
         return layered(sizes, edges, lowest=lowest)
 
     def _wanted(self, sub: SubTopology, drawing: Drawing) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from itertools import pairwise
 
-from headrace._graph.nodes import Node, Sink, Source
+from headrace._graph.nodes import DynamicSink, Node, Sink, Source
 from headrace.cli.drawing.labels import kind, subtitle, title
 from headrace.cli.drawing.layout import Box, Point
 
@@ -68,7 +68,7 @@ def edge(start: Box, end: Box, bends: Sequence[Point]) -> str:
 def _style(node: Node) -> str:
     if isinstance(node, Source):
         return "source"
-    if isinstance(node, Sink):
+    if isinstance(node, Sink | DynamicSink):
         return "sink"
     return "stateful" if node.stores else "step"
 

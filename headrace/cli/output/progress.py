@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from headrace._core.metrics import Counts
@@ -19,6 +20,8 @@ from headrace._state.log.state_log import LogView
 from headrace.config import StreamsConfig
 from headrace.errors import TopicError
 from headrace.topics.kafka.cluster import Place
+
+_TOPIC = "topic "
 
 
 @dataclass(frozen=True)
@@ -61,10 +64,15 @@ class Meter:
         return Totals(
             batches=state.batch + 1,
             records_in=sum(counts.get(source.name, {}).get("records_in", 0) for source in self._graph.user_sources),
-            records_out=sum(_written(counts, topic) for topic in self._graph.sink_topics),
+            records_out=sum(_written(counts, topic) for topic in self._written_topics(counts)),
             dead_letters=0 if self._dead_letters is None else _written(counts, self._dead_letters),
             waiting=self._waiting(view, state.offsets),
         )
+
+    def _written_topics(self, counts: Counts) -> Iterable[str]:
+        if not self._graph.dynamic_sinks:
+            return self._graph.sink_topics
+        return [name.removeprefix(_TOPIC) for name in counts if name.startswith(_TOPIC)]
 
     def _waiting(self, view: LogView | None, done: dict[str, int]) -> int | None:
         """The number of records in the source topics after the offsets of the last committed batch."""
@@ -111,4 +119,4 @@ class Rate:
 
 
 def _written(counts: Counts, topic: str) -> int:
-    return counts.get(f"topic {topic}", {}).get("records_out", 0)
+    return counts.get(f"{_TOPIC}{topic}", {}).get("records_out", 0)

@@ -17,12 +17,13 @@ from headrace._graph.nodes import (
     Source,
     TableSource,
 )
+from headrace._graph.partitioners import KeyPartitioner
 from headrace._graph.stores import KeyValueSpec, VersionedSpec
 from headrace._graph.tables.materialized import table_store_spec
 from headrace._graph.tables.old_values import materialize_source, send_old_values
 from headrace._graph.tables.rows import materialize_rows
 from headrace.dsl.joins.options import Join
-from headrace.serdes import Bytes, Serde
+from headrace.serdes import Bytes
 
 if TYPE_CHECKING:
     from headrace._graph.graph import GraphBuilder
@@ -34,8 +35,9 @@ _PREFIX = "KTABLE-FK-JOIN-"
 def join_by_foreign_key(left: KTable[Any, Any], right: KTable[Any, Any], join: Join) -> KTable[Any, Any]:
     """Adds the nodes of both sides, two internal topics between them, and the resulting table."""
     sides = "two tables by foreign key"
-    join.allow(sides, "foreign_key", "store", "value_serde", "name")
+    join.allow(sides, "foreign_key", "partitioner", "other_partitioner", "store", "value_serde", "name")
     checked_callable(join.get("foreign_key"), join.operation, "foreign_key(key, value)")
+    to_left, to_right = join.key_partitioner("partitioner"), join.key_partitioner("other_partitioner")
     graph, joiner = left._graph, join.with_both_keys(sides)
     for table in (left, right):
         send_old_values(graph, table._node, materialize=True)
@@ -53,9 +55,8 @@ def join_by_foreign_key(left: KTable[Any, Any], right: KTable[Any, Any], join: J
         **serdes,
     )
     graph.add(subscribe)
-    registered = _through_topic(
-        graph, names, topic, "subscription-registration", right._key_serde, Packed(Subscription), (subscribe.name,)
-    )
+    wire: dict[str, Any] = {"key_serde": right._key_serde, "value_serde": Packed(Subscription)}
+    registered = _through_topic(graph, names, topic, "subscription-registration", wire, (subscribe.name,), to_right)
     store_name = names.take(f"{_PREFIX}SUBSCRIPTION-STATE-STORE-", "subscription-store")
     store = graph.add_store(KeyValueSpec(name=store_name, key_serde=Bytes(), value_serde=Bytes())).name
     receive = ForeignKeyReceive(
@@ -85,9 +86,8 @@ def join_by_foreign_key(left: KTable[Any, Any], right: KTable[Any, Any], join: J
     )
     graph.add(change)
     topic = names.take(f"{_PREFIX}SUBSCRIPTION-RESPONSE-", "subscription-response") + "-topic"
-    answered = _through_topic(
-        graph, names, topic, "subscription-response", left._key_serde, Packed(Answer), (answer.name, change.name)
-    )
+    wire = {"key_serde": left._key_serde, "value_serde": Packed(Answer)}
+    answered = _through_topic(graph, names, topic, "subscription-response", wire, (answer.name, change.name), to_left)
     left_rows = materialize_rows(graph, left._node)
     resolve = ForeignKeyResolve(
         name=names.take(f"{_PREFIX}SUBSCRIPTION-RESPONSE-RESOLVER-PROCESSOR-", "subscription-response-resolver"),
@@ -124,13 +124,19 @@ def _through_topic(
     names: _Names,
     topic: str,
     base: str,
-    key_serde: Serde[Any] | None,
-    value_serde: Serde[Any],
+    serdes: dict[str, Any],
     writers: tuple[str, ...],
+    partitioner: KeyPartitioner | None,
 ) -> str:
     """Adds an internal topic with its sink and its source, and returns the name of the source."""
-    serdes: dict[str, Any] = {"key_serde": key_serde, "value_serde": value_serde}
-    sink = Sink(name=names.take("KTABLE-SINK-", f"{base}-sink"), parents=writers, topic=topic, internal=True, **serdes)
+    sink = Sink(
+        name=names.take("KTABLE-SINK-", f"{base}-sink"),
+        parents=writers,
+        topic=topic,
+        internal=True,
+        partitioner=partitioner,
+        **serdes,
+    )
     graph.add(sink)
     source = Source(name=names.take("KTABLE-SOURCE-", f"{base}-source"), topics=(topic,), internal=True, **serdes)
     return graph.add(source).name

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypedDict, TypeVar
 
-from headrace._graph.checks import first_accepted
+from headrace._graph.checks import checked_partitioner, first_accepted
+from headrace._graph.partitioners import KeyPartitioner
 from headrace._graph.stores import TableStore
 from headrace.errors import TopologyError, known_names
 from headrace.serdes import Serde
@@ -106,6 +107,12 @@ class Join:
 
     def get(self, option: str) -> Any:
         return self.options.get(option)
+
+    def key_partitioner(self, option: str) -> KeyPartitioner | None:
+        """The partitioner that an option names, for the keys of one side; `None` if the option is not given."""
+        partitioner = self.get(option)
+        checked_partitioner(partitioner, f"{self.operation}({option}=...)")
+        return None if partitioner is None else KeyPartitioner(partitioner)
 
     def allow(self, sides: str, *allowed: str) -> None:
         """Raises a `TopologyError` for options that do not fit a join of these sides."""

@@ -21,8 +21,9 @@ def join_stream_by_foreign_key(stream: KStream[Any, Any], table: KTable[Any, Any
     Results stay in those tasks, so they are not partitioned by their own key.
     """
     sides = "a stream with a table by foreign key"
-    join.allow(sides, "foreign_key", "key_serde", "value_serde", "name")
+    join.allow(sides, "foreign_key", "other_partitioner", "key_serde", "value_serde", "name")
     checked_callable(join.get("foreign_key"), join.operation, "foreign_key(key, value)")
+    to_rows = join.key_partitioner("other_partitioner")
     graph, name, joiner = stream._graph, join.get("name"), join.with_both_keys(sides)
     serdes: dict[str, Any] = {
         "key_serde": join.get("key_serde") or stream._key_serde,
@@ -39,7 +40,7 @@ def join_stream_by_foreign_key(stream: KStream[Any, Any], table: KTable[Any, Any
     topic = f"{name or select.name}-repartition"
     wire: dict[str, Any] = {"key_serde": table._key_serde, "value_serde": Packed(KeyedRecord)}
     sink_name = graph.names.node(name and f"{topic}-sink", "KSTREAM-SINK-")
-    graph.add(Sink(name=sink_name, parents=(select.name,), topic=topic, internal=True, **wire))
+    graph.add(Sink(name=sink_name, parents=(select.name,), topic=topic, internal=True, partitioner=to_rows, **wire))
     source_name = graph.names.node(name and f"{topic}-source", "KSTREAM-SOURCE-")
     graph.add(Source(name=source_name, topics=(topic,), internal=True, **wire))
     rows = materialize_rows(graph, table._node)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast, overload
 
 from headrace.dsl.joins.options import Join, JoinName, RepartitionOptions, StreamJoinOptions
 from headrace.dsl.streams.handle import K, StreamHandle, V
+from headrace.model.routing import StreamPartitioner
 from headrace.model.windows import JoinWindows
 from headrace.serdes import Serde
 
@@ -54,6 +55,7 @@ class StreamJoins(StreamHandle[K, V]):
         joiner: Callable[[Value, Other], V2],
         *,
         foreign_key: Callable[[Key, Value], Foreign | None],
+        other_partitioner: StreamPartitioner[Foreign, None] | None = None,
         **options: Unpack[RepartitionOptions[Key, Value]],
     ) -> KStream[Key, V2]: ...
 
@@ -102,6 +104,7 @@ class StreamJoins(StreamHandle[K, V]):
         joiner: Callable[[Key, Value, Other], V2],
         *,
         foreign_key: Callable[[Key, Value], Foreign | None],
+        other_partitioner: StreamPartitioner[Foreign, None] | None = None,
         **options: Unpack[RepartitionOptions[Key, Value]],
     ) -> KStream[Key, V2]: ...
 
@@ -130,6 +133,7 @@ class StreamJoins(StreamHandle[K, V]):
         joiner: Callable[[Key, Foreign, Value, Other], V2],
         *,
         foreign_key: Callable[[Key, Value], Foreign | None],
+        other_partitioner: StreamPartitioner[Foreign, None] | None = None,
         **options: Unpack[RepartitionOptions[Key, Value]],
     ) -> KStream[Key, V2]: ...
 
@@ -152,6 +156,7 @@ class StreamJoins(StreamHandle[K, V]):
         grace: timedelta | None = None,
         key_selector: Callable[[Any, Any], Any] | None = None,
         foreign_key: Callable[[Any, Any], Any] | None = None,
+        other_partitioner: StreamPartitioner[Any, None] | None = None,
         key_serde: Serde[Any] | None = None,
         value_serde: Serde[Any] | None = None,
         other_value_serde: Serde[Any] | None = None,
@@ -180,6 +185,8 @@ class StreamJoins(StreamHandle[K, V]):
             grace: for versioned tables: how long records wait for late rows.
             key_selector: for global tables: returns the key of the row; it may be `None`. Default: the record's key.
             foreign_key: for tables: returns the key of the row, if it is not the record's; it may be `None`.
+            other_partitioner: with a foreign key: `(topic, key, None, partitions) -> partition`, the rule by which the
+                topic of the table is partitioned, if it is not Kafka's.
             key_serde: serde of the keys in repartition and stores.
             value_serde: serde of this stream's values in repartition and stores.
             other_value_serde: for streams: serde of the other stream's values.
@@ -203,6 +210,7 @@ class StreamJoins(StreamHandle[K, V]):
             grace=grace,
             key_selector=key_selector,
             foreign_key=foreign_key,
+            other_partitioner=other_partitioner,
             key_serde=key_serde,
             value_serde=value_serde,
             other_value_serde=other_value_serde,

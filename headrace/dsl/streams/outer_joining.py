@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 from headrace.dsl.joins.options import Join, JoinName, RepartitionOptions, StreamJoinOptions
 from headrace.dsl.streams.handle import K, V
 from headrace.dsl.streams.joining import StreamJoins
+from headrace.model.routing import StreamPartitioner
 from headrace.model.windows import JoinWindows
 from headrace.serdes import Serde
 
@@ -55,6 +56,7 @@ class StreamOuterJoins(StreamJoins[K, V]):
         joiner: Callable[[Value, Other | None], V2],
         *,
         foreign_key: Callable[[Key, Value], Foreign | None],
+        other_partitioner: StreamPartitioner[Foreign, None] | None = None,
         **options: Unpack[RepartitionOptions[Key, Value]],
     ) -> KStream[Key, V2]: ...
 
@@ -103,6 +105,7 @@ class StreamOuterJoins(StreamJoins[K, V]):
         joiner: Callable[[Key, Value, Other | None], V2],
         *,
         foreign_key: Callable[[Key, Value], Foreign | None],
+        other_partitioner: StreamPartitioner[Foreign, None] | None = None,
         **options: Unpack[RepartitionOptions[Key, Value]],
     ) -> KStream[Key, V2]: ...
 
@@ -131,6 +134,7 @@ class StreamOuterJoins(StreamJoins[K, V]):
         joiner: Callable[[Key, Foreign | None, Value, Other | None], V2],
         *,
         foreign_key: Callable[[Key, Value], Foreign | None],
+        other_partitioner: StreamPartitioner[Foreign, None] | None = None,
         **options: Unpack[RepartitionOptions[Key, Value]],
     ) -> KStream[Key, V2]: ...
 
@@ -153,6 +157,7 @@ class StreamOuterJoins(StreamJoins[K, V]):
         grace: timedelta | None = None,
         key_selector: Callable[[Any, Any], Any] | None = None,
         foreign_key: Callable[[Any, Any], Any] | None = None,
+        other_partitioner: StreamPartitioner[Any, None] | None = None,
         key_serde: Serde[Any] | None = None,
         value_serde: Serde[Any] | None = None,
         other_value_serde: Serde[Any] | None = None,
@@ -182,6 +187,7 @@ class StreamOuterJoins(StreamJoins[K, V]):
             grace=grace,
             key_selector=key_selector,
             foreign_key=foreign_key,
+            other_partitioner=other_partitioner,
             key_serde=key_serde,
             value_serde=value_serde,
             other_value_serde=other_value_serde,

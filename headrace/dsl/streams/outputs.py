@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from headrace._graph.checks import checked_callable
+from headrace._graph.checks import checked_callable, checked_partitioner
 from headrace._graph.names import checked_name
-from headrace._graph.nodes import ForEach, Print, Sink, TableSource
+from headrace._graph.nodes import DynamicSink, ForEach, Print, Sink, TableSource
 from headrace._graph.repartition import add_repartition
 from headrace._graph.stores import TableStore, VersionedSpec
 from headrace._graph.tables.materialized import table_store_spec
 from headrace._graph.tables.old_values import materialize_source
 from headrace.dsl.streams.handle import K, StreamHandle, V
 from headrace.errors import TopologyError
+from headrace.model.routing import StreamPartitioner, TopicNameExtractor
 from headrace.serdes import Serde
 
 if TYPE_CHECKING:
@@ -32,20 +33,27 @@ class StreamOutputs(StreamHandle[K, V]):
 
     def to(
         self: StreamOutputs[Key, Value | None],
-        topic: str,
+        topic: str | TopicNameExtractor[K, V],
         *,
         key_serde: Serde[Key] | None = None,
         value_serde: Serde[Value] | None = None,
+        partitioner: StreamPartitioner[K, V] | None = None,
         name: str | None = None,
     ) -> None:
         """Writes each record to a topic, with its key, value, timestamp and headers. Ends the stream.
 
-        The partition is that of Kafka: a hash of the serialized key. Null keys and values are written as nulls.
+        Without a `partitioner` the partition is that of Kafka: a hash of the serialized key. Null keys and values are
+        written as nulls. A function that raises, or returns a topic or a partition that is not allowed, is a
+        production error.
 
         Args:
-            topic: the topic; it is created if it does not exist.
+            topic: the topic; it is created if it does not exist. Or a function `(key, value, context) -> topic` that
+                returns the topic of each record, where `context` is a `RecordContext`; topics that do not exist are
+                created or refused, as `StreamsConfig(dynamic_topics=...)` says.
             key_serde: serde of the keys; default: the stream's, then the configured one, then `serdes.String()`.
             value_serde: serde of the values; default: the stream's, then the configured one, then `serdes.Json()`.
+            partitioner: `(topic, key, value, partitions) -> partition`; it may also return several partitions, each of
+                which gets the record, or `None` for Kafka's rule.
             name: name of the sink node.
 
         Example:
@@ -58,15 +66,24 @@ class StreamOutputs(StreamHandle[K, V]):
             ...     driver.input_topic("in").pipe("a", None, timestamp_ms=10)
             ...     driver.output_topic("out").read_all()
             [Record(key='a', value=None, timestamp_ms=10)]
+
+            >>> builder = hr.StreamsBuilder()
+            >>> builder.stream("orders").to(lambda key, order, context: f"orders-{order['country']}")
+            >>> with TopologyTestDriver(builder.build()) as driver:
+            ...     driver.input_topic("orders").pipe("o1", {"country": "ch"}, timestamp_ms=10)
+            ...     driver.output_topic("orders-ch").read_all()
+            [Record(key='o1', value={'country': 'ch'}, timestamp_ms=10)]
         """
-        self._add(
-            Sink,
-            "KSTREAM-SINK-",
-            name,
-            topic=checked_name(topic, "topic"),
-            key_serde=key_serde or self._key_serde,
-            value_serde=value_serde or self._value_serde,
-        )
+        checked_partitioner(partitioner, "to")
+        common: dict[str, Any] = {
+            "key_serde": key_serde or self._key_serde,
+            "value_serde": value_serde or self._value_serde,
+            "partitioner": partitioner,
+        }
+        if callable(topic):
+            self._add(DynamicSink, "KSTREAM-SINK-", name, topic_of=topic, **common)
+        else:
+            self._add(Sink, "KSTREAM-SINK-", name, topic=checked_name(topic, "topic"), **common)
 
     def to_table(
         self: StreamOutputs[Key, Value | None],
@@ -120,6 +137,7 @@ class StreamOutputs(StreamHandle[K, V]):
         name: str | None = None,
         *,
         partitions: int | None = None,
+        partitioner: StreamPartitioner[K, V] | None = None,
         key_serde: Serde[Key] | None = None,
         value_serde: Serde[Value] | None = None,
     ) -> KStream[K, V]:
@@ -128,6 +146,9 @@ class StreamOutputs(StreamHandle[K, V]):
         Args:
             name: names the internal topic, `<name>-repartition`.
             partitions: number of partitions; default: as many as the largest topic upstream has.
+            partitioner: `(topic, key, value, partitions) -> partition` decides which task gets a record; `None` stands
+                for Kafka's rule, a hash of the serialized key. Equal keys must get the same partition, or stateful
+                operators after it see only a part of the records of a key.
             key_serde: serde of the keys from here on.
             value_serde: serde of the values from here on.
 
@@ -141,10 +162,17 @@ class StreamOutputs(StreamHandle[K, V]):
         if partitions is not None and (not isinstance(partitions, int) or partitions < 1):
             message = f"repartition() was given partitions={partitions!r}; it must be a whole number of 1 or more."
             raise TopologyError(message)
+        checked_partitioner(partitioner, "repartition")
         base = self._graph.names.generate("KSTREAM-REPARTITION-") if name is None else checked_name(name, "repartition")
         keys, values = key_serde or self._key_serde, value_serde or self._value_serde
         source = add_repartition(
-            self._graph, self._node, base, key_serde=keys, value_serde=values, partitions=partitions
+            self._graph,
+            self._node,
+            base,
+            key_serde=keys,
+            value_serde=values,
+            partitions=partitions,
+            partitioner=partitioner,
         )
         return self._derive(source, keys, values, repartition_required=False)
 

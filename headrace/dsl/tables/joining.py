@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast, overload
 from headrace._graph.stores import TableStore
 from headrace.dsl.joins.options import Join, TableJoinOptions
 from headrace.dsl.tables.handle import K, TableHandle, V
+from headrace.model.routing import StreamPartitioner
 from headrace.serdes import Serde
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ class TableJoins(TableHandle[K, V]):
         joiner: Callable[[V, Other], V2 | None],
         *,
         foreign_key: Callable[[K, V], Foreign | None],
+        partitioner: StreamPartitioner[K, None] | None = None,
+        other_partitioner: StreamPartitioner[Foreign, None] | None = None,
         **options: Unpack[TableJoinOptions[V2]],
     ) -> KTable[K, V2]: ...
 
@@ -54,6 +57,8 @@ class TableJoins(TableHandle[K, V]):
         joiner: Callable[[K, V, Other], V2 | None],
         *,
         foreign_key: Callable[[K, V], Foreign | None],
+        partitioner: StreamPartitioner[K, None] | None = None,
+        other_partitioner: StreamPartitioner[Foreign, None] | None = None,
         **options: Unpack[TableJoinOptions[V2]],
     ) -> KTable[K, V2]: ...
 
@@ -64,6 +69,8 @@ class TableJoins(TableHandle[K, V]):
         joiner: Callable[[K, Foreign, V, Other], V2 | None],
         *,
         foreign_key: Callable[[K, V], Foreign | None],
+        partitioner: StreamPartitioner[K, None] | None = None,
+        other_partitioner: StreamPartitioner[Foreign, None] | None = None,
         **options: Unpack[TableJoinOptions[V2]],
     ) -> KTable[K, V2]: ...
 
@@ -73,6 +80,8 @@ class TableJoins(TableHandle[K, V]):
         joiner: Any,
         *,
         foreign_key: Callable[[Any, Any], Any] | None = None,
+        partitioner: StreamPartitioner[Any, None] | None = None,
+        other_partitioner: StreamPartitioner[Any, None] | None = None,
         store: TableStore | None = None,
         value_serde: Serde[Any] | None = None,
         name: str | None = None,
@@ -89,6 +98,9 @@ class TableJoins(TableHandle[K, V]):
             joiner: returns the result, given both values; or the key and both values; with `foreign_key` also both keys
                 and both values. `None` deletes the result.
             foreign_key: returns the key of the other table's row; `None` for no match.
+            partitioner: with a foreign key: `(topic, key, None, partitions) -> partition`, the rule by which the topic
+                of this table is partitioned, if it is not Kafka's.
+            other_partitioner: with a foreign key: the rule by which the topic of the other table is partitioned.
             store: names a store for the result, to query it; or its spec, e.g. `Stores.versioned_key_value(...)`.
             value_serde: serde of the result.
             name: name of the operator.
@@ -111,7 +123,14 @@ class TableJoins(TableHandle[K, V]):
             ...     driver.output_topic("out").read_all()
             [Record(key='o1', value=6, timestamp_ms=2), Record(key='o1', value=15, timestamp_ms=3)]
         """
-        options = {"foreign_key": foreign_key, "store": store, "value_serde": value_serde, "name": name}
+        options = {
+            "foreign_key": foreign_key,
+            "partitioner": partitioner,
+            "other_partitioner": other_partitioner,
+            "store": store,
+            "value_serde": value_serde,
+            "name": name,
+        }
         return self._join(other, Join.of("join", joiner, **options))
 
     @overload
@@ -129,6 +148,8 @@ class TableJoins(TableHandle[K, V]):
         joiner: Callable[[V, Other | None], V2 | None],
         *,
         foreign_key: Callable[[K, V], Foreign | None],
+        partitioner: StreamPartitioner[K, None] | None = None,
+        other_partitioner: StreamPartitioner[Foreign, None] | None = None,
         **options: Unpack[TableJoinOptions[V2]],
     ) -> KTable[K, V2]: ...
 
@@ -147,6 +168,8 @@ class TableJoins(TableHandle[K, V]):
         joiner: Callable[[K, V, Other | None], V2 | None],
         *,
         foreign_key: Callable[[K, V], Foreign | None],
+        partitioner: StreamPartitioner[K, None] | None = None,
+        other_partitioner: StreamPartitioner[Foreign, None] | None = None,
         **options: Unpack[TableJoinOptions[V2]],
     ) -> KTable[K, V2]: ...
 
@@ -157,6 +180,8 @@ class TableJoins(TableHandle[K, V]):
         joiner: Callable[[K, Foreign | None, V, Other | None], V2 | None],
         *,
         foreign_key: Callable[[K, V], Foreign | None],
+        partitioner: StreamPartitioner[K, None] | None = None,
+        other_partitioner: StreamPartitioner[Foreign, None] | None = None,
         **options: Unpack[TableJoinOptions[V2]],
     ) -> KTable[K, V2]: ...
 
@@ -166,6 +191,8 @@ class TableJoins(TableHandle[K, V]):
         joiner: Any,
         *,
         foreign_key: Callable[[Any, Any], Any] | None = None,
+        partitioner: StreamPartitioner[Any, None] | None = None,
+        other_partitioner: StreamPartitioner[Any, None] | None = None,
         store: TableStore | None = None,
         value_serde: Serde[Any] | None = None,
         name: str | None = None,
@@ -184,7 +211,14 @@ class TableJoins(TableHandle[K, V]):
             ...     [(record.value, record.timestamp_ms) for record in driver.output_topic("out").read_all()]
             [(['Ann', None], 7), (['Ann', 'Bern'], 7)]
         """
-        options = {"foreign_key": foreign_key, "store": store, "value_serde": value_serde, "name": name}
+        options = {
+            "foreign_key": foreign_key,
+            "partitioner": partitioner,
+            "other_partitioner": other_partitioner,
+            "store": store,
+            "value_serde": value_serde,
+            "name": name,
+        }
         return self._join(other, Join.of("left_join", joiner, **options))
 
     @overload

@@ -185,6 +185,14 @@ class TopicLog:
                 )
                 raise TopicError(message)
 
+    def ensure(self, topic: str, partitions: int) -> int:
+        """Creates a topic if it does not exist; returns how many partitions it has."""
+        with self._mutex, self._writing():
+            existing = self._catalog.topics().get(topic)
+            if existing is None:
+                self._append(TopicCommit(APPENDED, create=self._catalog.to_create({topic: partitions})))
+            return existing or partitions
+
     def writer(self, producer: str = "", start: int = 0) -> SegmentWriter:
         """Opens a writer for a new data file. Its runs must be committed or discarded.
 

@@ -193,7 +193,7 @@ class KafkaCluster:
         fixed = {"enable.idempotence": True, "delivery.report.only.error": True}
         largest = self.settings.get("message.max.bytes", _MAX_RECORD_BYTES)
         # A broker applies the topic's limit for a record to a whole batch of records.
-        batch = min([_MAX_BATCH_BYTES, *(rule.max_bytes for rule in rules if rule.max_bytes is not None)])
+        batch = max_batch_bytes(rules)
         sizes = {"message.max.bytes": largest, "batch.size": min(batch, int(self.settings.get("batch.size", batch)))}
         queue = {"queue.buffering.max.kbytes": 1 + max(_MAX_QUEUED_BYTES, int(largest)) // 1024}
         with self.translate_errors("accept a producer"):
@@ -334,3 +334,8 @@ class KafkaCluster:
         """The settings of a client: `fixed` ones override the user's, the user's override `defaults`."""
         settings = {**_DEFAULTS, **(defaults or {}), "error_cb": self._on_client_error, **self.settings}
         return {**settings, **fixed, "bootstrap.servers": self.bootstrap_servers}
+
+
+def max_batch_bytes(rules: Iterable[TopicRules]) -> int:
+    """The size of batches that all topics with these rules accept."""
+    return min([_MAX_BATCH_BYTES, *(rule.max_bytes for rule in rules if rule.max_bytes is not None)])

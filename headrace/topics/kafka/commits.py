@@ -23,7 +23,7 @@ import msgspec
 
 from headrace.errors import StateError
 from headrace.topics.kafka.client import ANSWER_WITHIN_S, client, is_refusal, is_transaction_lost
-from headrace.topics.kafka.cluster import KafkaCluster, Place, find_leaders
+from headrace.topics.kafka.cluster import KafkaCluster, Place, find_leaders, max_batch_bytes
 from headrace.topics.kafka.rules import OutgoingRecord, TopicRules
 from headrace.topics.kafka.send import SEND_WITHIN_S, OutgoingBatch, Sender
 from headrace.topics.kafka.undecided import await_decided
@@ -33,8 +33,12 @@ NOTES_SUFFIX = "-headrace-commits"
 _YIELD_S = 3.0
 _NEWEST_OFFSETS = 20
 _THREADS = 16
-_NO_OUTPUTS: Mapping[str, int] = {}
 _COMMITS_SETTINGS = {"cleanup.policy": "compact", "segment.bytes": str(16 << 20)}
+
+
+def commits_topic(application_id: str) -> str:
+    """The topic with the notes of an application."""
+    return f"{application_id}{NOTES_SUFFIX}"
 
 
 class Note(msgspec.Struct, frozen=True):
@@ -55,10 +59,10 @@ class Outcome(NamedTuple):
 class _Session:
     """A producer that owns a task's transactional id, and the last batch known to be written."""
 
-    def __init__(self, sender: Sender, rules: tuple[TopicRules, ...], batch: int) -> None:
+    def __init__(self, sender: Sender, max_bytes: int, batch: int) -> None:
         self.name = os.urandom(8).hex()
         self.sender = sender
-        self.rules = rules
+        self.max_bytes = max_bytes
         self.batch = batch
 
 
@@ -69,7 +73,7 @@ _sessions: dict[tuple[str, int, int], _Session] = {}
 class Commits:
     """The transactions of an application; `start` is the number of a start of an `instance`, a state directory.
 
-    `outputs` are the topics that the application writes, with their numbers of partitions.
+    `outputs` returns the topics that the application writes, with their numbers of partitions.
     """
 
     def __init__(
@@ -78,14 +82,14 @@ class Commits:
         application_id: str,
         instance: str,
         start: int,
-        outputs: Mapping[str, int] = _NO_OUTPUTS,
+        outputs: Callable[[], Mapping[str, int]] = dict,
     ) -> None:
         self._cluster = cluster
         self._application_id = application_id
         self._instance = instance
         self._start = start
         self._outputs = outputs
-        self.topic = f"{application_id}{NOTES_SUFFIX}"
+        self.topic = commits_topic(application_id)
 
     def take_over(self, tasks: int) -> None:
         """Begins a start of the application: from here on, nothing that an earlier start writes becomes visible.
@@ -168,11 +172,12 @@ class Commits:
     ) -> Outcome:
         owner = (self._instance, self._start, task)
         session = _sessions.pop(owner, None)
-        if session is None or session.name != last_session or session.rules != rules:
+        max_bytes = max_batch_bytes(rules)
+        if session is None or session.name != last_session or session.max_bytes != max_bytes:
             sender = self._open_sender(task, rules)
             if repeated:
                 self._await_decided([(self.topic, task)])
-            session = _Session(sender, rules, self._newest_note(task).batch)
+            session = _Session(sender, max_bytes, self._newest_note(task).batch)
             if repeated:
                 self._await_decided(self._output_places())
         if session.batch < batch:
@@ -214,7 +219,7 @@ class Commits:
         self._commit(sender, task, [], Note(self._instance, self._start, own[-1].batch if own else -1))
 
     def _output_places(self) -> list[Place]:
-        return [(topic, partition) for topic, partitions in self._outputs.items() for partition in range(partitions)]
+        return [(topic, partition) for topic, partitions in self._outputs().items() for partition in range(partitions)]
 
     def _await_decided(self, places: Sequence[Place]) -> None:
         await_decided(self._cluster, places)

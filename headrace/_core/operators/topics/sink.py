@@ -13,12 +13,14 @@ from headrace._core.task.context import TaskContext
 from headrace.serdes import Serde
 
 
-class Sink(Operator):
-    """Writes records to a topic. It encodes them immediately, because user code may change a value later."""
+class TopicWriter(Operator):
+    """The base of operators that write to topics. They encode records immediately: user code may change a value later.
 
-    def __init__(self, name: str, topic: str, key_serde: Serde[Any], value_serde: Serde[Any]) -> None:
+    Its errors go to the handler of production errors.
+    """
+
+    def __init__(self, name: str, key_serde: Serde[Any], value_serde: Serde[Any]) -> None:
         super().__init__(name)
-        self.topic = topic
         self.key_serde = key_serde
         self.value_serde = value_serde
         self._key_to_bytes = key_serde.serialize
@@ -36,13 +38,36 @@ class Sink(Operator):
         """A value in the bytes that the sink writes."""
         return self._value_to_bytes(value)
 
-    def unserializable_part(self, record: AnyRecord) -> Literal["key", "value"]:
-        """Which part of a record cannot be encoded, "key" or "value"."""
+    def topic_of(self, record: AnyRecord) -> str | None:
+        """The topic that a record is written to; `None` if a function that failed was to choose it."""
+        raise NotImplementedError
+
+    def failure_reason(self, record: AnyRecord, error: BaseException) -> str:  # noqa: ARG002
+        """Why a record could not be written, in the words under which it is counted."""
+        return f"unserializable {self.unserializable_part(record) or 'value'}"
+
+    def unserializable_part(self, record: AnyRecord) -> Literal["key", "value"] | None:
+        """Which part of a record cannot be encoded, "key" or "value", if one of them cannot."""
         try:
             self._key_to_bytes(record.key)
         except Exception:
             return "key"
-        return "value"
+        try:
+            self._value_to_bytes(record.value)
+        except Exception:
+            return "value"
+        return None
+
+
+class Sink(TopicWriter):
+    """Writes records to a topic, each to the partition of its key."""
+
+    def __init__(self, name: str, topic: str, key_serde: Serde[Any], value_serde: Serde[Any]) -> None:
+        super().__init__(name, key_serde, value_serde)
+        self.topic = topic
+
+    def topic_of(self, record: AnyRecord) -> str | None:  # noqa: ARG002
+        return self.topic
 
     def process(self, record: AnyRecord) -> None:
         assert record.timestamp_ms is not None

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from headrace._graph.nodes import Source
+from headrace._graph.partitioners import internal_rules, partitioner_name
 from headrace._graph.patterns import pattern_key
 from headrace._graph.stores import StoreSpec
 from headrace._runtime.defaults import Defaults
 from headrace._runtime.spark.planning.plan import Plan, Stage
 from headrace.config import StreamsConfig
 from headrace.errors import StateError
+from headrace.model.routing import StreamPartitioner
 
 _OF_GLOBAL_TABLE = " of a global table"
 
@@ -21,6 +24,7 @@ class SavedStage(msgspec.Struct, frozen=True):
     """The properties of a stage that its state depends on; `partitions` are those of the topics it reads.
 
     `patterns` are the patterns of topics that it reads, with the most partitions that any of their topics ever had.
+    `partitioners` are the names of the functions that partition its internal topics.
     """
 
     sub_topology: int
@@ -29,6 +33,7 @@ class SavedStage(msgspec.Struct, frozen=True):
     stores: dict[str, tuple[str, ...]]
     partitions: dict[str, int] = {}
     patterns: dict[str, int] = {}
+    partitioners: dict[str, str] = {}
 
 
 def saved_layout(layout: Any) -> tuple[SavedStage, ...]:
@@ -50,6 +55,7 @@ def layout_of(plan: Plan, config: StreamsConfig) -> tuple[SavedStage, ...]:
     """The layout of a plan, to be saved."""
     defaults = Defaults.of(config)
     global_tables = {name for stage in plan.stages for name in stage.blueprint.graph.global_tables}
+    rules = internal_rules(node for stage in plan.stages for node in stage.blueprint.sub.nodes)
     return tuple(
         SavedStage(
             stage.blueprint.sub.number,
@@ -62,9 +68,15 @@ def layout_of(plan: Plan, config: StreamsConfig) -> tuple[SavedStage, ...]:
             },
             {topic: plan.partitions[topic] for topic in sorted(_partitioning_topics(plan, stage))},
             _pattern_tasks(plan, stage),
+            _partitioners(stage, rules),
         )
         for stage in plan.chain
     )
+
+
+def _partitioners(stage: Stage, rules: Mapping[str, StreamPartitioner[Any, Any] | None]) -> dict[str, str]:
+    chosen = {topic: rules.get(topic) for topic in sorted(stage.blueprint.sub.internal_topics)}
+    return {topic: partitioner_name(rule) for topic, rule in chosen.items() if rule is not None}
 
 
 def _partitioning_topics(plan: Plan, stage: Stage) -> set[str]:
@@ -140,6 +152,11 @@ def _changes(before: tuple[SavedStage, ...], now: tuple[SavedStage, ...]) -> lis
             changes.append(f"store {name!r} has the serdes {has[:2]}; it had {had[:2]}")
         if had[2:] != has[2:]:
             changes.append(f"store {name!r} is a {has[2]}; it was a {had[2]}")
+    for was, stage in zip(before, now, strict=True):
+        for topic in was.repartitions if stage.stores else ():
+            old_rule, rule = (saved.partitioners.get(topic, partitioner_name(None)) for saved in (was, stage))
+            if topic in stage.repartitions and rule != old_rule:
+                changes.append(f"repartition {topic!r} is partitioned by {rule}; it was by {old_rule}")
     return changes
 
 

@@ -16,6 +16,7 @@ from headrace._graph.nodes import Source
 from headrace._graph.partitions import partition_counts
 from headrace._graph.patterns import matching_topics, patterns_of, with_matching_topics
 from headrace._runtime.assemble import TaskBlueprint, blueprints, key_suffixes
+from headrace._runtime.dynamic_topics import ReservedTopics
 from headrace._runtime.spark.planning.clock import Clock, system_clock
 from headrace._runtime.spark.planning.routing import Routes, choose_routes
 from headrace.config import StreamsConfig
@@ -61,6 +62,7 @@ class Plan:
     clock: Clock
     round_s: float = 10.0
     first_offsets: Mapping[str, int] = field(default_factory=dict)
+    creates_topics: bool = True
 
     @property
     def writes_plan_ahead(self) -> bool:
@@ -97,6 +99,23 @@ class Plan:
         blueprint = self.stage_by_topic[topic].blueprint
         guard = blueprint.defaults.guard
         return None if guard is None or clock_ms is None or topic in blueprint.extractors else clock_ms + guard.ahead_ms
+
+    @cached_property
+    def new_topic_partitions(self) -> int | None:
+        """The number of partitions of a topic that a function chooses and that does not exist; `None` to refuse it.
+
+        As many as the largest stage with such a function has tasks.
+        """
+        if not self.creates_topics:
+            return None
+        return max((stage.tasks for stage in self.stages if stage.blueprint.sub.dynamic_sinks), default=1)
+
+    @cached_property
+    def reserved_topics(self) -> ReservedTopics:
+        """The topics that functions may not choose."""
+        return ReservedTopics(
+            self.application_id, self.internal_topics, self.error_handlers.dead_letter_topic, self.graph.patterns
+        )
 
     @property
     def graph(self) -> Graph:
@@ -249,6 +268,7 @@ def make_plan(
         retention_ms=config.state_retention // timedelta(milliseconds=1),
         run=run,
         clock=clock,
+        creates_topics=config.dynamic_topics == "create",
     )
 
 

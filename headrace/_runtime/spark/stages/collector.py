@@ -14,7 +14,8 @@ from headrace._core.task.context import TaskContext
 from headrace._core.task.order import Order
 from headrace._runtime.spark.planning.plan import Plan
 from headrace._runtime.spark.stages import frames
-from headrace._runtime.spark.stages.frames import TO_SINK, Frame
+from headrace._runtime.spark.stages.frames import DYNAMIC, TO_SINK, Frame
+from headrace._runtime.spark.topics.dynamic import missing_topic, open_topic
 from headrace.model.record import Headers
 
 _MAX_ROWS = 50_000
@@ -32,9 +33,30 @@ class FrameCollector:
         self._seq = 0
         self._outputs: dict[str, _UnpackedRecords] = {}
         self._ready: list[Frame] = []
+        self._dynamic: dict[str, int | None] = {}
         self.context: TaskContext
 
-    def send(self, topic: str, key: bytes | None, value: bytes | None, timestamp_ms: int, headers: Headers) -> None:
+    def partitions_of(self, topic: str) -> int:
+        count = self._plan.partitions.get(topic)
+        return self.open_topic(topic) if count is None else count
+
+    def open_topic(self, topic: str) -> int:
+        if topic not in self._dynamic:
+            self._dynamic[topic] = open_topic(self._plan, topic)
+        count = self._dynamic[topic]
+        if count is None:
+            raise missing_topic(topic)
+        return count
+
+    def send(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp_ms: int,
+        headers: Headers,
+        partition: int | None = None,
+    ) -> None:
         output = self._outputs.get(topic)
         if output is None:
             output = self._outputs[topic] = _UnpackedRecords()
@@ -43,6 +65,8 @@ class FrameCollector:
         output.timestamps.append(timestamp_ms)
         output.headers.append(headers)
         output.positions.append(self.context.position)
+        if partition is not None:
+            output.partitions[len(output.positions) - 1] = partition
         if value is not None:
             output.bytes += len(value)
         if len(output.keys) >= _MAX_ROWS or output.bytes >= _MAX_BYTES:
@@ -72,7 +96,10 @@ class FrameCollector:
         records = frames.from_columns(output.keys, output.values, output.timestamps, headers)
         order = self.context.order.take(np.array(output.positions, np.intp))
         self._outputs[topic] = _UnpackedRecords()
-        self._add(topic, records, order, self._targets(topic, records))
+        targets = self._targets(topic, records)
+        if output.partitions:
+            targets[list(output.partitions)] = list(output.partitions.values())
+        self._add(topic, records, order, targets)
 
     def _add(self, topic: str, records: pa.RecordBatch, order: Order, targets: np.ndarray) -> None:
         """Packs records for a topic into one frame for each partition; `targets` are the partitions of the records."""
@@ -82,14 +109,15 @@ class FrameCollector:
         partitions, starts = np.unique(targets[by_target], return_index=True)
         bounds = [*starts.tolist(), len(targets)]
         whole = len(partitions) == 1
+        dynamic = None if topic in self._plan.channels else topic
         for target, start, stop in zip(partitions.tolist(), bounds, bounds[1:], strict=False):
             chosen = by_target[start:stop]
             part, part_order = (records, order) if whole else (records.take(pa.array(chosen)), order.take(chosen))
-            self._ready.append(self._frame(topic, target, frames.encode(part, part_order)))
+            self._ready.append(self._frame(topic, target, frames.encode(part, part_order, dynamic)))
             self._seq += part.num_rows
 
     def _targets(self, topic: str, records: pa.RecordBatch) -> np.ndarray:
-        count = self._plan.partitions[topic]
+        count = self.partitions_of(topic)
         if count == 1 or topic in self._plan.relays:
             return np.full(records.num_rows, self._partition % count, np.int32)
         keys = records.column("key")
@@ -111,15 +139,18 @@ class FrameCollector:
             hop=self._hop,
             origin=self._origin,
             seq=self._seq,
-            channel=plan.channels[topic],
+            channel=plan.channels.get(topic, DYNAMIC),
             payload=payload,
         )
 
 
 class _UnpackedRecords:
-    """Records for one topic that are not packed yet, as columns: a few lists are cheap for the garbage collector."""
+    """Records for one topic that are not packed yet, as columns: a few lists are cheap for the garbage collector.
 
-    __slots__ = ("bytes", "headers", "keys", "positions", "timestamps", "values")
+    `partitions` has those that a partitioner chose, by row.
+    """
+
+    __slots__ = ("bytes", "headers", "keys", "partitions", "positions", "timestamps", "values")
 
     def __init__(self) -> None:
         self.keys: list[bytes | None] = []
@@ -127,4 +158,5 @@ class _UnpackedRecords:
         self.timestamps: list[int] = []
         self.headers: list[Headers] = []
         self.positions: list[int] = []
+        self.partitions: dict[int, int] = {}
         self.bytes = 0

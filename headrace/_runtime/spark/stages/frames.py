@@ -22,6 +22,8 @@ STATE = -4
 BATCH = -5
 # The channel of a frame that holds a tick instead of records.
 TICK = -1
+# The channel of a frame for a topic that a function chose; its payload names the topic.
+DYNAMIC = -2
 # The hop of frames from ingest, which come before those of any stage.
 INGEST = -1
 
@@ -42,6 +44,7 @@ _SEQ_BITS = 40
 _ORDER_FIELDS = [pa.field("time_ms", pa.int64()), pa.field("source", pa.int32()), pa.field("offset", pa.int64())]
 _BARE = pa.schema([field for field in RECORD_SCHEMA if field.name != "headers"] + _ORDER_FIELDS)
 _FULL = pa.schema([*RECORD_SCHEMA, *_ORDER_FIELDS])
+_TOPIC = b"topic"
 _WRITE = pa.ipc.IpcWriteOptions(compression="lz4")
 
 
@@ -54,7 +57,7 @@ class Frame(NamedTuple):
         hop: the index of the stage that wrote the frame, or `INGEST`.
         origin: the task of that stage; the rank of a topic-partition if records were processed during ingest.
         seq: how many records that task wrote before.
-        channel: the index of the topic, or `TICK`.
+        channel: the index of the topic, `DYNAMIC`, or `TICK`.
         payload: the encoded records, or JSON.
     """
 
@@ -90,8 +93,8 @@ def from_rows(batch: pa.RecordBatch) -> Iterator[Frame]:
     return map(Frame._make, zip(*columns, strict=True))
 
 
-def encode(records: pa.RecordBatch, order: Order) -> bytes:
-    """Encodes records, in the columns of a topic, and their order as a payload."""
+def encode(records: pa.RecordBatch, order: Order, topic: str | None = None) -> bytes:
+    """Encodes records, in the columns of a topic, and their order as a payload; `topic` is for `DYNAMIC` frames."""
     headers = records.column("headers") if "headers" in records.schema.names else None
     with_headers = headers is not None and headers.null_count < len(headers)
     schema = _FULL if with_headers else _BARE
@@ -99,6 +102,8 @@ def encode(records: pa.RecordBatch, order: Order) -> bytes:
         *(records.column(field.name) for field in RECORD_SCHEMA if with_headers or field.name != "headers"),
         *(pa.array(column) for column in order),
     ]
+    if topic is not None:
+        schema = schema.with_metadata({_TOPIC: topic.encode()})
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, schema, options=_WRITE) as writer:
         writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=schema))
@@ -108,6 +113,14 @@ def encode(records: pa.RecordBatch, order: Order) -> bytes:
 
 def decode(payload: bytes) -> pa.RecordBatch:
     return pa.ipc.open_stream(payload).read_next_batch()
+
+
+def topic_of(frame: Frame, topics: Sequence[str]) -> str:
+    """The topic of a frame's records; `topics` are those of the plan."""
+    if frame.channel != DYNAMIC:
+        return topics[frame.channel]
+    name: bytes = pa.ipc.open_stream(frame.payload).schema.metadata[_TOPIC]
+    return name.decode()
 
 
 def decode_order(payload: bytes) -> tuple[Order, Ints]:

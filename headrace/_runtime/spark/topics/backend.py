@@ -89,6 +89,15 @@ class TopicBackend(Protocol):
     def read(self, place: Place, first: int, last: int, located: Any) -> Iterator[pa.RecordBatch]:
         """Reads a range of records; they have a column of offsets if these have gaps."""
 
+    def newest(self, places: Sequence[Place], limit: int) -> Iterator[tuple[Place, pa.RecordBatch]]:
+        """Reads the newest records of topic-partitions, at most `limit` of each."""
+
+    def open_topic(self, plan: Plan, topic: str, partitions: int | None) -> int | None:
+        """The number of partitions of an output topic that the plan does not name, on the worker that writes to it.
+
+        A missing topic is created with `partitions`; with `None` it is not created, and the result is `None`.
+        """
+
     def await_records(self, plan: Plan, starts: Sequence[int], within_s: float) -> None:
         """Waits until there may be records at these offsets, at most for the time `within_s`."""
 

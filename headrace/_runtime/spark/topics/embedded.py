@@ -41,6 +41,7 @@ class EmbeddedBackend:
     def __init__(self, directory: str | os.PathLike[str]) -> None:
         self._log = TopicLog(directory)
         self._checked_topics = -1
+        self._opened: dict[str, int] = {}
 
     def topics(self) -> Mapping[str, int]:
         return self._log.topics()
@@ -102,6 +103,23 @@ class EmbeddedBackend:
     def read(self, place: Place, first: int, last: int, located: list[Extent]) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
         return self._log.read_extents(located, first, last)
 
+    def newest(self, places: Sequence[Place], limit: int) -> Iterator[tuple[Place, pa.RecordBatch]]:
+        for topic, partition in places:
+            begin, end = self._log.begin_offsets(topic)[partition], self._log.end_offsets(topic)[partition]
+            for batch in self._log.read(topic, partition, max(begin, end - limit), end):
+                yield (topic, partition), batch
+
+    def open_topic(self, plan: Plan, topic: str, partitions: int | None) -> int | None:  # noqa: ARG002
+        existing = self._opened.get(topic)
+        if existing is None:
+            self._log.refresh()
+            existing = self._log.topics().get(topic)
+            if existing is None and partitions is not None:
+                existing = self._log.ensure(topic, partitions)
+            if existing is not None:
+                self._opened[topic] = existing
+        return existing
+
     def await_records(self, plan: Plan, starts: Sequence[int], within_s: float) -> None:  # noqa: ARG002
         until_s = time.monotonic() + within_s
         while not self._log.has_grown() and time.monotonic() < until_s:
@@ -149,19 +167,21 @@ class EmbeddedBackend:
         A data file holds only one run of a partition, so there are as many files as the most tasks of a partition.
         """
         writers: list[SegmentWriter] = []
-        writers_by_partition: dict[tuple[int, int], dict[tuple[int, int], SegmentWriter]] = {}
+        writers_by_partition: dict[tuple[str, int], dict[tuple[int, int], SegmentWriter]] = {}
+        named = [(frames.topic_of(frame, plan.topics), frame) for frame in outputs]
         with ExitStack() as open_writers:
-            for frame in sorted(outputs, key=_by_partition_then_task):
-                assigned = writers_by_partition.setdefault((frame.channel, frame.target), {})
+            for topic, frame in sorted(named, key=_by_partition_then_task):
+                assigned = writers_by_partition.setdefault((topic, frame.target), {})
                 task = (frame.hop, frame.origin)
                 if task not in assigned:
                     if len(assigned) == len(writers):
                         writers.append(open_writers.enter_context(self._log.writer(plan.instance, plan.epoch)))
                     assigned[task] = writers[len(assigned)]
                 records = frames.with_log_order(frames.decode(frame.payload), frame.hop, frame.origin, frame.seq)
-                assigned[task].write(plan.topics[frame.channel], frame.target, records)
+                assigned[task].write(topic, frame.target, records)
             return [run for writer in writers for run in writer.finish()]
 
 
-def _by_partition_then_task(frame: Frame) -> tuple[int, int, int, int, int]:
-    return frame.channel, frame.target, frame.hop, frame.origin, frame.seq
+def _by_partition_then_task(named: tuple[str, Frame]) -> tuple[str, int, int, int, int]:
+    topic, frame = named
+    return topic, frame.target, frame.hop, frame.origin, frame.seq

@@ -11,7 +11,8 @@ from headrace._core.errors.handlers import stopping
 from headrace._core.metrics import Metrics
 from headrace._runtime.spark.planning.admission import admitted, by_time_index
 from headrace._runtime.spark.planning.plan import Plan
-from headrace._runtime.spark.stages.frames import Frame
+from headrace._runtime.spark.stages.frames import Frame, topic_of
+from headrace._runtime.spark.state_directory.dynamic_topics import DynamicTopics
 from headrace._runtime.spark.state_directory.log import current_view, state_log
 from headrace._runtime.spark.topics.backend import SinkTask
 from headrace._runtime.spark.topics.kafka_output import TaskOutput
@@ -43,6 +44,7 @@ class KafkaBackend:
         self._looked_s = float("-inf")
         self._published_s = float("-inf")
         self._tail = Tail(cluster)
+        self._opened: dict[str, int] = {}
         # How often the client itself would refresh its metadata, if the user has set it.
         self._look_again_after_s = float(cluster.settings.get(_REFRESH, _LOOK_AGAIN_AFTER_MS)) / 1000
 
@@ -131,6 +133,27 @@ class KafkaBackend:
         held = self._tail.take(place, first, last) if self._tail.is_waiting else None
         return self._cluster.read(*place, first, last) if held is None else iter(held)
 
+    def newest(self, places: Sequence[Place], limit: int) -> Iterator[tuple[Place, pa.RecordBatch]]:
+        begins, ends = self._cluster.begin_offsets(places), self._cluster.end_offsets(places)
+        for place, begin, end in zip(places, begins, ends, strict=True):
+            if begin < end:
+                for batch in self._cluster.read(*place, max(begin, end - limit), end):
+                    yield place, batch
+
+    def open_topic(self, plan: Plan, topic: str, partitions: int | None) -> int | None:
+        """Notes the name of the topic, besides: a later start must wait for undecided records in it."""
+        if topic in self._opened:
+            return self._opened[topic]
+        existing = self._cluster.topics().get(topic)
+        if existing is None and partitions is not None:
+            self._cluster.create({topic: partitions})
+            existing = self._cluster.partitions(topic)
+        if existing is not None and plan.exactly_once:
+            DynamicTopics(plan.state_dir).add(topic)
+        if existing is not None:
+            self._opened[topic] = existing
+        return existing
+
     def await_records(self, plan: Plan, starts: Sequence[int], within_s: float) -> None:
         if not plan.places:
             time.sleep(within_s)  # no topic matches the pattern yet
@@ -146,7 +169,7 @@ class KafkaBackend:
         self, plan: Plan, outputs: list[Frame], metrics: Metrics, task: SinkTask
     ) -> tuple[list[SegmentRun], dict[str, str]]:
         letters = plan.error_handlers.dead_letter_topic
-        topics = {plan.topics[frame.channel] for frame in outputs} | ({letters} if letters else set())
+        topics = {topic_of(frame, plan.topics) for frame in outputs} | ({letters} if letters else set())
         rules = self._cluster.rules(topics, max_age_s=_RULES_ARE_KNOWN_FOR_S)
         output = TaskOutput(plan, self._cluster, outputs, rules)
         with stopping():
@@ -207,8 +230,15 @@ class KafkaBackend:
             ConsumerGroup(self._cluster, plan.application_id).commit(_by_place(state.offsets))
 
     def _commits(self, plan: Plan) -> Commits:
-        outputs = {topic: plan.partitions[topic] for topic in plan.sink_topics}
-        return Commits(self._cluster, plan.application_id, plan.instance, plan.epoch, outputs)
+        return Commits(
+            self._cluster, plan.application_id, plan.instance, plan.epoch, lambda: self._written_topics(plan)
+        )
+
+    def _written_topics(self, plan: Plan) -> dict[str, int]:
+        """The topics that this start or an earlier one may have written to, with their numbers of partitions."""
+        named = {topic: plan.partitions[topic] for topic in plan.sink_topics}
+        chosen = DynamicTopics(plan.state_dir).names() - named.keys()
+        return named | {topic: count for topic, count in self._cluster.topics().items() if topic in chosen}
 
     def refuse_changed_topics(self, plan: Plan) -> None:
         if time.monotonic() < self._looked_s + self._look_again_after_s:

@@ -11,7 +11,7 @@ from headrace._core.metrics import Metrics
 from headrace._core.task.order import sorted_rows
 from headrace._runtime.spark.planning.plan import Plan
 from headrace._runtime.spark.stages import frames
-from headrace._runtime.spark.stages.frames import Frame
+from headrace._runtime.spark.stages.frames import Frame, topic_of
 from headrace._runtime.spark.topics.kafka_refusals import ProductionErrors, Provenance
 from headrace.topics.batches import concatenate
 from headrace.topics.embedded.segments import ORDER_SCHEMA
@@ -26,7 +26,8 @@ class TaskOutput:
     def __init__(self, plan: Plan, broker: KafkaCluster, frames: list[Frame], rules: Mapping[str, TopicRules]) -> None:
         self._plan = plan
         self._broker = broker
-        self._frames = sorted(frames, key=lambda frame: (frame.channel, frame.target))
+        named = ((topic_of(frame, plan.topics), frame) for frame in frames)
+        self._frames = sorted(named, key=_place)
         self.rules = rules
         self.metrics = Metrics()
 
@@ -37,14 +38,18 @@ class TaskOutput:
         """
         self.metrics = Metrics()
         errors = ProductionErrors(self._plan, self._broker, self.rules, self.metrics)
-        for (channel, target), group in groupby(self._frames, key=lambda frame: (frame.channel, frame.target)):
-            outgoing = OutgoingBatch(self._plan.topics[channel], target, _merge(list(group)))
+        for (topic, target), group in groupby(self._frames, key=_place):
+            outgoing = OutgoingBatch(topic, target, _merge([frame for _, frame in group]))
             refused = list(outgoing.refusals(self.rules[outgoing.topic], errors.now_ms))
             yield outgoing.without(number for number, _, _ in refused) if refused else outgoing
             for number, record, refusal in refused:
                 provenance = _provenance(outgoing.records, number)
                 yield from map(OutgoingBatch.of, errors.handle(record, refusal, provenance))
         yield from map(OutgoingBatch.of, errors.dead_letters())
+
+
+def _place(named: tuple[str, Frame]) -> tuple[str, int]:
+    return named[0], named[1].target
 
 
 def _provenance(rows: pa.RecordBatch, number: int) -> Provenance:

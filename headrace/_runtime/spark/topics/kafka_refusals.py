@@ -108,7 +108,9 @@ class ProductionErrors:
         """
         record, refusal, provenance = refused
         stage = self._plan.stages[provenance.hop]
-        sinks = [sink.name for sink in stage.blueprint.sub.sinks if sink.topic == record.topic]
+        sub = stage.blueprint.sub
+        sinks = [sink.name for sink in sub.sinks if sink.topic == record.topic]
+        sinks = sinks or [sink.name for sink in sub.dynamic_sinks]
         operator, error = " or ".join(sinks), refusal.error(record)
         partition = self._plan.places[provenance.origin][1] if stage.inline else provenance.origin
         task_id, time_ms = f"{stage.blueprint.sub.number}_{partition}", record.timestamp_ms

@@ -14,6 +14,7 @@ final class Catalogue {
         Stateless.class,
         Aggregations.class,
         Repartitions.class,
+        Routing.class,
         Timestamps.class,
         Patterns.class,
         Tables.class,

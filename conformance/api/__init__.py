@@ -1,0 +1,1 @@
+"""The public API of Kafka Streams, and what stands for each part of it in Headrace."""

@@ -1,0 +1,33 @@
+"""The names of topics on Kafka that functions chose for output: one empty file for each, in the state directory.
+
+A name is noted before the first record is written to the topic. So a later start knows every topic that may have
+records of a transaction that was not completed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from headrace._files import sync_directory
+from headrace._state.log.files import explain_errors
+
+DYNAMIC_TOPICS = "dynamic-topics"
+
+
+class DynamicTopics:
+    """The noted names of one application. Any number of processes may add names."""
+
+    def __init__(self, state_dir: str) -> None:
+        self._directory = Path(state_dir) / DYNAMIC_TOPICS
+
+    def names(self) -> set[str]:
+        return {path.name for path in self._directory.iterdir()} if self._directory.is_dir() else set()
+
+    def add(self, topic: str) -> None:
+        """Notes a name; on return it survives a power loss."""
+        path = self._directory / topic
+        if not path.exists():
+            with explain_errors("write", path):
+                self._directory.mkdir(parents=True, exist_ok=True)
+                path.touch()
+                sync_directory(self._directory)
