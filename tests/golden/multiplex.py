@@ -14,7 +14,16 @@ from functools import partial
 
 import headrace as hr
 from headrace._graph.graph import Graph
-from headrace._graph.nodes import DynamicSink, ForeignKeyResolve, Process, Sink, Source, StreamJoin, TableJoinMerge
+from headrace._graph.nodes import (
+    DynamicSink,
+    ForeignKeyResolve,
+    Process,
+    Sink,
+    Source,
+    StreamJoin,
+    TableJoinMerge,
+    TableTransformValues,
+)
 from headrace._graph.patterns import with_matching_topics
 from headrace.dsl.topology import Topology
 from headrace.model.processor import RecordMetadata
@@ -104,9 +113,14 @@ def _with_prefix(node, prefix):
     if isinstance(node, DynamicSink):
         changes["topic_of"] = partial(_with_topic_prefix, node.topic_of, prefix)
     if isinstance(node, Process):
-        changes["factory"] = partial(_PrefixedProcessor, node.factory, prefix)
+        kind = _PrefixedTransformer if isinstance(node, TableTransformValues) else _PrefixedProcessor
+        changes["factory"] = partial(kind, node.factory, prefix)
         changes["maintains"] = node.maintains and prefix + node.maintains
         changes["read_only"] = tuple(prefix + store for store in node.read_only)
+    if isinstance(node, TableTransformValues):
+        changes["rows"] = node.rows and prefix + node.rows
+        needed = node.store_when_needed
+        changes["store_when_needed"] = replace(needed, name=prefix + needed.name)
     if isinstance(node, StreamJoin):
         renamed = {name: getattr(node, name) for name in ("join", "merge", "window", "unmatched")}
         changes |= {name: known and prefix + known for name, known in renamed.items()}
@@ -135,6 +149,20 @@ class _PrefixedProcessor(hr.Processor):
 
     def process(self, record):
         self._inner.process(record)
+
+
+class _PrefixedTransformer(hr.ValueTransformerWithKey):
+    """Hides the prefix from a transformer."""
+
+    def __init__(self, factory, prefix):
+        self._inner = factory()
+        self._prefix = prefix
+
+    def init(self, context):
+        self._inner.init(_PrefixedContext(context, self._prefix))
+
+    def transform(self, key, value):
+        return self._inner.transform(key, value)
 
 
 class _PrefixedContext:
