@@ -68,7 +68,7 @@ def test_chosen_topics_are_created_and_written_once_after_a_kill(topics, broker,
     assert chosen == DynamicTopics(str(tmp_path / "state")).names()
     # A start waits for undecided records in these topics.
     plan = SimpleNamespace(partitions={}, sink_topics=(), state_dir=str(tmp_path / "state"))
-    backend = KafkaBackend(KafkaCluster(broker.bootstrap_servers), "earliest")
+    backend = KafkaBackend(KafkaCluster(broker.bootstrap_servers))
     assert backend._written_topics(plan) == dict.fromkeys(chosen, PARTITIONS)
 
 
