@@ -87,6 +87,8 @@ def _refusal(who: str, message: str, known: dict[str, str]) -> str | None:
 
 def _other_reason(case: Case, ours: Answer, theirs: Answer) -> str | None:
     """Reasons that no rule can show, by where the answers differ."""
+    if "key cannot be null" in theirs.get("message", "") and any("grace" in node.options for node in case.nodes):
+        return "Kafka Streams fails on a record without a key in a left join with grace"
     parts = differing_parts(ours, theirs)
     held_back = {number for number, node in enumerate(case.nodes) if node.op == "suppress"}
     if parts <= _parts_behind(case, held_back) and equal(_without_deletions(ours), _without_deletions(theirs)):
