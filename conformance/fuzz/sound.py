@@ -52,15 +52,6 @@ def _accepts(node: Node, inputs: list[Kind]) -> bool:
     return _joinable(node, *inputs)
 
 
-def _foldable(node: Node, grouped: Kind) -> bool:
-    options = node.options
-    if node.op == "reduce" and REDUCERS[options["fn"]].kind != grouped.value:
-        return False
-    if "emit" in options and "windows" not in options:
-        return False
-    return grouped.shape == "grouped stream" or (grouped.shape == "grouped table" and "windows" not in options)
-
-
 def _joinable(node: Node, left: Kind, right: Kind) -> bool:
     if left.key != right.key or (left.key == "windowed" and (not left.is_table or node.op.startswith("foreign_"))):
         return False
