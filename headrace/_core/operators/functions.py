@@ -72,11 +72,13 @@ def checked_pair(result: Any, operator: str, operation: str) -> tuple[Any, Any]:
     return result
 
 
-def outputs_of(result: Any, key: Any, operator: str, operation: str) -> Iterator[Any]:
+def outputs_of(result: Any, key: Any, operator: str, operation: str) -> Iterable[Any]:
     """The outputs of one record, which are checked to be an iterable; logs a warning if they are very many.
 
     A record may have any number of outputs, so none are refused. But nothing else shows that a generator never ends.
     """
+    if type(result) is list:  # The most frequent case, and a list always ends.
+        return result
     if not isinstance(result, Iterable):
         message = f"{operator}: the function given to {operation}() must return an iterable; it returned {result!r}."
         raise ProcessingError(message)
