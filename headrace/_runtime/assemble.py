@@ -156,8 +156,9 @@ class TaskBlueprint:
         if columnar and not self.has_processors and self.defaults.processor_wrapper is None:
             handlers = self.defaults.error_handlers
             task_stores = TaskStores(typed, context.tables, allow_functions=not handlers.skip_results)
-            forms = columnar_forms(sources, task_stores)
-            joins = join_forms(sources, typed) if handlers.all_fail else {}
+            plain = {topic: source for topic, source in sources.items() if source.has_plain_serdes(topic)}
+            forms = columnar_forms(plain, task_stores)
+            joins = join_forms(plain, typed) if handlers.all_fail else {}
         processors: Callable[[], Processors] | None = None
         if self.has_processors:
             users = [operator for operator in built.values() if isinstance(operator, ops.UserProcessor)]

@@ -14,6 +14,7 @@ from headrace._graph.stores import VersionedSpec
 from headrace._runtime.defaults import Defaults
 from headrace.errors import TopologyError
 from headrace.model.windows import SessionWindows, SlidingWindows, Windows
+from headrace.serdes.topics import for_topic
 
 
 def operator_for(node: nodes.Node, defaults: Defaults) -> Operator:
@@ -138,10 +139,21 @@ def _knows_old(node: nodes.TableNode) -> bool:
     return node.send_old_values or node.cached
 
 
+def _source(node: nodes.Source, defaults: Defaults) -> Operator:
+    guard = None if node.internal or node.is_global else defaults.guard
+    serdes = defaults.serdes(node)
+    if node.internal:
+        return ops.Source(node.name, *serdes, guard)
+    if len(node.topics) == 1:
+        return ops.Source(node.name, *for_topic(node.topics[0], *serdes), guard)
+    return ops.Source(node.name, *serdes, guard, by_topic={topic: for_topic(topic, *serdes) for topic in node.topics})
+
+
 def _sink(node: nodes.Sink, defaults: Defaults) -> Operator:
-    if node.partitioner is None:
-        return ops.Sink(node.name, node.topic, *defaults.serdes(node))
-    return ops.RoutedSink(node.name, node.topic, *defaults.serdes(node), node.partitioner, multicast=not node.internal)
+    serdes = defaults.serdes(node) if node.internal else for_topic(node.topic, *defaults.serdes(node))
+    if node.partitioner is None and not any(serde.uses_headers for serde in serdes):
+        return ops.Sink(node.name, node.topic, *serdes)
+    return ops.RoutedSink(node.name, node.topic, *serdes, node.partitioner, multicast=not node.internal)
 
 
 def _own_store(node: nodes.Node) -> str | None:
@@ -149,11 +161,7 @@ def _own_store(node: nodes.Node) -> str | None:
 
 
 _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
-    nodes.Source: lambda node, defaults: ops.Source(
-        node.name,
-        *defaults.serdes(node),
-        None if node.internal or node.is_global else defaults.guard,
-    ),
+    nodes.Source: lambda node, defaults: _source(node, defaults),
     nodes.Sink: lambda node, defaults: _sink(node, defaults),
     nodes.DynamicSink: lambda node, defaults: ops.RoutedSink(
         node.name, node.topic_of, *defaults.serdes(node), node.partitioner, multicast=True

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from headrace.errors import SerdeError, text_of
+from headrace.model.record import Headers
 
 T = TypeVar("T")
+TopicPart: TypeAlias = Literal["key", "value"]
 
 # Each of these attributes is only right for the format that the methods after it define. A subclass that overrides one
 # of those methods must not inherit it.
@@ -30,6 +32,9 @@ class Serde(Generic[T]):
 
     A subclass defines `_to_bytes` and `_from_bytes`, which never see `None`: a null key or value stays null. Whatever
     they raise becomes a `SerdeError` that names the serde and the value.
+
+    A format that depends on the topic is chosen by `for_topic`. One that depends on the headers of a record is written
+    and read by `serialize_with_headers` and `deserialize_with_headers`; stores have no headers and use the other two.
     """
 
     canonical: bool = False
@@ -37,6 +42,9 @@ class Serde(Generic[T]):
 
     plain: type | None = None
     """`str` or `bytes` if values have that type: they are immutable, so they may be serialized later, in bulk."""
+
+    uses_headers: bool = False
+    """Whether the class overrides `serialize_with_headers` or `deserialize_with_headers`; set by itself."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Resets what a subclass inherits for another format.
@@ -51,6 +59,10 @@ class Serde(Generic[T]):
         for shortcut, methods in _SHORTCUTS.items():
             if min(map(distance_to, methods)) < distance_to(shortcut):
                 setattr(cls, shortcut, vars(Serde)[shortcut])
+        cls.uses_headers = (
+            cls.serialize_with_headers is not Serde.serialize_with_headers
+            or cls.deserialize_with_headers is not Serde.deserialize_with_headers
+        )
 
     def _to_bytes(self, value: T) -> bytes:
         raise NotImplementedError
@@ -79,6 +91,17 @@ class Serde(Generic[T]):
             message = f"{self!r} cannot deserialize {len(data)} bytes starting {start}: {text_of(error)}"
             raise _error_type(error)(message) from error
 
+    def serialize_with_headers(self, value: T | None, headers: Headers) -> tuple[bytes | None, Headers]:
+        """Converts a key or value of a topic to bytes, and returns the headers with which its record is written.
+
+        The key is serialized first; the value gets the headers that the key's serde returned.
+        """
+        return self.serialize(value), headers
+
+    def deserialize_with_headers(self, data: bytes | None, headers: Headers) -> T | None:  # noqa: ARG002
+        """Converts the bytes of a topic, whose record has these headers, to a key or value."""
+        return self.deserialize(data)
+
     def serialize_many(self, values: Sequence[T | None]) -> pa.Array:
         """Serializes many values to a binary column. With a `plain` type, all are of it or `None`."""
         return pa.array([self.serialize(value) for value in values], pa.binary())
@@ -98,6 +121,13 @@ class Serde(Generic[T]):
             SerdeError: for the first that cannot be deserialized.
         """
         return replace_with_null(column, [data for data in column.to_pylist() if self.deserialize(data) is None])
+
+    def for_topic(self, topic: str, part: TopicPart) -> Serde[T]:  # noqa: ARG002
+        """The serde for the keys or the values of a topic: this one, unless the format depends on the topic.
+
+        It is called for input and output topics, not for stores and internal topics, which only one application reads.
+        """
+        return self
 
     def with_default(self, inner: Serde[Any]) -> Serde[Any]:  # noqa: ARG002
         """This serde. A serde around another one, created without it, returns a copy around `inner`."""

@@ -21,6 +21,7 @@ from headrace.errors import ConfigError, StreamsError, TopicError, known_names, 
 from headrace.model.pending import Pending
 from headrace.model.type_variables import TypeVar
 from headrace.serdes import Bytes, Serde
+from headrace.serdes.topics import for_topic
 from headrace.testing.input_topic import TestInputTopic
 from headrace.testing.output_topic import TestOutputTopic
 from headrace.testing.stores import TestStore
@@ -299,7 +300,8 @@ class TopologyTestDriver:
         for given in (key_serde, value_serde):
             _check_serde(topic, given)
         own_key, own_value = (Bytes(), Bytes()) if node is None else self._defaults.serdes(node)
-        return (
+        return for_topic(
+            topic,
             own_key if key_serde is None else self._defaults.resolve_key(key_serde),
             own_value if value_serde is None else self._defaults.resolve_value(value_serde),
         )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, overload
 from headrace._runtime.local_task import Message
 from headrace.errors import SerdeError, StreamsError
 from headrace.model.checks import checked_headers, checked_timestamp
-from headrace.model.record import Record
+from headrace.model.record import Headers, Record
 from headrace.model.type_variables import TypeVar
 from headrace.serdes import Serde
 
@@ -171,17 +171,14 @@ class TestInputTopic(Generic[K, V]):
         if timestamp_ms is None:
             timestamp_ms = runtime.wall_clock_ms if self._clock_ms is None else self._clock_ms
             self._clock_ms = None if self._clock_ms is None else self._clock_ms + self._advance_ms
-        message = Message(
-            self._encode("key", self._key_serde, key),
-            self._encode("value", self._value_serde, value),
-            checked_timestamp(timestamp_ms, subject),
-            checked_headers(headers, subject),
-        )
-        runtime.pipe(self._name, partition, message)
+        timestamp_ms, pairs = checked_timestamp(timestamp_ms, subject), checked_headers(headers, subject)
+        key_bytes, pairs = self._encode("key", self._key_serde, key, pairs)
+        value_bytes, pairs = self._encode("value", self._value_serde, value, pairs)
+        runtime.pipe(self._name, partition, Message(key_bytes, value_bytes, timestamp_ms, pairs))
 
-    def _encode(self, part: str, serde: Serde[Any], data: object) -> bytes | None:
+    def _encode(self, part: str, serde: Serde[Any], data: object, headers: Headers) -> tuple[bytes | None, Headers]:
         try:
-            return serde.serialize(data)
+            return serde.serialize_with_headers(data, headers)
         except SerdeError as error:
             message = f"Topic {self._name!r}, {part} of the piped record: {error}"
             raise SerdeError(message) from error

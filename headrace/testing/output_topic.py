@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from headrace._runtime.local_task import Message
 from headrace.errors import SerdeError, TopicError
-from headrace.model.record import Record
+from headrace.model.record import Headers, Record
 from headrace.model.type_variables import TypeVar
 from headrace.serdes import Serde
 
@@ -136,13 +136,13 @@ class TestOutputTopic(Generic[K, V]):
             yield self.read_record()
 
     def _decode(self, message: Message, index: int) -> Record[K, V]:
-        key = self._decode_part("key", self._key_serde, message.key, index)
-        value = self._decode_part("value", self._value_serde, message.value, index)
+        key = self._decode_part("key", self._key_serde, message.key, message.headers, index)
+        value = self._decode_part("value", self._value_serde, message.value, message.headers, index)
         return Record(key, value, message.timestamp_ms, message.headers, message.partition)
 
-    def _decode_part(self, part: str, serde: Serde[Any], data: bytes | None, index: int) -> Any:
+    def _decode_part(self, part: str, serde: Serde[Any], data: bytes | None, headers: Headers, index: int) -> Any:
         try:
-            return serde.deserialize(data)
+            return serde.deserialize_with_headers(data, headers)
         except SerdeError as error:
             message = f"Topic {self._name!r}, {part} of record {index}: {error}"
             raise SerdeError(message) from error

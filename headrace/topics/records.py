@@ -14,6 +14,7 @@ from headrace._core.partitioning import partitions_for
 from headrace.errors import SerdeError, TopicError
 from headrace.model.record import Headers, Record
 from headrace.serdes import Serde
+from headrace.serdes.topics import for_topic
 from headrace.topics.embedded.catalog import check_partition
 from headrace.topics.embedded.segments import RECORD_SCHEMA
 
@@ -30,8 +31,7 @@ class RecordEncoder:
         self._topic = topic
         self._partitions = partitions
         self._turn = turn
-        self._key_serde = key_serde
-        self._value_serde = value_serde
+        self._key_serde, self._value_serde = for_topic(topic, key_serde, value_serde)
         self._count = 0
 
     def encode(self, records: Sequence[AnyRecord]) -> Iterator[tuple[int, pa.RecordBatch]]:
@@ -51,14 +51,28 @@ class RecordEncoder:
             message = f"Topic {self._topic!r} takes records, not {others[0]!r}; pass Record(key, value, timestamp_ms)."
             raise TopicError(message)
         now_ms = time.time_ns() // 1_000_000
+        keys, headers = self._serialize(
+            self._key_serde, [record.key for record in records], [record.headers for record in records], "key"
+        )
+        values, headers = self._serialize(self._value_serde, [record.value for record in records], headers, "value")
         columns = [
-            _convert([record.key for record in records], self._key_serde.serialize, self._describe("key")),
-            _convert([record.value for record in records], self._value_serde.serialize, self._describe("value")),
+            keys,
+            values,
             [now_ms if record.timestamp_ms is None else record.timestamp_ms for record in records],
-            [record.headers or None for record in records],
+            [pairs or None for pairs in headers],
         ]
         arrays = [self._array(column, field) for column, field in zip(columns, RECORD_SCHEMA, strict=True)]
         return pa.RecordBatch.from_arrays(arrays, schema=RECORD_SCHEMA)
+
+    def _serialize(
+        self, serde: Serde[Any], data: Sequence[Any], headers: Sequence[Headers], part: str
+    ) -> tuple[Sequence[bytes | None], Sequence[Headers]]:
+        if not serde.uses_headers:
+            return _convert(data, serde.serialize, self._describe(part)), headers
+        written = _convert(
+            list(zip(data, headers, strict=True)), lambda one: serde.serialize_with_headers(*one), self._describe(part)
+        )
+        return [raw for raw, _ in written], [pairs for _, pairs in written]
 
     def _array(self, column: Sequence[Any], field: pa.Field) -> pa.Array:
         try:
@@ -92,8 +106,10 @@ def decode(
     def describe(part: str) -> Callable[[int], str]:
         return lambda i: f"Topic {topic!r}, partition {partition}, offset {offsets[i]}, {part}"
 
-    keys = _convert(batch.column("key").to_pylist(), key_serde.deserialize, describe("key"))
-    values = _convert(batch.column("value").to_pylist(), value_serde.deserialize, describe("value"))
+    headers = list(_headers(batch.column("headers")))
+    key_serde, value_serde = for_topic(topic, key_serde, value_serde)
+    keys = _deserialize(key_serde, batch.column("key"), headers, describe("key"))
+    values = _deserialize(value_serde, batch.column("value"), headers, describe("value"))
     timestamps = batch.column("timestamp").to_pylist()
     negative = next((i for i, timestamp_ms in enumerate(timestamps) if timestamp_ms < 0), None)
     if negative is not None:
@@ -102,7 +118,16 @@ def decode(
             "record to its timestamp extractor, or to its deserialization exception handler."
         )
         raise TopicError(message)
-    return map(Record, keys, values, timestamps, _headers(batch.column("headers")), [partition] * len(keys))
+    return map(Record, keys, values, timestamps, headers, [partition] * len(keys))
+
+
+def _deserialize(
+    serde: Serde[Any], column: pa.Array, headers: Sequence[Headers], describe: Callable[[int], str]
+) -> Sequence[Any]:
+    data = column.to_pylist()
+    if not serde.uses_headers:
+        return _convert(data, serde.deserialize, describe)
+    return _convert(list(zip(data, headers, strict=True)), lambda one: serde.deserialize_with_headers(*one), describe)
 
 
 def offsets_of(batch: pa.RecordBatch, first: int) -> Sequence[int]:

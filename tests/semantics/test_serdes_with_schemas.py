@@ -90,7 +90,7 @@ def test_typed_values_are_read_and_written_as_avro_with_a_registry(runtime, regi
     sales, totals = serdes.Avro(SALE_SCHEMA, Sale, registry=where), serdes.Avro(ACCOUNT_SCHEMA, Account, registry=where)
     outputs, _ = runtime.run(accounts(sales, totals), SALES)
     assert in_order(outputs["accounts"]) == in_order(ACCOUNTS)
-    assert sorted(registry.subjects) == ["shop.Account", "shop.Sale"]
+    assert sorted(registry.subjects) == ["accounts-value", "sales-value", "shop.Account", "shop.Sale"]
 
 
 def test_typed_values_are_read_and_written_as_plain_avro(runtime):

@@ -15,6 +15,7 @@ from headrace._core.task.extraction import extract_times
 from headrace._state.bytes.api import ByteStore
 from headrace.errors import StreamsError
 from headrace.model.timestamps import Extractor
+from headrace.serdes.topics import deserialize_column
 
 
 class Poison(NamedTuple):
@@ -134,25 +135,30 @@ class Decoder:
     def _decode(self, source: Source, chunk: Chunk) -> Decoded:
         columns = chunk.load()
         try:
-            records = Decoded(*source.decode(columns.keys, columns.values), columns, {})
+            key_serde, value_serde = source.serdes_of(chunk.topic)
+            keys = deserialize_column(key_serde, columns.keys, columns.headers)
+            values = deserialize_column(value_serde, columns.values, columns.headers)
+            records = Decoded(keys, values, columns, {})
         except Exception:
-            records = _decode_one_by_one(source, columns)
+            records = _decode_one_by_one(source, chunk.topic, columns)
         if chunk.topic in self.extractors or chunk.timestamps.min() >= 0:
             return records
         negative = {row: _negative_timestamp(at_ms) for row, at_ms in enumerate(columns.timestamps) if at_ms < 0}
         return records._replace(poison={**negative, **records.poison})
 
 
-def _decode_one_by_one(source: Source, columns: RecordColumns) -> Decoded:
+def _decode_one_by_one(source: Source, topic: str, columns: RecordColumns) -> Decoded:
+    key_serde, value_serde = source.serdes_of(topic)
     keys: list[Any] = [None] * len(columns.keys)
     values: list[Any] = [None] * len(columns.values)
     poison: dict[int, Poison] = {}
+    headers = columns.headers or [()] * len(keys)
     for row, (key, value) in enumerate(zip(columns.keys, columns.values, strict=True)):
         reason = "undecodable key"
         try:
-            keys[row] = source.key_serde.deserialize(key)
+            keys[row] = key_serde.deserialize_with_headers(key, headers[row])
             reason = "undecodable value"
-            values[row] = source.value_serde.deserialize(value)
+            values[row] = value_serde.deserialize_with_headers(value, headers[row])
         except Exception as error:
             poison[row] = Poison(reason, error)
     return Decoded(keys, values, columns, poison)

@@ -34,8 +34,8 @@ class Avro(CodecSerde[T], Generic[T]):
         type: the type of the values that are read: a dataclass, a `msgspec.Struct`, a pydantic model. Without it,
             records are dicts. Values of all these types can be written in any case.
         registry: the schema registry.
-        subject: the name under which this schema is registered, e.g. `orders-value`. A serde does not know its topic,
-            so the default is the full name of the record.
+        subject: the name under which this schema is registered. The default is `<topic>-key` or `<topic>-value`; in
+            stores and internal topics, the full name of the record.
         auto_register: whether to register the schema with the first value written; if not, it must be registered.
 
     Raises:

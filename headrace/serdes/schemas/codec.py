@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar
 
-from headrace.serdes.base import Serde
+from headrace.serdes.base import Serde, TopicPart
+from headrace.serdes.schemas.registry import Registry
 
 T = TypeVar("T")
 
@@ -18,7 +19,14 @@ class Codec(Protocol):
 
 
 class CodecSerde(Serde[T], Generic[T]):
-    """A serde that delegates to a codec. It is compared and pickled by its arguments."""
+    """A serde that delegates to a codec. It is compared and pickled by its arguments.
+
+    With a registry and without a subject of its own, its schema is registered under that of the topic, as Confluent's
+    serializers do by default: `orders-value` for the values of the topic `orders`.
+    """
+
+    _registry: Registry | None
+    _subject: str | None
 
     @cached_property
     def _codec(self) -> Codec:
@@ -30,6 +38,14 @@ class CodecSerde(Serde[T], Generic[T]):
     def _from_bytes(self, data: bytes) -> T:
         value: T = self._codec.read(data)
         return value
+
+    def for_topic(self, topic: str, part: TopicPart) -> Self:
+        """The serde for the keys or the values of a topic, with the subject of that topic if it needs one."""
+        if self._registry is None or self._subject is not None:
+            return self
+        copy = type(self).__new__(type(self))
+        vars(copy).update(self.__getstate__(), _subject=f"{topic}-{part}")
+        return copy
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: argument for name, argument in vars(self).items() if name != "_codec"}

@@ -30,8 +30,8 @@ class JsonSchema(CodecSerde[T], Generic[T]):
             which the schema is derived and as which values are read.
         type: the type of the values that are read, if `schema` is not a type.
         registry: the schema registry.
-        subject: the name under which this schema is registered, e.g. `orders-value`. A serde does not know its topic,
-            so the default is the title of the schema, or the name of the type.
+        subject: the name under which this schema is registered. The default is `<topic>-key` or `<topic>-value`; in
+            stores and internal topics, the title of the schema, or the name of the type.
         auto_register: whether to register the schema with the first value written; if not, it must be registered.
         validate: whether to validate values. The schema is registered in any case.
 

@@ -28,8 +28,8 @@ class Protobuf(CodecSerde[T], Generic[T]):
     Args:
         message: the class that `protoc` generated. Spark's workers must be able to import its module.
         registry: the schema registry. Imported files are registered under their own names.
-        subject: the name under which the file of this message is registered, e.g. `orders-value`. A serde does not know
-            its topic, so the default is the full name of the message.
+        subject: the name under which the file of this message is registered. The default is `<topic>-key` or
+            `<topic>-value`; in stores and internal topics, the full name of the message.
         auto_register: whether to register schemas with the first message written; if not, they must be registered.
 
     Raises:

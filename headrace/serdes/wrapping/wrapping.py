@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Generic, Self, TypeVar
 
 from headrace.errors import SerdeError
-from headrace.serdes.base import Serde
+from headrace.serdes.base import Serde, TopicPart
 from headrace.serdes.checks import checked_serde
 
 T = TypeVar("T")
@@ -35,6 +35,10 @@ class Wrapping(Serde[T], Generic[T]):
     def read_back(self) -> Self:
         """This serde around an inner serde that refuses values which would be read as something else."""
         return self if self.given is None else self._around(self.given.read_back())
+
+    def for_topic(self, topic: str, part: TopicPart) -> Self:
+        """This serde around the inner serde for the topic."""
+        return self if self.given is None else self._around(self.given.for_topic(topic, part))
 
     def _around(self, inner: Serde[Any]) -> Self:
         if inner is self.given:

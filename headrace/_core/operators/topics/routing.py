@@ -1,4 +1,4 @@
-"""Sinks whose records go where functions say: to a topic, to partitions of it."""
+"""Sinks whose records go where functions say: to a topic, to partitions of it; and sinks whose serdes use headers."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from headrace._core.task.context import TaskContext
 from headrace.errors import RoutingError
 from headrace.model.routing import RecordContext, StreamPartitioner, TopicNameExtractor
 from headrace.serdes import Serde, SessionWindowedKey, WindowedKey
+from headrace.serdes.topics import for_topic
 
 _TOPIC_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
 _ROUTING_ERROR = "routing error"
@@ -22,7 +23,7 @@ _ROUTING_ERROR = "routing error"
 class RoutedSink(TopicWriter):
     """Writes records to partitions that a partitioner chooses, of a fixed topic or of one that a function names.
 
-    It has no batch form: its functions see one record after the other.
+    It has no batch form: its functions, and serdes that use headers, see one record after the other.
 
     Args:
         name: name of the operator.
@@ -48,7 +49,9 @@ class RoutedSink(TopicWriter):
         self._partitioner = partitioner
         self._multicast = multicast
         self._window_bytes = key_serde.suffix_size if isinstance(key_serde, WindowedKey | SessionWindowedKey) else 0
-        self._named_topics: set[str] = set()
+        self._serdes: dict[str, tuple[Serde[Any], Serde[Any]]] = {}
+        if isinstance(topic, str):
+            self._serdes[topic] = key_serde, value_serde
 
     def init(self, context: TaskContext) -> None:
         super().init(context)
@@ -76,11 +79,13 @@ class RoutedSink(TopicWriter):
             topic = self._name_topic(topic, record)
             count = self._collector.open_topic(topic)
         chosen = self._choose_partitions(topic, record, count)
-        key, value = self._key_to_bytes(record.key), self._value_to_bytes(record.value)
+        key_serde, value_serde = self._serdes[topic]
+        key, headers = key_serde.serialize_with_headers(record.key, record.headers)
+        value, headers = value_serde.serialize_with_headers(record.value, headers)
         if chosen is None and self._window_bytes and key is not None:
             chosen = (partition_for(key[: -self._window_bytes], count),)
         for partition in (None,) if chosen is None else chosen:
-            self._collector.send(topic, key, value, record.timestamp_ms, record.headers, partition)
+            self._collector.send(topic, key, value, record.timestamp_ms, headers, partition)
         if chosen is not None and not chosen:
             self.context.drop(self.name, "no partition")
 
@@ -88,9 +93,13 @@ class RoutedSink(TopicWriter):
         assert record.timestamp_ms is not None
         metadata = self.context.record_metadata
         named = topic_of(record.key, record.value, RecordContext(*metadata, record.timestamp_ms, record.headers))
-        if not isinstance(named, str) or named not in self._named_topics:
-            self._named_topics.add(_checked_topic(named))
+        if not isinstance(named, str) or named not in self._serdes:
+            self._serdes[_checked_topic(named)] = for_topic(named, self.key_serde, self.value_serde)
         return named
+
+    def serdes_for(self, record: AnyRecord) -> tuple[Serde[Any], Serde[Any]]:
+        topic = self.topic_of(record)
+        return super().serdes_for(record) if topic is None else self._serdes[topic]
 
     def _choose_partitions(self, topic: str, record: AnyRecord, count: int) -> tuple[int, ...] | None:
         """The partitions of a record, in ascending order; `None` for the default rule."""

@@ -48,15 +48,20 @@ class TopicWriter(Operator):
 
     def unserializable_part(self, record: AnyRecord) -> Literal["key", "value"] | None:
         """Which part of a record cannot be encoded, "key" or "value", if one of them cannot."""
+        key_serde, value_serde = self.serdes_for(record)
         try:
-            self._key_to_bytes(record.key)
+            _, headers = key_serde.serialize_with_headers(record.key, record.headers)
         except Exception:
             return "key"
         try:
-            self._value_to_bytes(record.value)
+            value_serde.serialize_with_headers(record.value, headers)
         except Exception:
             return "value"
         return None
+
+    def serdes_for(self, record: AnyRecord) -> tuple[Serde[Any], Serde[Any]]:  # noqa: ARG002
+        """The serdes that write a record."""
+        return self.key_serde, self.value_serde
 
 
 class Sink(TopicWriter):

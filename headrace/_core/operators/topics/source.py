@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -23,7 +23,15 @@ class TimestampGuard(NamedTuple):
 
 
 class Source(Operator):
-    """Decodes input records, which the task then forwards one by one, except those whose timestamp it refuses."""
+    """Decodes input records, which the task then forwards one by one, except those whose timestamp it refuses.
+
+    Args:
+        name: name of the operator.
+        key_serde: reads the keys of all topics that are not in `by_topic`.
+        value_serde: reads their values.
+        guard: refuses timestamps that are too far ahead.
+        by_topic: the serdes for the keys and the values of single topics.
+    """
 
     def __init__(
         self,
@@ -31,16 +39,22 @@ class Source(Operator):
         key_serde: Serde[Any],
         value_serde: Serde[Any],
         guard: TimestampGuard | None = None,
+        by_topic: Mapping[str, tuple[Serde[Any], Serde[Any]]] | None = None,
     ) -> None:
         super().__init__(name)
         self.key_serde = key_serde
         self.value_serde = value_serde
         self._guard = guard
+        self._by_topic = by_topic or {}
 
-    def decode(
-        self, keys: Sequence[bytes | None], values: Sequence[bytes | None]
-    ) -> tuple[Sequence[Any], Sequence[Any]]:
-        return self.key_serde.deserialize_many(keys), self.value_serde.deserialize_many(values)
+    def serdes_of(self, topic: str) -> tuple[Serde[Any], Serde[Any]]:
+        """The serdes for the keys and the values of one of the source's topics."""
+        return self._by_topic.get(topic, (self.key_serde, self.value_serde))
+
+    def has_plain_serdes(self, topic: str) -> bool:
+        """Whether the source's own serdes read a topic, without its headers. Batch forms know only these serdes."""
+        own = self.key_serde, self.value_serde
+        return self.serdes_of(topic) == own and not any(serde.uses_headers for serde in own)
 
     def checked(self, records: pa.RecordBatch) -> pa.RecordBatch:
         """The batch, once it is certain that all its records can be decoded; what decodes to `None` becomes null.

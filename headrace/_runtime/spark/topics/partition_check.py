@@ -167,7 +167,9 @@ def _window_bytes(graph: Graph, config: StreamsConfig) -> dict[str, int]:
     """How many bytes at the end of a topic's keys encode a window, which does not affect the partition."""
     defaults = Defaults.of(config)
     sources = [node for node in graph.nodes if isinstance(node, Source) and not node.internal]
-    serdes = {topic: defaults.serdes(source)[0] for source in sources for topic in source.topics}
+    serdes = {
+        topic: defaults.serdes(source)[0].for_topic(topic, "key") for source in sources for topic in source.topics
+    }
     return {
         topic: serde.suffix_size
         for topic, serde in serdes.items()
