@@ -41,7 +41,7 @@ class ForeignKeyAnswer(Node):
 
 @dataclass(frozen=True, kw_only=True)
 class ForeignKeyChange(Node):
-    """Answers all rows that refer to a foreign row, when that changes."""
+    """Sends a foreign row that has changed to all rows that refer to it."""
 
     key_serde: Serde[Any] | None
     foreign_serde: Serde[Any] | None

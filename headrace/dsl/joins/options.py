@@ -133,7 +133,7 @@ class Join:
 
 
 def _without_keys(joiner: Callable[[Any, Any], Any], keys: int) -> Callable[..., Any]:
-    """A function of one key or two, and the values, that ignores the keys."""
+    """Wraps a joiner of two values as a function that also takes one key or two, and ignores them."""
     if keys == 1:
         return lambda _, left, right: joiner(left, right)
     return lambda _, __, left, right: joiner(left, right)

@@ -6,6 +6,7 @@ forwarded: a table is updated before or after a record looks it up, exactly as i
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any, Literal
 
 from headrace._core.operator import AnyRecord, Operator
@@ -38,9 +39,9 @@ class TopicWriter(Operator):
         """A value in the bytes that the sink writes."""
         return self._value_to_bytes(value)
 
+    @abstractmethod
     def topic_of(self, record: AnyRecord) -> str | None:
         """The topic that a record is written to; `None` if a function that failed was to choose it."""
-        raise NotImplementedError
 
     def failure_reason(self, record: AnyRecord, error: BaseException) -> str:  # noqa: ARG002
         """Why a record could not be written, in the words under which it is counted."""
