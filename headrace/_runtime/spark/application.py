@@ -45,7 +45,7 @@ from headrace.model.pending import Pending
 _logger = logging.getLogger(__name__)
 # How long one Spark task runs fused batches. A shared session needs short rounds, so that other queries get their turn;
 # in our own, longer rounds are better, because a record that arrives between two rounds waits longer.
-_OWN_ROUND_S, _SHARED_ROUND_S = 60.0, 10.0
+_OWN_ROUND_S, _SHARED_ROUND_S = 300.0, 10.0
 
 
 class Application:

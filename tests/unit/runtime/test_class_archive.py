@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from headrace._runtime.spark.session import class_archive
+from headrace.topics.embedded.files import file_lock
 
 HOME = Path("/spark")
 
@@ -46,8 +47,52 @@ def test_archive_behind_a_link_is_not_used(cache, tmp_path):
     assert class_archive.java_options(HOME) == []
 
 
-def test_one_process_an_hour_tries_to_write_the_archive(cache):
-    claim = cache / "classes.writer"
-    assert [class_archive._is_first(claim) for _ in range(2)] == [True, False]
-    os.utime(claim, (0, 0))
-    assert class_archive._is_first(claim)
+@pytest.fixture
+def writes(cache, monkeypatch):
+    """The archives that were to be written; a test replaces what happens then."""
+    written = []
+    monkeypatch.delenv("SPARK_HOME", raising=False)
+    monkeypatch.setattr(class_archive, "spark_home", lambda _: HOME)
+    monkeypatch.setattr(class_archive.os, "nice", lambda _: 0)
+    monkeypatch.setattr(class_archive, "_write_in_another_process", written.append)
+    return written
+
+
+def test_archive_is_written_if_it_is_missing(cache, writes):
+    class_archive.write_if_missing()
+    assert writes == [class_archive._archive(cache, HOME)]
+
+
+def test_archive_that_exists_is_not_written_again(cache, writes):
+    with_archive(cache)
+    class_archive.write_if_missing()
+    assert writes == []
+
+
+def test_archive_is_written_by_one_process_at_a_time(cache, writes):
+    archive = class_archive._archive(cache, HOME)
+    with file_lock(archive.with_suffix(".lock")):
+        class_archive.write_if_missing()
+    assert writes == []
+
+
+def test_archive_whose_writer_was_killed_is_written_by_the_next_process(cache, writes, monkeypatch):
+    def killed(_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(class_archive, "_write_in_another_process", killed)
+        with pytest.raises(KeyboardInterrupt):
+            class_archive.write_if_missing()
+    class_archive.write_if_missing()
+    assert writes == [class_archive._archive(cache, HOME)]
+
+
+def test_archive_that_could_not_be_written_is_tried_again_after_an_hour(cache, writes):
+    class_archive.write_if_missing()
+    class_archive.write_if_missing()
+    archive = class_archive._archive(cache, HOME)
+    assert writes == [archive]
+    os.utime(archive.with_suffix(".failed"), (0, 0))
+    class_archive.write_if_missing()
+    assert writes == [archive, archive]

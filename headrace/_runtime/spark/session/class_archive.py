@@ -22,9 +22,10 @@ import pyspark
 
 from headrace._private import cache_directory, temporary_directory
 from headrace._runtime.spark.session.spark_home import spark_home
-from headrace.errors import ConfigError
+from headrace.errors import ConfigError, TopicError
+from headrace.topics.embedded.files import file_lock
 
-_CLAIMED_FOR_S = 3600
+_RETRIED_AFTER_S = 3600
 _NICENESS = 19
 _SETTINGS = ("-Xlog:disable", "-Xshare:auto")
 
@@ -42,9 +43,16 @@ def write_if_missing() -> None:
     if directory is None:
         return
     archive = _archive(directory, spark_home(Path(pyspark.__file__).parent))
-    if archive.exists() or not _is_first(archive.with_suffix(".writer")):
-        return
-    os.nice(_NICENESS)
+    failure = archive.with_suffix(".failed")
+    with suppress(TopicError), file_lock(archive.with_suffix(".lock"), blocking=False) as is_locked:
+        if is_locked and not archive.exists() and not _is_recent(failure):
+            os.nice(_NICENESS)
+            _write_in_another_process(archive)
+            if not archive.exists():
+                failure.touch()
+
+
+def _write_in_another_process(archive: Path) -> None:
     written = archive.with_suffix(f".{os.getpid()}.new")
     try:
         subprocess.run(  # noqa: S603  fixed arguments
@@ -96,17 +104,11 @@ def _await_end_of_jvm() -> None:
     jvm.wait()
 
 
-def _is_first(claim: Path) -> bool:
-    """Whether no other process is writing an archive, which takes half a minute of processor time."""
+def _is_recent(failure: Path) -> bool:
+    """Whether writing the archive, which takes half a minute of processor time, has just failed."""
     with suppress(FileNotFoundError):
-        if claim.stat().st_mtime < time.time() - _CLAIMED_FOR_S:
-            claim.unlink()
-    try:
-        with claim.open("x") as file:
-            file.write(str(os.getpid()))
-    except OSError:
-        return False
-    return True
+        return failure.stat().st_mtime > time.time() - _RETRIED_AFTER_S
+    return False
 
 
 def _archive(directory: Path, home: Path) -> Path:
