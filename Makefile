@@ -29,7 +29,7 @@ test: java setup
 
 test-slow: java setup
 	HEADRACE_DOSE=full $(BIN)/python -m pytest -q -m slow
-	HEADRACE_DOSE=full $(BIN)/python -m pytest -q -n 2 tests/property tests/unit
+	HEADRACE_DOSE=full $(BIN)/python -m pytest -q -n 2 -m "not slow and not spark and not kafka" tests/property tests/unit tests/golden
 
 lint: setup
 	$(BIN)/ruff format headrace tests bench conformance
