@@ -1,0 +1,67 @@
+"""The tutorial in docs/start: the code it shows is that of examples/orders, and works after each step."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+import headrace
+
+ROOT = Path(headrace.__file__).parents[1]
+PAGES = sorted((ROOT / "docs" / "start").glob("*.md"))
+STEPS = [page for page in PAGES if page.name[0].isdigit()]
+EXAMPLE = ROOT / "examples" / "orders"
+FILES = ("app.py", "test_app.py")
+BLOCK = re.compile(r"^<!-- (\S+\.py) -->\n```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture
+def directory(request, tmp_path, monkeypatch):
+    """A directory with the files that a reader has after a step, from which Python imports."""
+    for name in FILES:
+        monkeypatch.delitem(sys.modules, name.removesuffix(".py"), raising=False)
+        (tmp_path / name).write_text(_written_until(request.param, name))
+    monkeypatch.syspath_prepend(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_steps_show_the_whole_file(name):
+    shown, lines = _lines_shown(STEPS, name), (EXAMPLE / name).read_text().splitlines()
+    assert [line for number, line in enumerate(lines) if line and number not in shown] == []
+
+
+@pytest.mark.parametrize(
+    ("page", "directory"), [(page, page) for page in PAGES], ids=[page.name for page in PAGES], indirect=["directory"]
+)
+def test_sessions_of_the_pages_run(page, directory):
+    results = doctest.testfile(str(page), module_relative=False, optionflags=doctest.ELLIPSIS)
+    assert results.failed == 0
+
+
+@pytest.mark.parametrize("directory", STEPS, ids=lambda page: page.name, indirect=True)
+def test_the_tests_pass_after_each_step(directory):
+    assert pytest.main(["-q", "-p", "no:cacheprovider", str(directory)]) == pytest.ExitCode.OK
+
+
+def _written_until(last: Path, name: str) -> str:
+    """The part of a file that the steps up to a page show."""
+    shown = _lines_shown([page for page in STEPS if page.name <= last.name], name)
+    lines = (EXAMPLE / name).read_text().splitlines()
+    return "\n".join(line for number, line in enumerate(lines) if number in shown or not line)
+
+
+def _lines_shown(pages: list[Path], name: str) -> set[int]:
+    text = (EXAMPLE / name).read_text()
+    shown: set[int] = set()
+    for page in pages:
+        for file, block in BLOCK.findall(page.read_text()):
+            if file == name:
+                assert text.count(block) == 1, f"{page.name} shows code that is not in {name}, or twice:\n{block}"
+                first = text[: text.index(block)].count("\n")
+                shown |= set(range(first, first + block.count("\n")))
+    return shown
