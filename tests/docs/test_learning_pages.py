@@ -15,7 +15,7 @@ DOCS = Path(hr.__file__).parents[1] / "docs"
 FOLDERS = [DOCS / name for name in ("start", "recipes", "proposals", "coming-from")]
 PAGES = [page for folder in FOLDERS for page in sorted(folder.glob("*.md"))]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
-CODE = re.compile(r"^(.*)\n```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"^([^\n]*)\n```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FOREIGN = "<!-- not executed: foreign code -->"
 RENAMED = re.compile(r"<!-- error: renamed store -->\n```text\nheadrace.errors.StateError: (.*?)\n```", re.DOTALL)
 

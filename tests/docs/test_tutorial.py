@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import doctest
+import os
 import re
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -17,6 +20,10 @@ STEPS = [page for page in PAGES if page.name[0].isdigit()]
 EXAMPLE = ROOT / "examples" / "orders"
 FILES = ("app.py", "test_app.py")
 BLOCK = re.compile(r"^<!-- (\S+\.py) -->\n```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+HEADRACE = f"""#!/bin/sh
+exec {sys.executable} -c 'from headrace.cli import main; main()' "$@"
+"""
 
 
 @pytest.fixture
@@ -46,6 +53,34 @@ def test_sessions_of_the_pages_run(page, directory):
 @pytest.mark.parametrize("directory", STEPS, ids=lambda page: page.name, indirect=True)
 def test_the_tests_pass_after_each_step(directory):
     assert pytest.main(["-q", "-p", "no:cacheprovider", str(directory)]) == pytest.ExitCode.OK
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+@pytest.mark.parametrize("page", ["install.md", "5-running.md"])
+def test_commands_print_what_the_page_shows(page, tmp_path):
+    text = (ROOT / "docs" / "start" / page).read_text()
+    shutil.copytree(EXAMPLE, tmp_path / "work")
+    for name, code in BLOCK.findall(text):
+        if name not in FILES:
+            (tmp_path / "work" / name).write_text(code)
+    (tmp_path / "headrace").write_text(HEADRACE)
+    (tmp_path / "headrace").chmod(0o755)
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    for block in CONSOLE.findall(text):
+        for part in block.removeprefix("$ ").split("\n$ "):
+            command, _, expected = part.partition("\n")
+            printed = subprocess.run(
+                ["bash", "-c", command], cwd=tmp_path / "work", env=environment, stdout=subprocess.PIPE, check=False
+            ).stdout.decode()
+            assert doctest.OutputChecker().check_output(_tidy(expected), _tidy(printed), doctest.ELLIPSIS), (
+                f"{command}\n{printed}"
+            )
+
+
+def _tidy(output: str) -> str:
+    """Without empty lines and blanks at the end of lines, which tables have."""
+    return "".join(f"{line.rstrip()}\n" for line in output.splitlines() if line.strip())
 
 
 def _written_until(last: Path, name: str) -> str:
