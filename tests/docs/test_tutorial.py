@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import json
 import os
 import re
 import shutil
@@ -13,6 +14,8 @@ from pathlib import Path
 import pytest
 
 import headrace
+from headrace.cli.commands.run import create_streams
+from headrace.cli.loading import load
 
 ROOT = Path(headrace.__file__).parents[1]
 PAGES = sorted((ROOT / "docs" / "start").glob("*.md"))
@@ -53,6 +56,29 @@ def test_sessions_of_the_pages_run(page, directory):
 @pytest.mark.parametrize("directory", STEPS, ids=lambda page: page.name, indirect=True)
 def test_the_tests_pass_after_each_step(directory):
     assert pytest.main(["-q", "-p", "no:cacheprovider", str(directory)]) == pytest.ExitCode.OK
+
+
+@pytest.mark.spark
+def test_the_application_runs_on_spark(spark, tmp_path):
+    topics = headrace.LocalTopics(tmp_path / "topics")
+    for file in sorted((EXAMPLE / "input").iterdir()):
+        topics.create(file.stem, partitions=1)
+        topics.produce(file.stem, [headrace.Record(**json.loads(line)) for line in file.read_text().splitlines()])
+    loaded = load(str(EXAMPLE / "app.py"))
+    config = loaded.configured(topics_dir=tmp_path / "topics", state_dir=tmp_path / "state")
+    create_streams(loaded, config, spark).process_available()
+    assert [(record.key, record.value["cents"]) for record in topics.read("revenue-per-hour")] == [
+        ("CH", 2500),
+        ("FR", 950),
+        ("FR", 1140),
+    ]
+    assert [record.key for record in topics.read("orders-unpaid")] == ["o3"]
+    assert [
+        (record.key, dict(record.headers)["headrace.error.operator"]) for record in topics.read("orders-failed")
+    ] == [
+        ("o6", b"orders"),
+        ("o5", b"in-francs"),
+    ]
 
 
 @pytest.mark.spark
