@@ -37,7 +37,7 @@ def _is_scalar(value: Any) -> bool:
 def explain(value: Any) -> str:
     """Why a value that is not plain is refused, and which serde to use."""
     part, where = _first_changed(value, "")
-    what = f"the {type(part).__name__} at {where}" if where else f"a {type(part).__name__}"
+    what = f"the {type(part).__name__} at {where}" if where else _with_article(type(part))
     if type(part) is dict:
         key = next(key for key in part if not isinstance(key, str) or isinstance(key, enum.Enum))
         what = f"the key {key!r} of the dict{f' at {where}' if where else ''}"
@@ -79,7 +79,12 @@ def _read_as(part: Any) -> str:
         plain = msgspec.json.decode(msgspec.json.encode(part, enc_hook=to_json_types))
     except Exception:
         return "something else"
-    return "text" if isinstance(plain, str) else f"a {type(plain).__name__}"
+    return "text" if isinstance(plain, str) else _with_article(type(plain))
+
+
+def _with_article(kind: type) -> str:
+    name = kind.__name__
+    return f"an {name}" if name[0] in "AEIOUaeiou" else f"a {name}"
 
 
 def _is_known(kind: type) -> bool:

@@ -62,6 +62,15 @@ serde, value, data = pickle.load(open(sys.argv[1], "rb"))
 print(serde.deserialize(data) == value, serde.serialize(value) == data)
 """
 
+INCOMPLETE = """
+import pickle, sys
+serde, value, data = pickle.load(open(sys.argv[1], "rb"))
+try:
+    serde.deserialize(b"{}")
+except Exception as error:
+    print(error)
+"""
+
 
 def run(*arguments):
     return subprocess.run([sys.executable, "-c", *arguments], capture_output=True, text=True, check=False)
@@ -72,6 +81,12 @@ def test_classes_of_a_script_are_pickled_with_their_serdes(value, tmp_path):
     sent = run(SCRIPT, value, str(tmp_path / "sent"))
     assert (sent.returncode, sent.stderr) == (0, "")
     assert run(WORKER, str(tmp_path / "sent")).stdout == "True True\n"
+
+
+def test_a_required_field_of_a_pickled_dataclass_stays_required(tmp_path):
+    run(SCRIPT, "order", str(tmp_path / "sent"))
+    refused = "Json('Order') cannot deserialize 2 bytes starting b'{}': Object missing required field `lines`\n"
+    assert run(INCOMPLETE, str(tmp_path / "sent")).stdout == refused
 
 
 def test_a_struct_of_a_script_is_refused_with_a_solution(tmp_path):

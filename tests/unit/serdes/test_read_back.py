@@ -38,6 +38,10 @@ class Point(NamedTuple):
     x: int
 
 
+class Amount(enum.IntEnum):
+    ONE = 1
+
+
 class Color(enum.StrEnum):
     RED = "red"
 
@@ -70,6 +74,7 @@ def test_plain_values_are_written_and_read_back_equal(value):
         (Struct(1), "Give value_serde=serdes.Json(Struct)"),
         (Model(cents=1), "Give value_serde=serdes.Json(Model)"),
         (Point(1), "a Point back as itself, but as a list. Give value_serde=serdes.Json(Point)"),
+        (Amount.ONE, "an Amount back as itself, but as an int. Give value_serde=serdes.Json(Amount)"),
         ({"a"}, "a set back as itself, but as a list. Give value_serde=serdes.Json(set[str])"),
         (frozenset([1]), "Give value_serde=serdes.Json(frozenset[int])"),
         ((1, "a"), "a tuple back as itself, but as a list. Give value_serde=serdes.Json(tuple[int, str])"),

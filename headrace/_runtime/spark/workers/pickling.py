@@ -24,6 +24,8 @@ class Pickler(cloudpickle.Pickler):
         super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL)
 
     def reducer_override(self, thing: Any) -> Any:
+        if thing is dataclasses.MISSING:
+            return "MISSING"  # by name: a copy would pass for a default, and required fields would be optional
         if isinstance(thing, type) and _is_pickled_by_value(thing):
             if issubclass(thing, msgspec.Struct):
                 message = (
