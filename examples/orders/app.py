@@ -23,20 +23,17 @@ class Order:
     paid: bool = False
 
 
-ORDER = serdes.Json(Order)
-
-
 def with_country(order: Order, customer: Customer | None) -> Order:
     return replace(order, country=customer.country) if customer else order
 
 
 builder = hr.StreamsBuilder()
-orders = builder.stream("orders", value_serde=ORDER, name="orders")
+orders = builder.stream("orders", value_serde=serdes.Json(Order), name="orders")
 customers = builder.table("customers", value_serde=serdes.Json(Customer), store="customers")
 located = orders.left_join(
     customers, with_country, foreign_key=lambda number, order: order.customer, name="with-country"
 )
-located.to("orders-located", value_serde=ORDER)
+located.to("orders-located")
 
 
 @dataclass(frozen=True)
@@ -50,11 +47,11 @@ def settle(order: Order, payment: Payment | None) -> Order:
 
 payments = builder.stream("payments", value_serde=serdes.Json(Payment), name="payments")
 within_an_hour = hr.JoinWindows.of(timedelta(hours=1), before=timedelta(0), grace=timedelta(minutes=10))
-settled = located.left_join(payments, settle, within=within_an_hour, value_serde=ORDER, store="waiting", name="settle")
+settled = located.left_join(payments, settle, within=within_an_hour, store="waiting", name="settle")
 
 branches = settled.split().branch(lambda number, order: order.paid, name="paid").default(name="unpaid")
-branches["paid"].to("orders-paid", value_serde=ORDER)
-branches["unpaid"].to("orders-unpaid", value_serde=ORDER)
+branches["paid"].to("orders-paid")
+branches["unpaid"].to("orders-unpaid")
 
 
 FRANCS = {"CHF": 1.0, "EUR": 0.95}

@@ -109,7 +109,8 @@ def join_by_foreign_key(left: KTable[Any, Any], right: KTable[Any, Any], join: J
 
 
 def _result(left: KTable[Any, Any], join: Join, names: _Names, resolve: str) -> KTable[Any, Any]:
-    graph, value_serde, store = left._graph, join.get("value_serde"), join.get("store")
+    graph, store = left._graph, join.get("store")
+    value_serde = join.get("value_serde") or join.result_serde(left._value_serde)
     name = names.take(f"{_PREFIX}OUTPUT-", "result")
     name_or_spec = graph.names.store(None, f"{_PREFIX}OUTPUT-") if store is None else store
     spec = table_store_spec(name_or_spec, join.operation, left._key_serde, value_serde, VersionedSpec)

@@ -12,6 +12,7 @@ from headrace._graph.partitioners import KeyPartitioner
 from headrace._graph.stores import TableStore
 from headrace.errors import TopologyError, known_names
 from headrace.serdes import Serde
+from headrace.serdes.inferred import serde_of_results
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -92,6 +93,10 @@ class Join:
     def takes_both_keys(self) -> bool:
         """Whether the joiner gets both keys."""
         return first_accepted(self.joiner, 2, 3, 4) == 4
+
+    def result_serde(self, left: Serde[Any] | None) -> Serde[Any] | None:
+        """The serde of results, as far as the joiner's annotations say; `left` is the one of the left values."""
+        return serde_of_results(self.joiner, left)
 
     def _joiner_arguments(self, sides: str, most: int) -> int:
         signatures = {2: VALUES, 3: "joiner(key, left, right)", 4: "joiner(key, other key, left, right)"}

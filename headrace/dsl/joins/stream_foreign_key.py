@@ -57,4 +57,5 @@ def join_stream_by_foreign_key(stream: KStream[Any, Any], table: KTable[Any, Any
     )
     graph.add(joined)
     graph.copartition(join.operation, table._node, source_name)
-    return stream._derive(joined.name, serdes["key_serde"], None, repartition_required=True)
+    results = join.result_serde(serdes["value_serde"])
+    return stream._derive(joined.name, serdes["key_serde"], results, repartition_required=True)

@@ -29,7 +29,7 @@ def join_stream_global(stream: KStream[Any, Any], table: GlobalKTable[Any, Any],
         joiner=join.with_both_keys(sides),
         left=join.left,
     )
-    return stream._derive_same_key(node, None)
+    return stream._derive_same_key(node, join.result_serde(stream._value_serde))
 
 
 def _own_key(key: Any, _: Any) -> Any:

@@ -72,7 +72,7 @@ def join_streams(left: KStream[Any, Any], right: KStream[Any, Any], join: Join) 
         graph.add(node)
     graph.add(PassThrough(name=merge, parents=tuple(side.join for side in sides)))
     graph.copartition(join.operation, left._node, right._node)
-    return left._derive(merge, keys, None, repartition_required=False)
+    return left._derive(merge, keys, join.result_serde(left._value_serde), repartition_required=False)
 
 
 def _checked_windows(left: KStream[Any, Any], right: KStream[Any, Any], join: Join) -> JoinWindows:

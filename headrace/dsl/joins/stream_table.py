@@ -50,7 +50,7 @@ def join_stream_table(stream: KStream[Any, Any], table: KTable[Any, Any], join: 
         )
     )
     graph.copartition(join.operation, stream._node, table._node)
-    return stream._derive_same_key(node_name, None)
+    return stream._derive_same_key(node_name, join.result_serde(stream._value_serde))
 
 
 def _grace_ms(stream: KStream[Any, Any], table: KTable[Any, Any], join: Join) -> int | None:

@@ -41,7 +41,7 @@ def join_tables(left: KTable[Any, Any], right: KTable[Any, Any], join: Join) -> 
                 **side,
             )
         )
-    value_serde = join.get("value_serde")
+    value_serde = join.get("value_serde") or join.result_serde(left._value_serde)
     spec = left._add_store(join.operation, join.get("store"), value_serde)
     graph.add(
         TableJoinMerge(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -103,3 +104,38 @@ def test_an_inferred_type_only_replaces_json_without_a_type():
     assert resolved(serdes.Json()) == [TYPED, serdes.List(TYPED)]
     assert resolved(serdes.Bytes()) == [serdes.Bytes(), serdes.List(serdes.Bytes())]
     assert resolved(serdes.Json(int)) == [serdes.Json(int), serdes.List(serdes.Json(int))]
+
+
+def paid(order: Sale, method: str | None) -> Sale:
+    return order
+
+
+def with_key(key: str, order: Sale, method: str | None) -> Sale:
+    return order
+
+
+@pytest.mark.parametrize("joiner", [paid, with_key])
+@pytest.mark.parametrize("operation", ["join", "left_join"])
+def test_a_joiner_reveals_the_type_of_its_results(joiner, operation):
+    builder = hr.StreamsBuilder()
+    orders, methods = builder.stream("orders", value_serde=TYPED), builder.stream("methods")
+    rows, table, pages = (
+        builder.table("rows", value_serde=TYPED),
+        builder.table("table"),
+        builder.global_table("global"),
+    )
+    within = hr.JoinWindows.of(timedelta(seconds=1))
+    by_key = {"foreign_key": lambda key, value: key}
+    joined = [
+        getattr(orders, operation)(methods, joiner, within=within),
+        getattr(orders, operation)(table, joiner),
+        getattr(orders, operation)(table, joiner, **by_key),
+        getattr(orders, operation)(pages, joiner),
+        getattr(rows, operation)(table, joiner),
+        getattr(rows, operation)(table, joiner, **by_key),
+    ]
+    assert [stream._value_serde for stream in joined] == [TYPED] * 6
+    assert rows.join(table, joiner, value_serde=serdes.Bytes())._value_serde == serdes.Bytes()
+    assert orders.join(table, lambda order, method: order)._value_serde is None
+    untyped = builder.stream("untyped").join(table, joiner)
+    assert isinstance(untyped._value_serde, Inferred)
