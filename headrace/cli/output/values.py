@@ -9,10 +9,13 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
+import msgspec
+
 from headrace import serdes
 from headrace.cli.errors import CommandError
 from headrace.errors import known_names, nearest
 from headrace.serdes import Serde
+from headrace.serdes.models import to_json_types
 
 _TRUTH = {"true": True, "false": False}
 
@@ -104,4 +107,8 @@ def format_time(timestamp_ms: int) -> str:
 
 
 def _to_json_type(value: Any) -> Any:
-    return base64.b64encode(value).decode() if isinstance(value, bytes) else str(value)
+    """Converts what `json` cannot write: bytes to base64, typed values as the `Json` serde writes them."""
+    try:
+        return msgspec.to_builtins(value, enc_hook=to_json_types)
+    except Exception:  # of a type that only its own serde knows
+        return str(value)
