@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from marbles.lanes import Lane, Mark, input_lanes, output_lanes
-from marbles.run import Run
+from marbles.run import FOREVER_MS, Run
 
 CHARACTER = 7.25  # the width of a character of the monospaced font, at 12 px
 MARBLE_HEIGHT = 24
@@ -22,7 +22,6 @@ HEADING_HEIGHT = 24
 BOX_LINE_HEIGHT = 17
 MARGIN = 6
 AXIS_HEIGHT = 26
-FOREVER_MS = 1 << 62
 
 
 @dataclass(frozen=True)

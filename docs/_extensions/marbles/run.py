@@ -13,6 +13,7 @@ from headrace import serdes
 from headrace.testing import TopologyTestDriver
 
 WALL_CLOCK = "wall clock"
+FOREVER_MS = 1 << 62  # a window that ends later never ends
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from marbles.run import Event, Run, Step
+from marbles.run import FOREVER_MS, Event, Run, Step
 
 
 def value_text(value: Any) -> str:
@@ -13,9 +13,10 @@ def value_text(value: Any) -> str:
 
 
 def window_text(event: Event, *, end_included: bool) -> str:
-    """The window of a result: `[0, 10)` without its end, `[0, 10]` with it."""
+    """The window of a result: `[0, 10)` without its end, `[0, 10]` with it; `[0, ∞)` if it never ends."""
     assert event.window is not None
-    return f"[{event.window.start_ms}, {event.window.end_ms}{']' if end_included else ')'}"
+    start_ms, end_ms = event.window.start_ms, event.window.end_ms
+    return f"[{start_ms}, {'∞' if end_ms >= FOREVER_MS else end_ms}{']' if end_included else ')'}"
 
 
 def event_text(event: Event, *, end_included: bool) -> str:
