@@ -93,18 +93,17 @@ def _marble(marble: Marble, keys: dict[str, int]) -> Iterator[str]:
     state = " null" if mark.event.value is None else ""
     state += " dropped" if mark.crossed_out else ""
     half = MARBLE_HEIGHT / 2
+    left, top = x - width / 2, y - half
     yield f'<g class="marble {colour}{state}">'
-    yield (
-        f'<rect x="{x - width / 2:.1f}" y="{y - half:.1f}" width="{width:.1f}" height="{MARBLE_HEIGHT}" rx="{half:.0f}"/>'
-    )
+    yield f'<rect x="{left:.1f}" y="{top:.1f}" width="{width:.1f}" height="{MARBLE_HEIGHT}" rx="{half:.0f}"/>'
     key = f'<tspan class="key">{escape(mark.key_text)}</tspan> ' if mark.key_text else ""
     yield (
         f'<text x="{x:.1f}" y="{y + 4:.1f}" text-anchor="middle">{key}<tspan>{escape(mark.value_text)}</tspan></text>'
     )
     if mark.crossed_out:
-        yield _line("cross", x - width / 2 + 4, y + half - 3, x + width / 2 - 4, y - half + 3)
-    yield f'<circle class="badge" cx="{x - width / 2 + 3:.1f}" cy="{y - half + 1:.1f}" r="7"/>'
-    yield _text("number", x - width / 2 + 3, y - half + 4, str(mark.number), anchor="middle")
+        yield _line("cross", left + 4, y + half - 3, left + width - 4, top + 3)
+    yield f'<circle class="badge" cx="{left + 3:.1f}" cy="{top + 1:.1f}" r="7"/>'
+    yield _text("number", left + 3, top + 4, str(mark.number), anchor="middle")
     if mark.notes:
         yield _text("note", x, y + half + 11, ", ".join(mark.notes), anchor="middle")
     yield "</g>"

@@ -124,7 +124,7 @@ def arrange(run: Run, title: str) -> Layout:
 
 
 def _columns(lanes: Iterable[Lane], start: float) -> list[Column]:
-    """A column for each timestamp and each bound of a window; a longer time to the next one is a wider gap, up to a limit."""
+    """A column for each timestamp and each bound of a window; more time between two is a wider gap, up to a limit."""
     widths: dict[int, float] = {}
     for lane in lanes:
         for mark in lane.marks:

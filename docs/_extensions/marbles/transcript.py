@@ -30,7 +30,7 @@ def event_text(event: Event, *, end_included: bool) -> str:
 
 
 def result_texts(step: Step, *, end_included: bool) -> list[str]:
-    """What came out of a step, one line for each record, and why records were dropped; `nothing` if there is neither."""
+    """What came out of a step, one line for each record, and why records were dropped; `nothing` if neither."""
     lines = [event_text(event, end_included=end_included) for event in step.outputs]
     lines += [f"dropped: {reason}" for reason in dict.fromkeys(step.dropped)]
     return lines or ["nothing"]

@@ -1,0 +1,62 @@
+"""Files of the repository outside `docs`: pages include them, and links to them lead to the pages that do.
+
+A page that consists of an `include` of a Markdown file shows that file. Links are written as they work in the
+repository, in the file and in all pages; here they are changed to the pages of the site.
+"""
+
+from __future__ import annotations
+
+import re
+from os.path import relpath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+INCLUDE = re.compile(r"^```\{include\} (?P<file>\S+\.md)\n```$", re.MULTILINE)
+LINK = re.compile(r"(?<=\]\()(?P<file>[^)#:\s]+)(?P<anchor>#[^)\s]*)?(?=\))")
+
+
+def pages_by_file(docs: Path) -> dict[Path, Path]:
+    """The page of each file outside `docs` that a page includes; the README's is the home page."""
+    pages = {docs.parent / "README.md": docs / "index.md"}
+    for page in docs.rglob("*.md"):
+        for include in INCLUDE.finditer(page.read_text()):
+            pages[(page.parent / include["file"]).resolve()] = page
+    return pages
+
+
+def with_site_links(text: str, written_in: Path, shown_on: Path, pages: dict[Path, Path]) -> str:
+    """A text whose links, relative to the file it is written in, are relative to the page it is shown on."""
+
+    def on_site(link: re.Match[str]) -> str:
+        file = (written_in.parent / link["file"]).resolve()
+        if not file.exists():
+            return link[0]  # a link that Sphinx will report
+        return relpath(pages.get(file, file), shown_on.parent) + (link["anchor"] or "")
+
+    return LINK.sub(on_site, text)
+
+
+def include_files(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Replaces the includes of a page by the files, and changes its links."""
+    docs = Path(app.srcdir)
+    page = Path(app.env.doc2path(docname))
+    pages = pages_by_file(docs)
+
+    def included(include: re.Match[str]) -> str:
+        file = (page.parent / include["file"]).resolve()
+        app.env.note_dependency(str(file))
+        return with_site_links(file.read_text(), file, page, pages)
+
+    if INCLUDE.search(source[0]):
+        source[0] = INCLUDE.sub(included, source[0])
+    else:
+        source[0] = with_site_links(source[0], page, page, pages)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Connects the extension."""
+    app.connect("source-read", include_files, priority=400)
+    return {"parallel_read_safe": True}
