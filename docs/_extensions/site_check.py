@@ -13,15 +13,8 @@ from urllib.parse import unquote, urlsplit
 
 LOADED_BY = {"script": "src", "img": "src", "iframe": "src", "source": "src", "video": "src", "audio": "src"}
 LOADED_BY |= {"embed": "src", "object": "data", "link": "href", "use": "href", "image": "href"}
-NOT_LOADED = {
-    "index",
-    "search",
-    "next",
-    "prev",
-    "canonical",
-    "author",
-    "license",
-}  # kinds of <link> that only name a page
+# Kinds of <link> that only name a page.
+NOT_LOADED = {"index", "search", "next", "prev", "canonical", "author", "license"}
 
 CSS_LOADS = re.compile(r"""(?:url\(\s*|@import\s+)["']?((?:https?:)?//[^"')\s;]+)""")
 JS_LOADS = re.compile(r"""["'`]((?:https?:)?//[^"'`\s]+\.[^"'`\s]+)["'`]""")
@@ -54,7 +47,8 @@ class Page(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         """Leaves a tag."""
-        self._inside = ""
+        if tag == self._inside:
+            self._inside = ""
 
     def handle_data(self, data: str) -> None:
         """Notes what style sheets and scripts within the page load."""
@@ -100,10 +94,8 @@ def main(site: Path) -> int:
     """Prints what is wrong; returns 1 if anything is."""
     problems = [f"loads from another host: {one}" for one in loaded_from_elsewhere(site)]
     problems += [f"broken link: {one}" for one in broken_links(site)]
-    print(
-        "\n".join(problems)
-        or f"{site}: {len(list(site.rglob('*.html')))} pages, no broken link, nothing from other hosts"
-    )
+    number = len(list(site.rglob("*.html")))
+    print("\n".join(problems) or f"{site}: {number} pages, no broken link, nothing loaded from other hosts")
     return 1 if problems else 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
@@ -119,7 +120,7 @@ def test_input_lanes_are_above_the_box_in_the_order_of_the_code_and_output_lanes
 def test_marbles_of_one_lane_and_time_are_stacked_without_overlap():
     code = 'builder.stream("in").flat_map_values(str.split).to("out")\ninputs = [("in", "k", "a b c", 1)]'
     rows = [marble.y for marble in arrange(execute(code), "split").marbles if marble.mark.event.topic == "out"]
-    assert [later - earlier >= 24 for earlier, later in zip(rows, rows[1:], strict=False)] == [True, True]
+    assert [later - earlier >= 24 for earlier, later in pairwise(rows)] == [True, True]
 
 
 def test_a_window_has_a_lane_from_its_start_to_its_end():

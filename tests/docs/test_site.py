@@ -1,4 +1,4 @@
-"""What the site's extensions do with pages: links to files of the repository, the side bar; and the check of built pages."""
+"""The site's extensions: links to files of the repository, the side bar, and the check of the built pages."""
 
 from __future__ import annotations
 
