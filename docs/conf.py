@@ -97,5 +97,6 @@ html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#0b5a8a", "color-brand-content": "#0b5a8a"},
     "dark_css_variables": {"color-brand-primary": "#6bbcf0", "color-brand-content": "#6bbcf0"},
 }
+highlight_language = "none"  # blocks that do not say what they are
 pygments_style = "friendly"
 pygments_dark_style = "github-dark"

@@ -18,7 +18,7 @@ NOT_LOADED = {"index", "search", "next", "prev", "canonical", "author", "license
 
 CSS_LOADS = re.compile(r"""(?:url\(\s*|@import\s+)["']?((?:https?:)?//[^"')\s;]+)""")
 JS_LOADS = re.compile(r"""["'`]((?:https?:)?//[^"'`\s]+\.[^"'`\s]+)["'`]""")
-COMMENTS = re.compile(r"/\*.*?\*/|(?m:^\s*//.*$)", re.DOTALL)
+COMMENTS = re.compile(r"/\*.*?\*/|(?m:^[ \t]*//[^\n]*$)", re.DOTALL)
 NAMESPACES = ("http://www.w3.org/",)  # names of XML vocabularies, never loaded
 
 
