@@ -3,6 +3,9 @@
 import sys
 from pathlib import Path
 
+from docutils import nodes
+from sphinx.application import Sphinx
+
 DOCS = Path(__file__).parent
 sys.path[:0] = [str(DOCS.parent), str(DOCS / "_extensions")]
 
@@ -80,6 +83,7 @@ python_use_unqualified_type_names = True
 toc_object_entries_show_parents = "hide"
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
+napoleon_use_ivar = True
 napoleon_use_rtype = False
 
 # Types of Python and of other packages have no page here, and neither have private ones and type variables.
@@ -90,6 +94,7 @@ html_theme = "furo"
 html_title = "Headrace"
 html_static_path = ["_static"]
 html_css_files = ["marbles.css", "site.css"]
+html_favicon = "_static/favicon.svg"
 html_copy_source = False
 html_show_sourcelink = False
 html_show_copyright = False
@@ -100,3 +105,15 @@ html_theme_options = {
 highlight_language = "none"  # blocks that do not say what they are
 pygments_style = "friendly"
 pygments_dark_style = "github-dark"
+
+
+def without_blank_lines_at_the_end(_: Sphinx, page: nodes.document) -> None:
+    """Removes the blank line that ends blocks of examples in Markdown."""
+    for block in page.findall(nodes.literal_block):
+        block.rawsource = block.astext().rstrip("\n")
+        block.children = [nodes.Text(block.rawsource)]
+
+
+def setup(app: Sphinx) -> None:
+    """Connects the function above."""
+    app.connect("doctree-read", without_blank_lines_at_the_end)

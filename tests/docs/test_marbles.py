@@ -127,8 +127,8 @@ def test_a_window_has_a_lane_from_its_start_to_its_end():
     layout = arrange(execute(SESSIONS), "sessions")
     columns = {column.time_ms: column for column in layout.columns}
     assert [(placed.lane.label, placed.left, placed.right) for placed in layout.lanes if placed.lane.window] == [
-        ("ann [2, 2]", columns[2].left, columns[2].right),
-        ("ann [2, 6]", columns[2].left, columns[6].right),
+        ("[2, 2]", columns[2].left, columns[2].right),
+        ("[2, 6]", columns[2].left, columns[6].right),
     ]
 
 

@@ -17,8 +17,8 @@ def draw(run: Run, title: str, identifier: str) -> str:
     layout = arrange(run, title)
     keys = _key_colours(run)
     parts = [
-        f'<svg class="marbles" viewBox="0 0 {layout.width:.0f} {layout.height:.0f}" width="{layout.width:.0f}" '
-        f'style="min-width: {layout.width * 0.78:.0f}px" role="img" '
+        f'<svg class="marbles" viewBox="0 0 {layout.width:.0f} {layout.height:.0f}" width="{layout.width * 1.3:.0f}" '
+        f'style="min-width: {layout.width * 0.76:.0f}px" role="img" '
         f'aria-labelledby="{identifier}-title {identifier}-text">',
         f'<title id="{identifier}-title">{escape(title)}</title>',
         f'<desc id="{identifier}-text">{escape(_description(run))}</desc>',

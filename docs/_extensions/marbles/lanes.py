@@ -68,15 +68,18 @@ def output_lanes(run: Run) -> list[Lane]:
 
 
 def _window_lanes(results: list[tuple[int, Event]], *, end_included: bool) -> list[Lane]:
+    """A lane for each window and key, by start and end; its label names the key unless all have the same."""
     by_window: dict[tuple[int, int, str], list[tuple[int, Event]]] = {}
     for number, event in results:
         assert event.window is not None
         place = (event.window.start_ms, event.window.end_ms, value_text(event.key))
         by_window.setdefault(place, []).append((number, event))
+    one_key = len({key for *_, key in by_window}) == 1
     lanes = []
     for (*_, key), updates in sorted(by_window.items()):
         first = updates[0][1]
-        label = f"{key} {window_text(first, end_included=end_included)}"
+        window = window_text(first, end_included=end_included)
+        label = window if one_key else f"{key} {window}"
         marks = tuple(Mark(number, event, "", value_text(event.value)) for number, event in updates)
         lanes.append(Lane(label, marks, first.window))
     return lanes

@@ -81,7 +81,7 @@ def arrange(run: Run, title: str) -> Layout:
     gutter = 14 + max(len(lane.label) for lane in lanes) * CHARACTER
     columns = _columns(lanes, gutter)
     by_time = {column.time_ms: column for column in columns}
-    width = columns[-1].right + 22
+    width = columns[-1].right + 16
     box_lines = tuple(textwrap.wrap(title, max(20, int((width - 24) / CHARACTER))))
 
     placed: list[PlacedLane] = []
@@ -128,7 +128,7 @@ def _columns(lanes: Iterable[Lane], start: float) -> list[Column]:
     widths: dict[int, float] = {}
     for lane in lanes:
         for mark in lane.marks:
-            needed = max(_marble_width(mark) + 14, *(len(note) * 5.8 + 6 for note in mark.notes), 0)
+            needed = max(_marble_width(mark) + 10, *(len(note) * 5.8 + 6 for note in mark.notes), 0)
             _widen(widths, mark.event.timestamp_ms, needed)
         if lane.window is not None:
             for bound_ms in (lane.window.start_ms, lane.window.end_ms):
@@ -136,7 +136,7 @@ def _columns(lanes: Iterable[Lane], start: float) -> list[Column]:
     columns: list[Column] = []
     right, before = start, None
     for time_ms in sorted(time_ms for time_ms in widths if time_ms < FOREVER_MS):
-        left = right + (0 if before is None else min(20, 5 * math.log2(time_ms - before)))
+        left = right + (0 if before is None else min(14, 4 * math.log2(time_ms - before)))
         right = left + max(widths[time_ms], len(str(time_ms)) * 6.5 + 8)
         columns.append(Column(time_ms, left, right))
         before = time_ms
