@@ -61,7 +61,7 @@ kafka: java setup
 
 # The documentation site, in build/site. Warnings are errors; every link is checked, and that nothing comes from other hosts.
 docs: .venv/.docs-installed
-	$(BIN)/python -m sphinx -W --keep-going --quiet --fresh-env docs build/site
+	$(BIN)/python -m sphinx -W --keep-going --quiet --fresh-env --jobs auto docs build/site
 	@$(BIN)/python docs/_extensions/site_check.py build/site
 
 .venv/.docs-installed: $(STAMP)

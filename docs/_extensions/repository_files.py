@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 INCLUDE = re.compile(r"^```\{include\} (?P<file>\S+\.md)\n```$", re.MULTILINE)
-LINK = re.compile(r"(?<=\]\()(?P<file>[^)#:\s]+)(?P<anchor>#[^)\s]*)?(?=\))")
+LINK = re.compile(r"\[(?P<text>[^\[\]]*)\]\((?P<file>[^)#:\s]+)(?P<anchor>#[^)\s]*)?\)")
 
 
 def pages_by_file(docs: Path) -> dict[Path, Path]:
@@ -28,13 +28,18 @@ def pages_by_file(docs: Path) -> dict[Path, Path]:
 
 
 def with_site_links(text: str, written_in: Path, shown_on: Path, pages: dict[Path, Path]) -> str:
-    """A text whose links, relative to the file it is written in, are relative to the page it is shown on."""
+    """A text whose links, relative to the file it is written in, are relative to the page it is shown on.
+
+    A folder has no page: of a link to one, the text remains.
+    """
 
     def on_site(link: re.Match[str]) -> str:
         file = (written_in.parent / link["file"]).resolve()
         if not file.exists():
-            return link[0]  # a link that Sphinx will report
-        return relpath(pages.get(file, file), shown_on.parent) + (link["anchor"] or "")
+            return link[0]  # Sphinx will report it
+        if file.is_dir():
+            return link["text"]
+        return f"[{link['text']}]({relpath(pages.get(file, file), shown_on.parent)}{link['anchor'] or ''})"
 
     return LINK.sub(on_site, text)
 

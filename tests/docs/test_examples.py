@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import headrace
-from tests.docs.pages import FILES, ON_SPARK, ROOT, blocks_of
+from tests.docs.pages import EXECUTED, ON_SPARK, ROOT, blocks_of
 from tests.docs.running import run_page
 
 PACKAGE = Path(headrace.__file__).parent
@@ -33,13 +33,13 @@ def test_docstring_examples_run(module):
     assert results.failed == 0
 
 
-@pytest.mark.parametrize("page", FILES, ids=name_of)
+@pytest.mark.parametrize("page", EXECUTED, ids=name_of)
 def test_the_python_of_a_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run_page(page)
 
 
-PAGES_ON_SPARK = [page for page in FILES if any(block.needs_spark for block in blocks_of(page))]
+PAGES_ON_SPARK = [page for page in EXECUTED if any(block.needs_spark for block in blocks_of(page))]
 
 
 @pytest.mark.spark
@@ -49,7 +49,7 @@ def test_the_python_of_a_page_runs_on_spark(page, tmp_path, monkeypatch, spark):
     run_page(page, on_spark=True)
 
 
-@pytest.mark.parametrize("page", FILES, ids=name_of)
+@pytest.mark.parametrize("page", EXECUTED, ids=name_of)
 def test_only_python_is_marked_as_not_executed_or_as_executed_on_spark(page):
     lines = page.read_text().split("\n")
     marked = [block for block in blocks_of(page) if block.why_not_executed is not None or block.needs_spark]

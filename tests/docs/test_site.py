@@ -27,8 +27,8 @@ def test_a_link_to_a_file_outside_docs_leads_to_its_page():
 
 def test_the_links_of_an_included_file_are_relative_to_the_page_that_shows_it():
     page = DOCS / "repository" / "contributing.md"
-    text = with_site_links("[a](docs/joins.md) [b](LICENSE)", ROOT / "CONTRIBUTING.md", page, {})
-    assert text == "[a](../joins.md) [b](../../LICENSE)"
+    text = with_site_links("[a](docs/joins.md) [b](LICENSE) [`bench`](bench)", ROOT / "CONTRIBUTING.md", page, {})
+    assert text == "[a](../joins.md) [b](../../LICENSE) `bench`"
 
 
 def test_a_folder_is_in_the_side_bar_if_it_has_an_index_page():
