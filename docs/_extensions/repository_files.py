@@ -1,6 +1,6 @@
 """Files of the repository outside `docs`: pages include them, and links to them lead to the pages that do.
 
-A page that consists of an `include` of a Markdown file shows that file. Links are written as they work in the
+A page that includes a Markdown file shows that file, and nothing else. Links are written as they work in the
 repository, in the file and in all pages; here they are changed to the pages of the site.
 """
 
@@ -45,20 +45,13 @@ def with_site_links(text: str, written_in: Path, shown_on: Path, pages: dict[Pat
 
 
 def include_files(app: Sphinx, docname: str, source: list[str]) -> None:
-    """Replaces the includes of a page by the files, and changes its links."""
-    docs = Path(app.srcdir)
-    page = Path(app.env.doc2path(docname))
-    pages = pages_by_file(docs)
-
-    def included(include: re.Match[str]) -> str:
+    """Replaces a page by the file that it includes, if it does, and changes the links."""
+    page = file = Path(app.env.doc2path(docname))
+    if include := INCLUDE.search(source[0]):
         file = (page.parent / include["file"]).resolve()
         app.env.note_dependency(str(file))
-        return with_site_links(file.read_text(), file, page, pages)
-
-    if INCLUDE.search(source[0]):
-        source[0] = INCLUDE.sub(included, source[0])
-    else:
-        source[0] = with_site_links(source[0], page, page, pages)
+        source[0] = file.read_text()
+    source[0] = with_site_links(source[0], file, page, pages_by_file(Path(app.srcdir)))
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
