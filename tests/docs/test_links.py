@@ -5,10 +5,11 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 import pytest
+from repository_files import pages_by_file
 
-from tests.docs.pages import FILES, ROOT, anchors_of, links_of
+from tests.docs.pages import DOCS, FILES, ROOT, anchors_of, links_of
 
-PAGES = [*FILES, *sorted((ROOT / "conformance").glob("*.md"))]
+PAGES = sorted({*FILES, *pages_by_file(DOCS)})
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
