@@ -88,7 +88,7 @@ napoleon_use_rtype = False
 
 # Types of Python and of other packages have no page here, and neither have private ones and type variables.
 nitpicky = True
-nitpick_ignore_regex = [(r"py:.*", r"(?!headrace\.[A-Z]).*")]
+nitpick_ignore_regex = [(r"py:.*", r"(?!headrace\.(serdes\.|testing\.)?[A-Z]).*")]
 
 html_theme = "furo"
 html_title = "Headrace"
