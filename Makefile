@@ -2,8 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
+SITE := docs/conf.py docs/_extensions
 
-.PHONY: setup java demo test test-slow lint conformance fuzz mutations bench bench-quick kafka clean
+.PHONY: setup java demo test test-slow lint conformance fuzz mutations bench bench-quick kafka docs clean
 
 setup: $(STAMP)
 
@@ -22,8 +23,8 @@ demo: java setup
 	@$(BIN)/headrace demo
 
 test: java setup
-	$(BIN)/ruff check headrace tests bench conformance
-	$(BIN)/ruff format --check headrace tests bench conformance
+	$(BIN)/ruff check headrace tests bench conformance $(SITE)
+	$(BIN)/ruff format --check headrace tests bench conformance $(SITE)
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow"
 
@@ -32,8 +33,8 @@ test-slow: java setup
 	HEADRACE_DOSE=full $(BIN)/python -m pytest -q -n 2 -m "not slow and not spark and not kafka" tests/property tests/unit tests/golden
 
 lint: setup
-	$(BIN)/ruff format headrace tests bench conformance
-	$(BIN)/ruff check --fix headrace tests bench conformance
+	$(BIN)/ruff format headrace tests bench conformance $(SITE)
+	$(BIN)/ruff check --fix headrace tests bench conformance $(SITE)
 	$(BIN)/mypy
 
 conformance: java setup
@@ -58,5 +59,14 @@ bench-quick: java setup
 kafka: java setup
 	@$(BIN)/python -m tests.support.broker $(PORT)
 
+# The documentation site, in build/site. Warnings are errors; every link is checked, and that nothing comes from other hosts.
+docs: .venv/.docs-installed
+	$(BIN)/python -m sphinx -W --keep-going --quiet --fresh-env --jobs auto docs build/site
+	@$(BIN)/python docs/_extensions/site_check.py build/site
+
+.venv/.docs-installed: $(STAMP)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group docs
+	@touch $@
+
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf build .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
