@@ -90,7 +90,7 @@ def contents(topics):
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("kills", [3, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.slow)])
 def test_killed_application_writes_exactly_what_an_undisturbed_one_writes(spark, tmp_path, kills):
     seed = random.randrange(10**6)
     print(f"seed {seed}")

@@ -44,7 +44,7 @@ _ENDLESS = """
 """
 
 
-@pytest.mark.parametrize("victim", ["driver", "jvm"])
+@pytest.mark.parametrize("victim", ["driver", pytest.param("jvm", marks=pytest.mark.slow)])
 def test_no_process_survives_a_killed_driver_or_jvm(tmp_path, victim):
     topics = hr.LocalTopics(tmp_path / "topics")
     topics.create("in", partitions=1)
