@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from itertools import pairwise
 
+from headrace._graph.drawing.labels import kind, subtitle, title
+from headrace._graph.drawing.layout import Box, Point
 from headrace._graph.nodes import DynamicSink, Node, Sink, Source
-from headrace.cli.drawing.labels import kind, subtitle, title
-from headrace.cli.drawing.layout import Box, Point
 
 TOPIC_HEIGHT = 32.0
 
@@ -20,7 +20,12 @@ _ARROW = (
 
 def drawing(left: float, width: float, height: float, parts: Iterable[str]) -> str:
     size = f'viewBox="{left:.0f} 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}"'
-    return "\n".join([f'<svg xmlns="http://www.w3.org/2000/svg" role="img" {size}>', _ARROW, *parts, "</svg>"])
+    opening = f'<svg xmlns="http://www.w3.org/2000/svg" class="headrace" role="img" {size}>'
+    return "\n".join([opening, _ARROW, *parts, "</svg>"])
+
+
+def background(left: float, width: float, height: float) -> str:
+    return _rect(Box(left + width / 2, height / 2, width - 1, height - 1), radius=14)
 
 
 def topic_size(name: str) -> tuple[float, float]:
