@@ -68,7 +68,7 @@ def main() -> None:
     known = [*CASES, *PROCESS_CASES]
     parser = argparse.ArgumentParser(
         prog="python -m bench",
-        description="Compares Headrace with its alternatives. Saves the figures in bench/results.json and in docs/proof.",
+        description="Compares Headrace with its alternatives. Saves figures in bench/results.json and in docs/proof.",
     )
     parser.add_argument("cases", nargs="*", metavar="CASE", help=f"default: all of {', '.join(known)}")
     parser.add_argument("--quick", action="store_true", help="less input and fewer rounds; takes some minutes")
