@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from bench.report.drawing import MARGIN, WIDTH, bar, plot, text
 from bench.report.ratios import Figure
 
-_NAMES, _VALUES = 190, 130
+_NAMES, _VALUES = 190, 145
 _LEFT, _RIGHT = MARGIN + _NAMES, WIDTH - MARGIN - _VALUES
 _ROW, _BAR, _GROUP = 28, 14, 32
 _PERCENTILES = ("p50_ms", "p90_ms", "p99_ms")

@@ -10,6 +10,7 @@ from bench.report.ratios import MEASURES, Ratio
 
 _VALUES = 66
 _LEFT, _RIGHT = MARGIN, WIDTH - MARGIN - _VALUES
+_LABELS = _LEFT + 8
 _ROW, _BAR, _GROUP = 38, 9, 34
 _TIMES = "\N{MULTIPLICATION SIGN}"
 _TICKS = (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500)
@@ -28,11 +29,11 @@ def ratio_plot(title: str, groups: Sequence[tuple[str, Sequence[Ratio]]]) -> str
     for heading, listed in groups:
         if not listed:
             continue
-        rows.append(text(_LEFT, y + 20, heading, "group"))
+        rows.append(text(_LABELS, y + 20, heading, "group"))
         y += _GROUP
         for ratio in listed:
             style = "worse" if ratio.value < 1 else "better"
-            rows.append(text(_LEFT, y + 13, label(ratio), soft=versus(ratio)))
+            rows.append(text(_LABELS, y + 13, label(ratio), soft=versus(ratio)))
             rows.append(bar(x(1), x(ratio.value), y + 19, _BAR, style))
             rows.append(text(WIDTH - MARGIN, y + 27, f"{ratio.value:.2f}{_TIMES}", "value"))
             y += _ROW

@@ -9,15 +9,12 @@ from tests.support.notebooks import FOLDER, execute, shown
 
 NEED_SPARK = {"live"}
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+MARKED = [
+    pytest.param(path, id=path.stem, marks=[pytest.mark.spark] if path.stem in NEED_SPARK else []) for path in NOTEBOOKS
+]
 
 
-def notebooks():
-    for path in NOTEBOOKS:
-        marks = [pytest.mark.spark] if path.stem in NEED_SPARK else []
-        yield pytest.param(path, id=path.stem, marks=marks)
-
-
-@pytest.mark.parametrize("path", notebooks())
+@pytest.mark.parametrize("path", MARKED)
 def test_notebook_shows_what_is_committed(path):
     committed = nbformat.read(path, as_version=4)
     assert shown(execute(path)) == shown(committed), "run: python -m tests.support.notebooks"

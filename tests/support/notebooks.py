@@ -18,8 +18,8 @@ def execute(path):
     """Runs a notebook in a kernel of its own, with the library of this tree; a cell that fails raises its error."""
     notebook = nbformat.read(path, as_version=4)
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONSAFEPATH": "1"}
-    client = NotebookClient(notebook, timeout=_WITHIN_S, record_timing=False, resources={"metadata": {"path": FOLDER}})
-    client.execute(env=environment)
+    options = {"record_timing": False, "coalesce_streams": True, "resources": {"metadata": {"path": FOLDER}}}
+    NotebookClient(notebook, timeout=_WITHIN_S, **options).execute(env=environment)
     notebook.metadata.language_info = {"name": "python"}
     for cell in _code_cells(notebook):
         cell.outputs = [output for output in cell.outputs if output.get("name") != "stderr"]

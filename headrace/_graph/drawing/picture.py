@@ -16,6 +16,7 @@ _FRAME = 22.0
 _FRAME_TITLE = 20.0
 _FRAME_WIDTH = 250.0
 _LEVEL_GAP = 40.0
+_STANDALONE_SCALE = 0.85
 
 
 def svg(graph: Graph) -> str:
@@ -63,7 +64,7 @@ class _Picture:
         for key, box in self._topics.items():
             topic = names.get(key, key)
             parts.append(shapes.topic(topic, box, internal=topic in self._internal))
-        return shapes.drawing(left, width, height, parts)
+        return shapes.drawing(left, width, height, parts, scale=_STANDALONE_SCALE if style else 1)
 
     def _place_all(self) -> None:
         subs = self._graph.sub_topologies

@@ -18,8 +18,9 @@ _ARROW = (
 )
 
 
-def drawing(left: float, width: float, height: float, parts: Iterable[str]) -> str:
-    size = f'viewBox="{left:.0f} 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}"'
+def drawing(left: float, width: float, height: float, parts: Iterable[str], scale: float = 1) -> str:
+    box = f'viewBox="{left:.0f} 0 {width:.0f} {height:.0f}"'
+    size = f'{box} width="{width * scale:.0f}" height="{height * scale:.0f}"'
     opening = f'<svg xmlns="http://www.w3.org/2000/svg" class="headrace" role="img" {size}>'
     return "\n".join([opening, _ARROW, *parts, "</svg>"])
 

@@ -28,7 +28,7 @@ PICTURE = """
 
 # For a picture that stands alone: it has its own colours, font and background.
 STANDALONE = """
-.headrace { font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
+.headrace { max-width: 100%; height: auto; font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
 .headrace > rect { fill: var(--card); stroke: var(--line); }
 """
 
