@@ -106,4 +106,4 @@ def _corner(box: Box) -> Point:
 
 
 def _text_width(text: str) -> float:
-    return len(text) * 7.4
+    return sum(9.4 if letter.isupper() else 7.4 for letter in text)
