@@ -20,6 +20,7 @@ from bench import (
     tumbling,
     versions,
 )
+from bench.report.writing import write as write_report
 from headrace import StreamsConfig
 from headrace._runtime.spark.session.session import own_session, query_settings
 
@@ -67,7 +68,7 @@ def main() -> None:
     known = [*CASES, *PROCESS_CASES]
     parser = argparse.ArgumentParser(
         prog="python -m bench",
-        description="Compares Headrace with its alternatives in one run and saves the figures in bench/results.json.",
+        description="Compares Headrace with its alternatives. Saves figures in bench/results.json and in docs/proof.",
     )
     parser.add_argument("cases", nargs="*", metavar="CASE", help=f"default: all of {', '.join(known)}")
     parser.add_argument("--quick", action="store_true", help="less input and fewer rounds; takes some minutes")
@@ -96,6 +97,7 @@ def main() -> None:
         for case in chosen:
             if case in PROCESS_CASES:
                 PROCESS_CASES[case](Path(directory) / case, quick=quick, against=against)
+    write_report()
 
 
 def _run_on_spark(cases: list[str], directory: Path, *, quick: bool) -> None:

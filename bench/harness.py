@@ -6,16 +6,19 @@ import json
 import os
 import platform
 import statistics
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
 
 import headrace as hr
-from bench.processes import Family
+from bench.processes import ROOT, Family
 from headrace._runtime.spark.starting import log_of
 from headrace._state.log.entries import decode
 from headrace._state.log.state_log import LOG
@@ -67,9 +70,18 @@ def save(case: str, rates: dict[str, float], details: dict[str, Any] | None = No
     results: dict[str, Any] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"cases": {}}
     results["machine"] = {"cores": os.cpu_count(), "python": platform.python_version()}
     results["cases"][case] = {name: round(rate) for name, rate in rates.items()}
+    results.setdefault("runs", {})[case] = _software()
     if details:
         results.setdefault("details", {})[case] = details
     RESULTS.write_text(json.dumps(results, indent=2) + "\n")
+
+
+def _software() -> dict[str, str]:
+    """What is measured, and when: the commit of this tree, the version of PySpark, the date."""
+    command = ["git", "rev-parse", "--short", "HEAD"]
+    head = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    commit = head.stdout.strip() or version("headrace")
+    return {"headrace": commit, "pyspark": version("pyspark"), "date": f"{datetime.now(UTC):%Y-%m-%d}"}
 
 
 def catch_up(topology: hr.Topology, config: hr.StreamsConfig, spark: Any) -> list[float]:

@@ -277,6 +277,15 @@ class Topology:
         """Returns the topology as a Mermaid flowchart."""
         return to_mermaid(self._graph)
 
+    def to_svg(self) -> str:
+        """Returns a picture of the topology, the one that notebooks show: topics, operators, stores, sub-topologies."""
+        if not self._graph.nodes:
+            message = "The topology has no nodes, so there is nothing to draw; begin with add_source()."
+            raise TopologyError(message)
+        from headrace._graph.drawing.picture import standalone_svg  # only needed to draw
+
+        return standalone_svg(self._graph)
+
     def _add(self, node: Node) -> Self:
         self._builder.add(node)
         self._finished = None
@@ -320,6 +329,9 @@ class Topology:
         chosen = [f"{function_name(sink.topic_of)}()" for sink in graph.dynamic_sinks]
         sources, sinks = ", ".join(graph.shown_source_topics), ", ".join([*graph.sink_topics, *chosen])
         return f"<Topology {sources or 'nothing'} -> {sinks or 'nothing'}>"
+
+    def _repr_svg_(self) -> str | None:
+        return self.to_svg() if self._graph.nodes else None
 
 
 def _as_names(names: str | Iterable[str]) -> tuple[str, ...]:

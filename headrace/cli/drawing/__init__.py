@@ -1,1 +1,1 @@
-"""Draws topologies as SVG, as an HTML page and as a tree of text."""
+"""Draws topologies as an HTML page and as a tree of text."""

@@ -6,9 +6,9 @@ from rich.console import Group
 from rich.text import Text
 from rich.tree import Tree
 
+from headrace._graph.drawing.labels import kind, title
 from headrace._graph.graph import Graph
 from headrace._graph.nodes import Node, NullKeyFilter, Sink, Source
-from headrace.cli.drawing.labels import kind, title
 
 
 def sketch(graph: Graph) -> Group:

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from itertools import pairwise
 
+from headrace._graph.drawing.labels import kind, subtitle, title
+from headrace._graph.drawing.layout import Box, Point
 from headrace._graph.nodes import DynamicSink, Node, Sink, Source
-from headrace.cli.drawing.labels import kind, subtitle, title
-from headrace.cli.drawing.layout import Box, Point
 
 TOPIC_HEIGHT = 32.0
 
@@ -18,9 +18,15 @@ _ARROW = (
 )
 
 
-def drawing(left: float, width: float, height: float, parts: Iterable[str]) -> str:
-    size = f'viewBox="{left:.0f} 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}"'
-    return "\n".join([f'<svg xmlns="http://www.w3.org/2000/svg" role="img" {size}>', _ARROW, *parts, "</svg>"])
+def drawing(left: float, width: float, height: float, parts: Iterable[str], scale: float = 1) -> str:
+    box = f'viewBox="{left:.0f} 0 {width:.0f} {height:.0f}"'
+    size = f'{box} width="{width * scale:.0f}" height="{height * scale:.0f}"'
+    opening = f'<svg xmlns="http://www.w3.org/2000/svg" class="headrace" role="img" {size}>'
+    return "\n".join([opening, _ARROW, *parts, "</svg>"])
+
+
+def background(left: float, width: float, height: float) -> str:
+    return _rect(Box(left + width / 2, height / 2, width - 1, height - 1), radius=14)
 
 
 def topic_size(name: str) -> tuple[float, float]:
@@ -100,4 +106,4 @@ def _corner(box: Box) -> Point:
 
 
 def _text_width(text: str) -> float:
-    return len(text) * 7.4
+    return sum(9.4 if letter.isupper() else 7.4 for letter in text)

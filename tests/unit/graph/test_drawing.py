@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import xml.etree.ElementTree as ET
 from itertools import combinations, pairwise
 
 import pytest
@@ -10,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import headrace as hr
-from headrace.cli.drawing.layout import layered, spread
-from headrace.cli.drawing.picture import svg
+from headrace._graph.drawing.layout import layered, spread
+from headrace._graph.drawing.picture import svg
+
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 @st.composite
@@ -51,6 +54,24 @@ def test_topic_that_is_read_above_where_it_is_written_is_drawn_twice():
     builder.stream("own").to("own")
     drawn = re.findall(r'class="topic"><title>(\S+): topic', svg(builder.build()._graph))
     assert sorted(drawn) == ["a", "a", "b", "own", "own"]
+
+
+def test_notebooks_show_a_picture_with_its_own_style_that_changes_nothing_around_it():
+    builder = hr.StreamsBuilder()
+    builder.stream("in").group_by_key().count(store="counts").to_stream().to("out")
+    picture = ET.fromstring(builder.build()._repr_svg_())
+    assert picture.get("class") == "headrace"
+    [style] = picture.iter(f"{SVG}style")
+    selectors = re.findall(r"(?:^|[{}])\s*([^{}@]+?)\s*{", style.text)
+    assert [one for listed in selectors for one in listed.split(",") if not one.strip().startswith(".headrace")] == []
+    titles = [title.text for title in picture.iter(f"{SVG}title")]
+    assert [text for text in titles if text.endswith(": topic")] == ["in: topic", "out: topic"]
+
+
+def test_topology_without_nodes_has_no_picture():
+    assert hr.Topology()._repr_svg_() is None
+    with pytest.raises(hr.TopologyError, match="no nodes"):
+        hr.Topology().to_svg()
 
 
 def overlap(one, other):

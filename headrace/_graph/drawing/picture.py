@@ -5,21 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterable
 from statistics import fmean
 
+from headrace._graph.drawing import shapes
+from headrace._graph.drawing.layout import Box, Drawing, Point, depths, layered, spread
+from headrace._graph.drawing.style import PICTURE, STANDALONE, palette
 from headrace._graph.graph import Graph, SubTopology
 from headrace._graph.nodes import Sink, Source
-from headrace.cli.drawing import shapes
-from headrace.cli.drawing.layout import Box, Drawing, Point, depths, layered, spread
 
 _MARGIN = 24.0
 _FRAME = 22.0
 _FRAME_TITLE = 20.0
 _FRAME_WIDTH = 250.0
 _LEVEL_GAP = 40.0
+_STANDALONE_SCALE = 0.85
 
 
 def svg(graph: Graph) -> str:
     """The picture of a graph, to be styled by the page around it."""
     return _Picture(graph).svg()
+
+
+def standalone_svg(graph: Graph) -> str:
+    """The picture of a graph with its own style and background: for a file, or in a notebook."""
+    return _Picture(graph).svg(f"<style>{palette('.headrace')}{PICTURE}{STANDALONE}</style>")
 
 
 class _Picture:
@@ -44,19 +51,20 @@ class _Picture:
         self._looped: dict[str, str] = {}
         self._place_all()
 
-    def svg(self) -> str:
+    def svg(self, style: str = "") -> str:
         everything = [box for _, box in self._frames] + list(self._topics.values())
         left = min(box.x - box.width / 2 for box in everything) - _MARGIN
         width = max(box.x + box.width / 2 for box in everything) + _MARGIN - left
         height = max(box.y + box.height / 2 for box in everything) + _MARGIN
         names = {key: topic for topic, key in self._looped.items()}
-        parts = [shapes.frame(_frame_title(sub), box) for sub, box in self._frames]
+        parts = [style, shapes.background(left, width, height)] if style else []
+        parts += [shapes.frame(_frame_title(sub), box) for sub, box in self._frames]
         parts += self._edges()
         parts += [shapes.node(node, self._nodes[node.name]) for node in self._graph.nodes]
         for key, box in self._topics.items():
             topic = names.get(key, key)
             parts.append(shapes.topic(topic, box, internal=topic in self._internal))
-        return shapes.drawing(left, width, height, parts)
+        return shapes.drawing(left, width, height, parts, scale=_STANDALONE_SCALE if style else 1)
 
     def _place_all(self) -> None:
         subs = self._graph.sub_topologies

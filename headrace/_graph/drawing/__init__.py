@@ -1,0 +1,1 @@
+"""Draws a graph as SVG: layout, shapes and colours."""
