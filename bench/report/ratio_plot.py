@@ -13,7 +13,7 @@ _LEFT, _RIGHT = MARGIN, WIDTH - MARGIN - _VALUES
 _LABELS = _LEFT + 8
 _ROW, _BAR, _GROUP = 38, 9, 34
 _TIMES = "\N{MULTIPLICATION SIGN}"
-_TICKS = (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500)
+_TICKS = tuple(step * 10.0**power for power in range(-4, 4) for step in (1, 2, 5))
 
 
 def ratio_plot(title: str, groups: Sequence[tuple[str, Sequence[Ratio]]]) -> str:
