@@ -171,12 +171,15 @@ class TopicLog:
             missing = self._catalog.to_create({topic: partitions})
             if missing:
                 policies = {} if policy == UNLIMITED else {topic: policy}
-                self._append(TopicCommit(TOPICS_UPKEEP if policies else TOPICS_APPENDED, create=missing, policies=policies))
+                self._append(
+                    TopicCommit(TOPICS_UPKEEP if policies else TOPICS_APPENDED, create=missing, policies=policies)
+                )
                 return
             existing = self._catalog.policy(topic)
             if not exist_ok:
                 message = (
-                    f"Topic {topic!r} already exists, with {partitions} partitions; pass exist_ok=True to keep it."
+                    f"Topic {topic!r} already exists, with {partitions} partitions; pass exist_ok=True, or "
+                    "--if-not-exists, to keep it."
                 )
                 raise TopicError(message)
             if policy not in (UNLIMITED, existing):
@@ -227,7 +230,11 @@ class TopicLog:
             self._check_files(runs)
             begin = self._catalog.expired(self._clock_ms())
             if runs or missing or producer is not None or begin:
-                self._append(TopicCommit(TOPICS_UPKEEP if begin else TOPICS_APPENDED, producer, batch, missing, runs, begin=begin))
+                self._append(
+                    TopicCommit(
+                        TOPICS_UPKEEP if begin else TOPICS_APPENDED, producer, batch, missing, runs, begin=begin
+                    )
+                )
         self._keep_tidy()
         return True
 

@@ -161,7 +161,9 @@ def test_error_names_a_damaged_slice(durable, task):
 def test_format_of_a_later_version_is_refused(durable, task):
     write(task(), a=b"1")
     durable.head = b"\x02" + durable.head[1:]
-    with pytest.raises(StateError, match=r"task 3, head: the stored blob was written by a newer version .*\(format 2\)"):
+    with pytest.raises(
+        StateError, match=r"task 3, head: the stored blob was written by a newer version .*\(format 2\)"
+    ):
         read(task())
 
 

@@ -510,9 +510,13 @@ class TestTornWrites:
         log.create("t", 1)
         with log._journal.exclusive():
             log._journal.append(log._catalog.position, payload)
-        with pytest.raises(TopicError, match=r"newer version of Headrace \(format 3\); this version reads formats 1 to 2: upgrade"):
+        with pytest.raises(
+            TopicError, match=r"newer version of Headrace \(format 3\); this version reads formats 1 to 2: upgrade"
+        ):
             log.refresh()
-        with pytest.raises(TopicError, match=r"newer version of Headrace \(format 3\); this version reads formats 1 to 2: upgrade"):
+        with pytest.raises(
+            TopicError, match=r"newer version of Headrace \(format 3\); this version reads formats 1 to 2: upgrade"
+        ):
             log.refresh()
 
 
