@@ -19,7 +19,7 @@ import headrace as hr
 from headrace._state.changes.compaction import CompactionPolicy
 from tests.formats.contents import FIXTURES, Application, load
 
-_SMALL_STEPS = CompactionPolicy(min_delta_bytes=0, max_deltas=1, bytes_per_delta=1 << 40, min_step_bytes=512)
+_SMALL_STEPS = CompactionPolicy(min_delta_bytes=0, max_deltas=1, bytes_per_delta=1 << 40, min_step_bytes=4096)
 _FAN_IN = 4
 
 
@@ -32,7 +32,7 @@ def write(folder: Path) -> None:
             app = Application(module, variant, Path(directory))
             _write_other_topics(app.topics)
             app.produce(module.FIRST)
-            app.process("first run", limit=6)
+            app.process("first run", limit=9)
             for name in ("state", "topics"):
                 shutil.copytree(
                     app.directory / name, folder / variant / name, ignore=shutil.ignore_patterns("*lock", "spark")
