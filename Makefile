@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: setup java demo test test-slow lint conformance fuzz mutations bench bench-quick kafka clean
+.PHONY: setup java demo test test-slow lint conformance fuzz mutations bench bench-quick kafka package llms clean
 
 setup: $(STAMP)
 
@@ -57,6 +57,15 @@ bench-quick: java setup
 # A broker to play with, at 127.0.0.1:9092 or PORT=...; its jars come by Maven, once.
 kafka: java setup
 	@$(BIN)/python -m tests.support.broker $(PORT)
+
+# The wheel and the sdist, the same bytes for the same commit.
+package: setup
+	@$(BIN)/python -m tests.package.build dist
+	@$(BIN)/twine check --strict dist/*
+
+# llms.txt and llms-full.txt, made of the pages.
+llms:
+	@$(PYTHON) docs/llms.py build/llms
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
