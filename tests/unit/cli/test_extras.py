@@ -5,9 +5,11 @@ from __future__ import annotations
 import sys
 
 import pytest
+from typer.testing import CliRunner
 
 from headrace.cli import main
 from headrace.cli.extras import missing_extra
+from headrace.cli.program import program
 
 
 def test_the_advice_repeats_the_whole_command(monkeypatch):
@@ -30,6 +32,22 @@ def test_without_the_extra_for_commands_the_script_says_so(missing, monkeypatch)
     with pytest.raises(SystemExit) as refused:
         main()
     assert str(refused.value).startswith(f"headrace demo needs {missing}, which is not installed.")
+
+
+def test_a_demo_without_pyspark_ends_before_it_begins(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    monkeypatch.setattr(sys, "argv", ["headrace", "demo"])
+    result = CliRunner().invoke(program, ["demo"])
+    assert (result.stdout, result.exit_code) == ("", 1)
+    assert result.stderr.startswith("✗ Error\nheadrace demo needs pyspark, which is not installed.")
+
+
+def test_a_demo_without_java_ends_before_it_begins(monkeypatch):
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", "")
+    result = CliRunner().invoke(program, ["demo"])
+    assert (result.stdout, result.exit_code) == ("", 1)
+    assert result.stderr.startswith("✗ Error\nRunning on Spark needs Java 17 or newer: none was found.")
 
 
 def test_another_missing_module_is_no_matter_of_extras():
