@@ -53,6 +53,14 @@ def test_classifiers_name_only_versions_of_python_that_were_tested():
     assert named == [tested.rpartition(".")[0]]
 
 
+def test_the_page_on_installing_lists_every_extra():
+    page = (ROOT / "docs" / "project" / "install.md").read_text()
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    table = page.partition("| extra |")[2].partition("\n\n")[0]
+    assert [extra for extra in extras if extra != "all" and f"`{extra}`" not in table] == []
+    assert f"headrace-{hr.__version__}-" in page
+
+
 @pytest.mark.parametrize("page", FILES, ids=lambda page: page.name)
 def test_links_lead_to_files_that_exist(page):
     targets = re.findall(r"\]\(([^)#:]+)(?:#[\w-]+)?\)", page.read_text())
