@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from pathlib import Path
 from typing import NamedTuple
 
@@ -92,7 +93,7 @@ def _checked_name(directory: Path) -> str:
         advice = re.sub(r"[^A-Za-z0-9._-]+", "-", name)[:100].strip("._-") or "my-app"
         message = (
             f"{name!r} cannot be the name of a project: it needs 1 to 100 letters, digits, '.', '_' and '-', and "
-            f"begins and ends with a letter or digit. Try: headrace new {directory.parent / advice}"
+            f"begins and ends with a letter or digit. Try: headrace new {shlex.quote(str(directory.parent / advice))}"
         )
         raise CommandError(message)
     if name.lower() in _TAKEN:
@@ -103,10 +104,10 @@ def _checked_name(directory: Path) -> str:
 
 def _show(directory: Path, *, kafka: bool) -> None:
     screen = console()
-    screen.print(f"Created {directory}:\n", soft_wrap=True)
+    screen.print(Text(f"Created {directory}:\n"), soft_wrap=True)
     _print_pairs([(file.path, file.purpose) for file in _FILES if file.purpose])
     screen.print("\nNext:\n")
-    _print_pairs([(f"cd {directory}", ""), *_STEPS])
+    _print_pairs([(f"cd {shlex.quote(str(directory))}", ""), *_STEPS])
     if kafka:
         servers = "Kafka is expected at localhost:9092; set KAFKA_BOOTSTRAP_SERVERS if it is elsewhere."
         screen.print(f"\n{servers}", soft_wrap=True)
@@ -115,7 +116,7 @@ def _show(directory: Path, *, kafka: bool) -> None:
 def _print_pairs(pairs: list[tuple[str, str]]) -> None:
     width = max(len(left) for left, right in pairs if right)
     for left, right in pairs:
-        line = (
-            Text("  ").append(left.ljust(width) if right else left, style="cyan").append(f"  {right}" if right else "")
-        )
+        line = Text("  ").append(left, style="cyan")
+        if right:
+            line.append(" " * (width - len(left)) + f"  {right}")
         console().print(line, soft_wrap=True)
