@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 SITE := docs/conf.py docs/_extensions
 
-.PHONY: setup java demo test test-slow lint conformance fuzz mutations bench bench-quick kafka docs clean
+.PHONY: setup java demo test test-slow lint conformance fuzz mutations bench bench-quick kafka docs package clean
 
 setup: $(STAMP)
 
@@ -59,14 +59,20 @@ bench-quick: java setup
 kafka: java setup
 	@$(BIN)/python -m tests.support.broker $(PORT)
 
-# The documentation site, in build/site. Warnings are errors; every link is checked, and that nothing comes from other hosts.
+# The documentation site with llms.txt, in build/site. Warnings are errors; every link is checked, and that nothing comes from other hosts.
 docs: .venv/.docs-installed
 	$(BIN)/python -m sphinx -W --keep-going --quiet --fresh-env --jobs auto docs build/site
 	@$(BIN)/python docs/_extensions/site_check.py build/site
+	@$(BIN)/python docs/llms.py build/site
 
 .venv/.docs-installed: $(STAMP)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group docs
 	@touch $@
+
+# The wheel and the sdist, the same bytes for the same commit.
+package: setup
+	@$(BIN)/python -m tests.package.build dist
+	@$(BIN)/twine check --strict dist/*
 
 clean:
 	rm -rf build .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis

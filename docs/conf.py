@@ -58,7 +58,9 @@ navigation = {
         "repository/goldens",
         "proof/",
         "project/",
+        "repository/changelog",
         "repository/contributing",
+        "repository/maintainers",
     ],
     "Reference": ["reference/"],
 }

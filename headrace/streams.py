@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from importlib.util import find_spec
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
@@ -185,6 +186,7 @@ class Streams:
     def _on_spark(self) -> Application:
         """The application, for a call that needs Spark: the JVM starts in the background while modules are imported."""
         if self._spark is None and self._running is None:
+            _require_pyspark()
             from headrace._runtime.spark.session.session import begin_launch
             from headrace._runtime.spark.workers.search_path import add_to_search_path, program_directory
 
@@ -197,6 +199,7 @@ class Streams:
     @property
     def _application(self) -> Application:
         if self._running is None:
+            _require_pyspark()
             from headrace._runtime.spark.application import Application
 
             self._running = Application(self._topology._graph, self._config, self._spark, self._lifecycle)
@@ -209,3 +212,12 @@ class Streams:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
+
+
+def _require_pyspark() -> None:
+    if find_spec("pyspark") is None:
+        message = (
+            "Running on Spark needs pyspark, which is not installed. Install it with: pip install 'headrace[spark]'. "
+            "The test driver in headrace.testing works without it."
+        )
+        raise ConfigError(message)

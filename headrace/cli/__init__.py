@@ -1,4 +1,4 @@
-"""The command line: `headrace demo`, `run`, `describe`, `topics`, `store`, `reset`."""
+"""The command line: `headrace demo`, `new`, `run`, `describe`, `topics`, `store`, `reset`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ def main() -> None:
     try:
         from headrace.cli.program import program
     except ModuleNotFoundError as error:
-        if error.name not in ("typer", "rich"):
+        from headrace.cli.extras import missing_extra
+
+        advice = missing_extra(error)
+        if advice is None:
             raise
-        sys.exit(f"The headrace command needs {error.name}. Install it with: pip install 'headrace[cli]'")
+        sys.exit(advice)
     program()

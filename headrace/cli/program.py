@@ -35,7 +35,7 @@ program = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="Kafka Streams' programming model in Python, executed by Apache Spark.",
-    epilog="To begin, run: headrace demo",
+    epilog="To begin, run: headrace demo, or headrace new my-app",
 )
 program.add_typer(topics, name="topics")
 
@@ -121,6 +121,25 @@ def demo(
     from headrace.cli.demos import guide, sensors_tour, tour
 
     guide.run_demo(sensors_tour.GUIDE if name is Demo.SENSORS else tour.GUIDE, directory, keep=keep)
+
+
+@program.command(
+    epilog="""Examples: headrace new my-app
+
+    headrace new my-app --kafka"""
+)
+def new(
+    directory: Annotated[
+        Path, typer.Argument(help="New directory of the project. Its last part is the name of the application.")
+    ],
+    kafka: Annotated[
+        bool, typer.Option("--kafka", help="Read and write topics on Kafka instead of embedded topics.")
+    ] = False,
+) -> None:
+    """Writes a small project: an application, its tests, sample input, a Makefile, a CI workflow and a Dockerfile."""
+    from headrace.cli.new_project.project import write_project
+
+    write_project(directory, kafka=kafka)
 
 
 @program.command(

@@ -33,7 +33,7 @@ class DriverKilled(Exception):
 class PlanRunner:
     """Runs a topology over the topics of a directory, batch by batch."""
 
-    def __init__(self, topology, directory, *, spark_partitions=2, config=None, clock_ms=0):
+    def __init__(self, topology, directory, *, spark_partitions=2, config=None, clock_ms=0, run="first run"):
         self.config = config
         self.directory = directory
         self.log = TopicLog(directory / "topics")
@@ -41,7 +41,7 @@ class PlanRunner:
         self.topology = topology
         self.spark_partitions = spark_partitions
         self.clock_ms = clock_ms
-        self.run = "first run"
+        self.run = run
         self.restart()
 
     def restart(self):

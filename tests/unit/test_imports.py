@@ -79,6 +79,16 @@ def test_kafka_topics_without_the_client_say_what_to_install(monkeypatch):
         headrace.KafkaTopics("localhost:9092").list()
 
 
+@pytest.mark.parametrize("call", ["process_available", "start", "metrics"])
+def test_running_without_pyspark_says_what_to_install(call, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    builder = headrace.StreamsBuilder()
+    builder.stream("in").to("out")
+    app = headrace.Streams(builder.build(), headrace.StreamsConfig(application_id="a", topics_dir="topics"))
+    with pytest.raises(headrace.ConfigError, match=r"needs pyspark, .* pip install 'headrace\[spark\]'"):
+        getattr(app, call)()
+
+
 def test_library_does_not_import_what_only_some_serdes_need():
     code = """
 import sys, headrace, headrace.testing

@@ -5,15 +5,15 @@ from __future__ import annotations
 import struct
 import zlib
 
+from headrace._formats import STATE_BLOB, unknown_format
 from headrace.errors import StateError
 
-FORMAT = 1
 _HEADER = struct.Struct(">BI")
 
 
 def seal(payload: bytes | memoryview) -> bytes:
     """Prepends the format version and a checksum."""
-    return b"".join((_HEADER.pack(FORMAT, zlib.crc32(payload)), payload))
+    return b"".join((_HEADER.pack(STATE_BLOB, zlib.crc32(payload)), payload))
 
 
 def unseal(blob: bytes, describe: str) -> memoryview:
@@ -26,12 +26,8 @@ def unseal(blob: bytes, describe: str) -> memoryview:
         message = f"{describe}: the stored blob is cut short: it has {len(blob)} bytes. {_ADVICE}"
         raise StateError(message)
     form, checksum = _HEADER.unpack_from(blob)
-    if form != FORMAT:
-        message = (
-            f"{describe}: stored in format {form}, while this version of Headrace reads format {FORMAT}. "
-            "Run it with the version that wrote it, or a later one."
-        )
-        raise StateError(message)
+    if form != STATE_BLOB:
+        raise StateError(unknown_format(f"{describe}: the stored blob", form, STATE_BLOB))
     payload = memoryview(blob)[_HEADER.size :]
     actual = zlib.crc32(payload)
     if actual != checksum:

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from headrace._formats import STATE_ENTRY, unknown_format
 from headrace.errors import StateError
 
-FORMAT = 1
 _HEADER = re.compile(rb"headrace-state (\d+) ([0-9a-f]{8})\n")
 
 Counts = dict[str, dict[str, int]]
@@ -177,7 +177,7 @@ _decoder = msgspec.json.Decoder(LogEntry)
 
 def encode(entry: LogEntry) -> bytes:
     payload = _encoder.encode(entry)
-    return b"headrace-state %d %08x\n%b\n" % (FORMAT, zlib.crc32(payload), payload)
+    return b"headrace-state %d %08x\n%b\n" % (STATE_ENTRY, zlib.crc32(payload), payload)
 
 
 def decode(data: bytes, describe: str) -> LogEntry:
@@ -189,12 +189,8 @@ def decode(data: bytes, describe: str) -> LogEntry:
     header = _HEADER.match(data)
     if header is None:
         raise _damage_error(describe, "it does not start like an entry")
-    if int(header[1]) != FORMAT:
-        message = (
-            f"{describe} has format {int(header[1])}; this version of Headrace reads format {FORMAT}. Run the version "
-            "that wrote it, or a later one."
-        )
-        raise StateError(message)
+    if int(header[1]) != STATE_ENTRY:
+        raise StateError(unknown_format(describe, int(header[1]), STATE_ENTRY))
     payload = data[header.end() : -1]
     if not data.endswith(b"\n"):
         raise _damage_error(describe, "its end is missing")

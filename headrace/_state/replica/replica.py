@@ -17,6 +17,7 @@ from typing import Any
 import lmdb
 
 from headrace._files import full_disk
+from headrace._formats import REPLICA
 from headrace._private import directory_in, temporary_directory
 from headrace._state.changes.delta import Columns
 from headrace._state.replica import environment as environments
@@ -59,12 +60,12 @@ class Replica:
 
     def __init__(self, directory: Path, *, map_size: int = MAP_SIZE) -> None:
         self.directory = directory
-        self._live = directory / f"live-{boot_id()}"
+        self._live = directory / f"live-{REPLICA}-{boot_id()}"
         self._map_size = map_size
         self._environment: Environment | None = None
 
     def exists(self) -> bool:
-        """Whether this machine has a replica that was written since the last boot."""
+        """Whether this machine has a replica in this format that was written since the last boot."""
         return (self._live / "data.mdb").exists()
 
     def snapshot(self) -> Snapshot:
@@ -158,7 +159,7 @@ class Replica:
         return StateError(message)
 
     def _sweep_leftovers(self) -> None:
-        """Removes the directories of killed processes, and those from before the last boot."""
+        """Removes the directories of killed processes, those from before the last boot and those of other formats."""
         with suppress(OSError):
             for entry in self.directory.iterdir():
                 if entry.is_dir() and entry != self._live and not _is_in_progress(entry.name):

@@ -79,6 +79,9 @@ def create(
     cleanup_policy: Annotated[
         CleanupPolicy | None, typer.Option(help="With compact, only the last record of each key stays.")
     ] = None,
+    if_not_exists: Annotated[
+        bool, typer.Option("--if-not-exists", help="The topic may exist already, with as many partitions.")
+    ] = False,
     topics_dir: TopicsDir = None,
     bootstrap_servers: Servers = None,
     kafka: KafkaSettings = None,
@@ -86,9 +89,18 @@ def create(
     """Creates a topic."""
     retention = None if retention_ms is None else timedelta(milliseconds=retention_ms)
     where = _topics(topics_dir, bootstrap_servers, kafka)
-    where.create(name, partitions, retention=retention, retention_bytes=retention_bytes, cleanup_policy=cleanup_policy)
+    existed = if_not_exists and name in where.list()
+    where.create(
+        name,
+        partitions,
+        retention=retention,
+        retention_bytes=retention_bytes,
+        cleanup_policy=cleanup_policy,
+        exist_ok=if_not_exists,
+    )
     location = f"at {bootstrap_servers}" if bootstrap_servers else f"in {topics_dir or _DEFAULT}"
-    console().print(f"Created topic {name} with {pluralize(partitions, 'partition')} {location}.")
+    done = "Found" if existed else "Created"
+    console().print(f"{done} topic {name} with {pluralize(partitions, 'partition')} {location}.")
 
 
 @topics.command(

@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from headrace.cli.errors import CommandError
+from headrace.cli.extras import missing_extra
 from headrace.cli.output.console import show_error
 from headrace.errors import StreamsError
 
@@ -38,6 +39,8 @@ class Commands(TyperGroup):
 def _describe(error: Exception) -> tuple[str, str]:
     if isinstance(error, StreamsError):
         return "Error" if isinstance(error, CommandError) else type(error).__name__, str(error)
+    if isinstance(error, ModuleNotFoundError) and (advice := missing_extra(error)):
+        return "Error", advice
     if isinstance(error, OSError):
         return "Error", f"{error.strerror or error}: {error.filename}" if error.filename else str(error)
     first = next(iter(str(error).splitlines()), "")

@@ -6,6 +6,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -13,6 +14,7 @@ from rich.rule import Rule
 from rich.syntax import Syntax
 from rich.text import Text
 
+from headrace._runtime.spark.session import java
 from headrace.cli.drawing.sketch import sketch
 from headrace.cli.errors import CommandError
 from headrace.cli.loading import LoadedApplication
@@ -36,6 +38,7 @@ def run_demo(guide: Guide, directory: Path | None, *, keep: bool) -> None:
     if directory is not None and directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
         message = f"{str(directory)!r} exists and is not an empty directory. Choose a new one for the demo."
         raise CommandError(message)
+    _check_spark()
     demo_directory = directory or Path(tempfile.mkdtemp(prefix="headrace-demo-"))
     keep = keep or directory is not None
     try:
@@ -46,6 +49,15 @@ def run_demo(guide: Guide, directory: Path | None, *, keep: bool) -> None:
         if not keep:
             shutil.rmtree(demo_directory, ignore_errors=True)
     _show_what_next(guide, demo_directory, exists=keep)
+
+
+def _check_spark() -> None:
+    """Reports what Spark lacks before the tour begins, not in the middle of it."""
+    if find_spec("pyspark") is None:
+        raise ModuleNotFoundError(name="pyspark")
+    missing = java.problem()
+    if missing is not None:
+        raise CommandError(missing)
 
 
 def headline(text: str) -> None:

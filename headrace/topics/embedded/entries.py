@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
+from headrace._formats import TOPICS_UPKEEP, unknown_format
 from headrace.errors import TopicError
 from headrace.topics.embedded.segments import UNKNOWN_MS, SegmentRun
 from headrace.topics.policy import TopicPolicy
-
-APPENDED = 1  # the format of entries that every version reads
-UPKEEP = 2  # of those that consolidate or delete records, or say when to do so
 
 
 class ConsolidatedRun(msgspec.Struct, frozen=True, gc=False):
@@ -87,6 +86,13 @@ decode = msgspec.json.Decoder(TopicCommit).decode
 _decode_summary = msgspec.json.Decoder(TopicCommitSummary).decode
 
 
+class _Numbered(msgspec.Struct):
+    format: int
+
+
+_decode_number = msgspec.json.Decoder(_Numbered).decode
+
+
 def decode_summary(payload: bytes, directory: Path) -> TopicCommitSummary:
     """Decodes an entry of the log of a directory.
 
@@ -96,12 +102,14 @@ def decode_summary(payload: bytes, directory: Path) -> TopicCommitSummary:
     try:
         commit = _decode_summary(payload)
     except msgspec.MsgspecError as error:
+        with suppress(msgspec.MsgspecError):
+            _check_format(_decode_number(payload).format, directory)
         message = f"The topics in {str(directory)!r} contain a commit that this version cannot read: {error}"
         raise TopicError(message) from error
-    if commit.format > UPKEEP:
-        message = (
-            f"The topics in {str(directory)!r} were written by a newer version of Headrace, in format {commit.format}; "
-            f"this one reads up to format {UPKEEP}. Upgrade Headrace."
-        )
-        raise TopicError(message)
+    _check_format(commit.format, directory)
     return commit
+
+
+def _check_format(number: int, directory: Path) -> None:
+    if number > TOPICS_UPKEEP:
+        raise TopicError(unknown_format(f"A commit to the topics in {str(directory)!r}", number, TOPICS_UPKEEP))

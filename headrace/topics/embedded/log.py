@@ -19,10 +19,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from headrace._formats import TOPICS_APPENDED, TOPICS_UPKEEP
 from headrace.errors import TopicError
 from headrace.topics.embedded.catalog import FAN_IN, Catalog
 from headrace.topics.embedded.consolidation import compact, ranges_of, rewrite
-from headrace.topics.embedded.entries import APPENDED, UPKEEP, TopicCommit, decode, decode_summary, encode
+from headrace.topics.embedded.entries import TopicCommit, decode, decode_summary, encode
 from headrace.topics.embedded.extents import read_extents, read_timestamps
 from headrace.topics.embedded.files import file_lock, os_errors
 from headrace.topics.embedded.journal import Entries, Journal
@@ -170,12 +171,15 @@ class TopicLog:
             missing = self._catalog.to_create({topic: partitions})
             if missing:
                 policies = {} if policy == UNLIMITED else {topic: policy}
-                self._append(TopicCommit(UPKEEP if policies else APPENDED, create=missing, policies=policies))
+                self._append(
+                    TopicCommit(TOPICS_UPKEEP if policies else TOPICS_APPENDED, create=missing, policies=policies)
+                )
                 return
             existing = self._catalog.policy(topic)
             if not exist_ok:
                 message = (
-                    f"Topic {topic!r} already exists, with {partitions} partitions; pass exist_ok=True to keep it."
+                    f"Topic {topic!r} already exists, with {partitions} partitions; pass exist_ok=True, or "
+                    "--if-not-exists, to keep it."
                 )
                 raise TopicError(message)
             if policy not in (UNLIMITED, existing):
@@ -190,7 +194,7 @@ class TopicLog:
         with self._mutex, self._writing():
             existing = self._catalog.topics().get(topic)
             if existing is None:
-                self._append(TopicCommit(APPENDED, create=self._catalog.to_create({topic: partitions})))
+                self._append(TopicCommit(TOPICS_APPENDED, create=self._catalog.to_create({topic: partitions})))
             return existing or partitions
 
     def writer(self, producer: str = "", start: int = 0) -> SegmentWriter:
@@ -226,7 +230,11 @@ class TopicLog:
             self._check_files(runs)
             begin = self._catalog.expired(self._clock_ms())
             if runs or missing or producer is not None or begin:
-                self._append(TopicCommit(UPKEEP if begin else APPENDED, producer, batch, missing, runs, begin=begin))
+                self._append(
+                    TopicCommit(
+                        TOPICS_UPKEEP if begin else TOPICS_APPENDED, producer, batch, missing, runs, begin=begin
+                    )
+                )
         self._keep_tidy()
         return True
 
@@ -283,7 +291,7 @@ class TopicLog:
                 if self._ranges(positions) != ranges:
                     self._remove_uncommitted(moved.run.file for moved in runs)
                     return False
-                self._append(TopicCommit(UPKEEP, consolidated=runs, level=level + 1))
+                self._append(TopicCommit(TOPICS_UPKEEP, consolidated=runs, level=level + 1))
             return True
 
     def _compact(self, records: OffsetRange) -> bool:
@@ -293,7 +301,7 @@ class TopicLog:
             if self._catalog.partition(records.topic, records.partition).begin != records.first:
                 self._remove_uncommitted([run.run.file])
                 return False
-            self._append(TopicCommit(UPKEEP, consolidated=(run,), level=1, compacts=True))
+            self._append(TopicCommit(TOPICS_UPKEEP, consolidated=(run,), level=1, compacts=True))
         return True
 
     def _keep_tidy(self) -> None:

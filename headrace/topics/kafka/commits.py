@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from headrace._formats import COMMIT_NOTE, unknown_format
 from headrace.errors import StateError
 from headrace.topics.kafka.client import ANSWER_WITHIN_S, client, is_refusal, is_transaction_lost
 from headrace.topics.kafka.cluster import KafkaCluster, Place, find_leaders, max_batch_bytes
@@ -47,6 +48,7 @@ class Note(msgspec.Struct, frozen=True):
     instance: str
     start: int
     batch: int
+    format: int = COMMIT_NOTE
 
 
 class Outcome(NamedTuple):
@@ -274,5 +276,11 @@ class Commits:
                 value for batch in self._cluster.read(*place, first, end) for value in batch.column("value").to_pylist()
             ]
             if values or first <= begin:
-                return [None if value is None else msgspec.json.decode(value, type=Note) for value in values]
+                return [None if value is None else self._decode(value) for value in values]
             first = max(begin, end - 10 * (end - first))
+
+    def _decode(self, value: bytes) -> Note:
+        note = msgspec.json.decode(value, type=Note)
+        if note.format > COMMIT_NOTE:
+            raise StateError(unknown_format(f"A note in topic {self.topic!r}", note.format, COMMIT_NOTE))
+        return note

@@ -65,8 +65,9 @@ def test_no_arguments_show_the_help():
 @pytest.mark.parametrize(
     ("command", "example"),
     [
-        ((), "To begin, run: headrace demo"),
+        ((), "To begin, run: headrace demo, or headrace new my-app"),
         (("demo",), "Examples: headrace demo --directory my-demo"),
+        (("new",), "Examples: headrace new my-app"),
         (("run",), "Examples: headrace run app.py --until-caught-up"),
         (("describe",), "Examples: headrace describe app.py"),
         (("store",), "Examples: headrace store app.py counts --limit 20"),

@@ -142,8 +142,8 @@ def test_entry_of_another_format_is_refused():
     with pytest.raises(hr.StateError) as refused:
         begin()
     assert str(refused.value) == (
-        f"Application 'app' on {str(STATE.absolute())!r}: entry 1 of the state log has format 7; this version of "
-        "Headrace reads format 1. Run the version that wrote it, or a later one."
+        f"Application 'app' on {str(STATE.absolute())!r}: entry 1 of the state log was written by a newer "
+        "version of Headrace (format 7); this version reads format 1: upgrade Headrace."
     )
 
 

@@ -84,7 +84,11 @@ def test_entry_is_one_line_of_format_and_checksum_and_one_of_json():
         (lambda data: data[:-1], "entry 7 is damaged: its end is missing."),
         (lambda data: data[:-5], "entry 7 is damaged: its end is missing."),
         (lambda data: data.replace(b'"in-0":3', b'"in-0":4'), "entry 7 is damaged: its checksum is wrong."),
-        (lambda data: data.replace(b"state 1 ", b"state 2 "), "entry 7 has format 2; this version of Headrace reads"),
+        (
+            lambda data: data.replace(b"state 1 ", b"state 2 "),
+            "entry 7 was written by a newer version of Headrace (format 2); this version reads format 1: upgrade",
+        ),
+        (lambda data: data.replace(b"state 1 ", b"state 0 "), "entry 7 has format 0, which no version of Headrace"),
     ],
 )
 def test_damaged_entry_is_refused_with_a_reason(damage, said):

@@ -505,13 +505,18 @@ class TestTornWrites:
         log.commit(runs, producer="query", batch=0)
         assert values(log) == [1, 2, 3]
 
-    def test_a_newer_format_is_refused(self, log):
+    @pytest.mark.parametrize("payload", [b'{"format":3,"new":[]}', b'{"format":3,"runs":"elsewhere"}'])
+    def test_a_newer_format_is_refused(self, log, payload):
         log.create("t", 1)
         with log._journal.exclusive():
-            log._journal.append(log._catalog.position, b'{"format":3,"new":[]}')
-        with pytest.raises(TopicError, match="newer version of Headrace, in format 3"):
+            log._journal.append(log._catalog.position, payload)
+        with pytest.raises(
+            TopicError, match=r"newer version of Headrace \(format 3\); this version reads formats 1 to 2: upgrade"
+        ):
             log.refresh()
-        with pytest.raises(TopicError, match="newer version of Headrace, in format 3"):
+        with pytest.raises(
+            TopicError, match=r"newer version of Headrace \(format 3\); this version reads formats 1 to 2: upgrade"
+        ):
             log.refresh()
 
 

@@ -1,0 +1,1 @@
+"""`headrace new`: writes a project from the templates in this folder."""

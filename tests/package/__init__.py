@@ -1,0 +1,1 @@
+"""The wheel and the sdist: how they are built, and what is in them."""
