@@ -24,7 +24,6 @@ from conformance.fuzz.processors import Agent, ValueAgent
 from conformance.fuzz.windows import ms, suppression_of, windows_of
 from headrace import serdes
 
-_MOST_NODES = 99
 _EXTRACTORS: dict[str, Any] = {
     name: (lambda record, time_ms, extract=extract: extract(record.value, record.timestamp_ms, time_ms))
     for name, extract in EXTRACTORS.items()
@@ -32,12 +31,8 @@ _EXTRACTORS: dict[str, Any] = {
 _SERDES: dict[str, Any] = {"text": serdes.String(), "number": serdes.Long(), "windowed": None}
 
 
-def topology_of(case: Case, *rules: str) -> hr.Topology:
+def topology_of(case: Case) -> hr.Topology:
     """The topology of a case.
-
-    Args:
-        case: what to build.
-        rules: rules of Kafka Streams that the library is made to follow; see `classify`.
 
     Raises:
         StreamsError: if the library refuses it.
@@ -48,10 +43,6 @@ def topology_of(case: Case, *rules: str) -> hr.Topology:
     for number, node in enumerate(case.nodes):
         inputs = [built[position] for position in node.inputs]
         build = _Build(builder, node, number, known[number], [known[position] for position in node.inputs])
-        if "grouped-topics-come-first" in rules:
-            build.name_group(f"A{number}")
-        elif "grouped-topics-come-in-reverse" in rules:
-            build.name_group(f"g{_MOST_NODES - number}")
         built.append(build.result(*inputs))
     return builder.build()
 
@@ -66,11 +57,6 @@ class _Build:
         self._number = number
         self._kind = kind
         self._given = given
-        self._group_name = f"g{number}"
-
-    def name_group(self, name: str) -> None:
-        """Names a grouping, and thus its internal topic: names decide which of two internal topics comes first."""
-        self._group_name = name
 
     def result(self, *inputs: Any) -> Any:
         op = self._op
@@ -148,9 +134,9 @@ class _Build:
                 store = f"agent{self._number}"
                 return stream.process_values(partial(ValueAgent, store), stores=[_agent_store(store)])
             case "group_by_key":
-                return stream.group_by_key(**self._serdes, name=self._group_name)
+                return stream.group_by_key(**self._serdes, name=f"g{self._number}")
             case "group_by":
-                return stream.group_by(SELECTORS[fn], **self._serdes, name=self._group_name)
+                return stream.group_by(SELECTORS[fn], **self._serdes, name=f"g{self._number}")
         raise ValueError(self._op)
 
     def _of_table(self, table: Any) -> Any:
@@ -169,7 +155,7 @@ class _Build:
             case "group_by":
                 select, mapper = SELECTORS[fn], self._mapper
                 return table.group_by(
-                    lambda key, value: (select(key, value), mapper(value)), **self._serdes, name=self._group_name
+                    lambda key, value: (select(key, value), mapper(value)), **self._serdes, name=f"g{self._number}"
                 )
         raise ValueError(self._op)
 

@@ -9,6 +9,7 @@ from typing import Any
 import headrace as hr
 from conformance.fuzz.build import topology_of
 from conformance.fuzz.description import Case
+from conformance.fuzz.their_rules import following
 from headrace.testing import TopologyTestDriver
 
 Answer = dict[str, Any]
@@ -19,9 +20,17 @@ CONFIG = hr.StreamsConfig(
 
 
 def on_driver(case: Case, *rules: str) -> Answer:
-    """What the library writes: `outputs` by topic and `stores` by name; or `refused`; or the step that `failed`."""
+    """What the library writes: `outputs` by topic and `stores` by name; or `refused`; or the step that `failed`.
+
+    With rules of Kafka Streams it follows these; see `their_rules`.
+    """
+    with following(*rules):
+        return _run(case)
+
+
+def _run(case: Case) -> Answer:
     try:
-        topology = topology_of(case, *rules)
+        topology = topology_of(case)
         driver = TopologyTestDriver(topology, CONFIG, wall_clock_ms=0)
     except hr.StreamsError as error:
         return {"refused": f"{type(error).__name__}: {error}"}
