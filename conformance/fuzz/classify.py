@@ -13,7 +13,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from conformance.fuzz.compare import differing_parts, equal
-from conformance.fuzz.description import Case
+from conformance.fuzz.description import Case, output_topics
 from conformance.fuzz.kafka_streams import IN_OUR_ORDER
 from conformance.fuzz.run import Answer, on_driver
 
@@ -140,4 +140,4 @@ def _ancestors(case: Case, number: int) -> set[int]:
 def _parts_behind(case: Case, numbers: set[int]) -> set[str]:
     """Output topics and stores of the nodes and of what follows from them."""
     behind = {number for number in range(len(case.nodes)) if _ancestors(case, number) & numbers}
-    return {name for number in behind for name in (f"out{number}", f"s{number}")}
+    return {name for n in behind for name in (*output_topics(case.nodes[n], n), f"s{n}")}

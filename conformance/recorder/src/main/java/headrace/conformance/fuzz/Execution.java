@@ -62,7 +62,7 @@ final class Execution {
                 collect(driver, outputs);
             }
             ObjectNode stores = answer.putObject("stores");
-            for (String name : topology.stores) {
+            for (String name : topology.rows.compared) {
                 contents(driver.getTimestampedKeyValueStore(name), stores.putArray(name));
             }
         } catch (ReflectiveOperationException error) {
