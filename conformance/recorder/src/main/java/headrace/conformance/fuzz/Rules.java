@@ -13,6 +13,7 @@ import org.apache.kafka.streams.state.KeyValueStore;
  * Rules of Headrace that Kafka Streams is made to follow, one by one, to explain a difference: if it then writes the same
  * records, the difference is that rule and nothing else. {@code conformance/fuzz/classify.py} lists them.
  */
+@SuppressWarnings("unchecked")
 final class Rules {
     private final Set<String> names = new HashSet<>();
 
@@ -31,6 +32,12 @@ final class Rules {
 
     KTable<Object, Object> slidingWindows(KTable<Object, Object> table, JsonNode node, int number) {
         return has("first-change-replaces-nothing") ? remembered(table, node, number) : table;
+    }
+
+    /** Final results that joins find for ever, though their windows expire. */
+    Object finalResults(Object table, JsonNode node, int number) {
+        return has("final-results-are-remembered") && node.has("emit")
+            ? remembered((KTable<Object, Object>) table, node, number) : table;
     }
 
     /** The same table with a store of its own: a change replaces what was there, and nothing if nothing was. */
