@@ -29,6 +29,7 @@ OUR_RULES = {
     "suppress-sends-what-it-emitted": {"suppress"},
     "merge-takes-a-stream-twice": {"merge"},
     "empty-rows-are-rows": {"foreign_join", "foreign_left_join"},
+    "transformed-rows-are-stored": {"transform_values"},
     IN_OUR_ORDER: {"repartition", "to_table", "group_by", "group_by_key"} | _JOINS,
 }
 

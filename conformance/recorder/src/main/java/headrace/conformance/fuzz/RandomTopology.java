@@ -145,7 +145,7 @@ final class RandomTopology {
                 : table.mapValues((key, value) -> NamedFunctions.join("pair", key, value));
             case "to_stream" -> fn == null ? table.toStream()
                 : table.toStream((key, value) -> (Object) NamedFunctions.select(fn, key, value));
-            case "transform_values" -> Transformers.transformed(table, node, number, rows, builder);
+            case "transform_values" -> Transformers.transformed(table, node, number, rules, rows, builder);
             case "suppress" -> rules.suppress(table, node, number);
             case "group_by" -> table.groupBy(
                 (key, value) -> KeyValue.<Object, Object>pair(

@@ -42,8 +42,16 @@ final class Rules {
 
     /** The same table with a store of its own: a change replaces what was there, and nothing if nothing was. */
     private static KTable<Object, Object> remembered(KTable<Object, Object> table, JsonNode node, int number) {
-        return table.toStream().toTable(Materialized.<Object, Object, KeyValueStore<Bytes, byte[]>>as("rows" + number)
-            .withKeySerde(Kinds.serde(node.get("key").textValue())).withValueSerde(Kinds.value(node)));
+        return table.toStream().toTable(remembered(node, number));
+    }
+
+    static Materialized<Object, Object, KeyValueStore<Bytes, byte[]>> remembered(JsonNode node, int number) {
+        return Materialized.<Object, Object, KeyValueStore<Bytes, byte[]>>as("rows" + number)
+            .withKeySerde(Kinds.serde(node.get("key").textValue())).withValueSerde(Kinds.value(node));
+    }
+
+    boolean storesTransformed(JsonNode node) {
+        return has("transformed-rows-are-stored") && node.get("shape").textValue().equals("table");
     }
 
     KStream<Object, Object> merge(KStream<Object, Object> one, KStream<Object, Object> two) {

@@ -17,7 +17,7 @@ final class Transformers {
     }
 
     static KTable<Object, Object> transformed(
-            KTable<Object, Object> table, JsonNode node, int number, Rows rows, StreamsBuilder builder) {
+            KTable<Object, Object> table, JsonNode node, int number, Rules rules, Rows rows, StreamsBuilder builder) {
         String task = node.get("fn").textValue();
         String store = "agent" + number;
         ValueTransformerWithKeySupplier<Object, Object, Object> supplier = () -> new Transformer(task, store);
@@ -25,8 +25,12 @@ final class Transformers {
         if (stores.length > 0) {
             Agents.kept(task, store).forEach(builder::addStateStore);
         }
-        return Rows.stored(node)
-            ? table.transformValues(supplier, rows.of(node, number), stores) : table.transformValues(supplier, stores);
+        if (Rows.stored(node)) {
+            return table.transformValues(supplier, rows.of(node, number), stores);
+        }
+        return rules.storesTransformed(node)
+            ? table.transformValues(supplier, Rules.remembered(node, number), stores)
+            : table.transformValues(supplier, stores);
     }
 
     private static final class Transformer implements ValueTransformerWithKey<Object, Object, Object> {
