@@ -33,10 +33,11 @@ OUR_RULES = {
     IN_OUR_ORDER: {"repartition", "to_table", "group_by", "group_by_key"} | _JOINS,
 }
 
-# Rules that the library can be made to follow, by `their_rules`, and the operators they change.
+# Rules that the library can be made to follow, by `their_rules`, and the operators or options they change.
 THEIR_RULES = {
     "suppress-sends-what-its-last-update-replaced": {"suppress"},
     "deletions-by-foreign-key-may-be-lost": {"foreign_join"},
+    "deletions-of-only-versions-are-forgotten": {"history"},
 }
 
 # Topologies that Kafka Streams cannot build, by a part of its message.
@@ -89,8 +90,8 @@ def rules_between(case: Case, ours: Answer, theirs: Answer, kafka: KafkaStreams)
 
 
 def _combinations(case: Case, known: dict[str, set[str]]) -> Iterator[tuple[str, ...]]:
-    ops = {node.op for node in case.nodes}
-    applicable = [rule for rule, changed in known.items() if ops & changed]
+    used = {name for node in case.nodes for name in (node.op, *node.options)}
+    applicable = [rule for rule, changed in known.items() if used & changed]
     for number in range(1, min(_MOST_RULES, len(applicable)) + 1):
         yield from combinations(applicable, number)
 

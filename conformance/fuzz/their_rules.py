@@ -13,10 +13,12 @@ from unittest.mock import patch
 from headrace._core.operators.foreign_keys.messages import Instruction
 from headrace._core.operators.foreign_keys.tables import ForeignKeyReceive, ForeignKeySubscribe
 from headrace._core.operators.windows.suppress import TableSuppress
-from headrace._state.bytes.composite import escape_key
+from headrace._state.bytes.composite import HISTORY, LATEST, escape_key, time_at
+from headrace._state.stores.versioned import TypedVersionedStore
 from headrace.model.record import Change, Record
 
 _buffer = TableSuppress.process
+_put_version = TypedVersionedStore.write
 
 
 @contextmanager
@@ -65,6 +67,17 @@ def _receive(self: Any, record: Any) -> None:
         self.forward(record)
 
 
+def _write(self: Any, key_bytes: bytes, value: Any, timestamp_ms: int) -> int:
+    """Forgets a deletion with the timestamp of the key's only version."""
+    contents = self._contents
+    latest = contents.get(LATEST + key_bytes)
+    valid_to_ms = _put_version(self, key_bytes, value, timestamp_ms)
+    is_only = not any(contents.prefix(HISTORY + escape_key(key_bytes)))
+    if value is None and latest is not None and time_at(latest, 0) == timestamp_ms and is_only:
+        contents.delete(LATEST + key_bytes)
+    return valid_to_ms
+
+
 _REPLACED: dict[str, tuple[tuple[type, str, Callable[..., Any]], ...]] = {
     "suppress-sends-what-its-last-update-replaced": (
         (TableSuppress, "process", _process),
@@ -74,4 +87,5 @@ _REPLACED: dict[str, tuple[tuple[type, str, Callable[..., Any]], ...]] = {
         (ForeignKeySubscribe, "_inner", _inner),
         (ForeignKeyReceive, "process", _receive),
     ),
+    "deletions-of-only-versions-are-forgotten": ((TypedVersionedStore, "write", _write),),
 }

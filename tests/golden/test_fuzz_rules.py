@@ -68,3 +68,16 @@ def test_the_order_of_internal_topics_is_by_stage_and_then_by_name():
         )
     )
     assert topic_order(topology) == {"g1-repartition/0": [1, 0], "g3-repartition/0": [2, 2], "g5-repartition/0": [2, 1]}
+
+
+def test_a_deletion_of_the_only_version_is_forgotten_only_by_kafkas_rule():
+    joined = case(
+        ("table", (), {"topics": ["t"], "history": 100}),
+        ("stream", (), {"topics": ["a"]}),
+        ("left_join", (1, 0), {"joiner": "pair"}),
+        ("to", (2,), {}),
+        steps=[["t", "k", "y", 5], ["t", "k", None, 5], ["t", "k", "x", 1], ["a", "k", "s", 9]],
+    )
+    assert on_driver(joined)["outputs"] == {"out3": [["k", "(s,_)", 9]]}
+    forgotten = on_driver(joined, "deletions-of-only-versions-are-forgotten")
+    assert forgotten["outputs"] == {"out3": [["k", "(s,x)", 9]]}
