@@ -261,9 +261,9 @@ MUTATIONS = (
     ),
     Mutation(
         "answers to a left row that has changed since are ignored",
-        "_core/operators/foreign_keys/tables.py",
-        "if changed and changed.get(self._key_to_bytes(record.key), answer.left) != answer.left:",
-        "if False:",
+        "_core/operators/foreign_keys/results.py",
+        "return bool(changed) and changed.get(self._key_to_bytes(key), left) != left",
+        "return False",
     ),
     Mutation(
         "stores are copied to a later stage, not what is computed from them",

@@ -7,24 +7,23 @@ from functools import partial
 from typing import Any
 
 import headrace as hr
+from conformance.fuzz.aggregations import aggregated, cogrouped
 from conformance.fuzz.description import Case, Kind, Node, kinds
 from conformance.fuzz.functions import (
-    AGGREGATORS,
     EXTRACTORS,
     FLATTENERS,
     JOINERS,
+    KEYED_JOINERS,
     MAPPERS,
     PREDICATES,
-    REDUCERS,
     SELECTORS,
     head,
-    show,
+    size,
 )
-from conformance.fuzz.processors import Agent, ValueAgent
-from conformance.fuzz.windows import ms, suppression_of, windows_of
+from conformance.fuzz.processors import Agent, Transformer, ValueAgent, store_of
+from conformance.fuzz.windows import ms, suppression_of
 from headrace import serdes
 
-_MOST_NODES = 99
 _EXTRACTORS: dict[str, Any] = {
     name: (lambda record, time_ms, extract=extract: extract(record.value, record.timestamp_ms, time_ms))
     for name, extract in EXTRACTORS.items()
@@ -32,12 +31,8 @@ _EXTRACTORS: dict[str, Any] = {
 _SERDES: dict[str, Any] = {"text": serdes.String(), "number": serdes.Long(), "windowed": None}
 
 
-def topology_of(case: Case, *rules: str) -> hr.Topology:
+def topology_of(case: Case) -> hr.Topology:
     """The topology of a case.
-
-    Args:
-        case: what to build.
-        rules: rules of Kafka Streams that the library is made to follow; see `classify`.
 
     Raises:
         StreamsError: if the library refuses it.
@@ -48,10 +43,6 @@ def topology_of(case: Case, *rules: str) -> hr.Topology:
     for number, node in enumerate(case.nodes):
         inputs = [built[position] for position in node.inputs]
         build = _Build(builder, node, number, known[number], [known[position] for position in node.inputs])
-        if "grouped-topics-come-first" in rules:
-            build.name_group(f"A{number}")
-        elif "grouped-topics-come-in-reverse" in rules:
-            build.name_group(f"g{_MOST_NODES - number}")
         built.append(build.result(*inputs))
     return builder.build()
 
@@ -61,25 +52,22 @@ class _Build:
 
     def __init__(self, builder: hr.StreamsBuilder, node: Node, number: int, kind: Kind, given: list[Kind]) -> None:
         self._builder = builder
+        self._node = node
         self._op = node.op
         self._options = node.options
         self._number = number
         self._kind = kind
         self._given = given
-        self._group_name = f"g{number}"
-
-    def name_group(self, name: str) -> None:
-        """Names a grouping, and thus its internal topic: names decide which of two internal topics comes first."""
-        self._group_name = name
 
     def result(self, *inputs: Any) -> Any:
         op = self._op
         if op in ("stream", "table", "global_table"):
             return self._source()
         if op in ("count", "reduce", "aggregate"):
-            return self._aggregate(*inputs)
+            of_table = self._given[0].shape == "grouped table"
+            return aggregated(inputs[0], self._node, self._row_options, of_table=of_table)
         if op == "cogroup":
-            return self._cogroup(*inputs)
+            return cogrouped(inputs, self._node, self._row_options)
         if op.endswith("join"):
             return self._join(*inputs)
         if op == "to":
@@ -99,8 +87,9 @@ class _Build:
 
     def _to(self, given: Any) -> None:
         stream = given.to_stream() if self._given[0].is_table else given
-        options = {"key_serde": _SERDES[self._given[0].key], "value_serde": _SERDES[self._given[0].value]}
-        stream.to(f"out{self._number}", **{name: serde for name, serde in options.items() if serde})
+        keys = Shown() if self._given[0].key == "windowed" else _SERDES["text"]
+        topic = TopicBySize(self._number) if "fn" in self._options else f"out{self._number}"
+        stream.to(topic, key_serde=keys, value_serde=_SERDES[self._given[0].value])
 
     def _of_stream(self, stream: Any, *others: Any) -> Any:
         fn = self._options.get("fn", "")
@@ -110,14 +99,8 @@ class _Build:
             case "map":
                 select, mapper = SELECTORS[fn], self._mapper
                 return stream.map(lambda key, value: (select(key, value), mapper(value)))
-            case "map_values":
-                return stream.map_values(self._mapper)
-            case "map_values_with_key":
-                return stream.map_values_with_key(JOINERS["pair"])
             case "flat_map":
                 return stream.flat_map(lambda _, value: [(head(text), text) for text in FLATTENERS[fn](value)])
-            case "flat_map_values":
-                return stream.flat_map_values(FLATTENERS[fn])
             case "select_key":
                 return stream.select_key(SELECTORS[fn], key_serde=_SERDES["text"])
             case "peek":
@@ -128,7 +111,26 @@ class _Build:
                 return self._split(stream)
             case "branch":
                 return stream[str(self._options["number"])]
-        return self._of_keyed_stream(stream, fn)
+        return (self._of_values if "values" in self._op else self._of_keyed_stream)(stream, fn)
+
+    def _of_values(self, stream: Any, fn: str) -> Any:
+        """Operators that leave keys as they are."""
+        pair = JOINERS["pair"]
+        match self._op:
+            case "map_values":
+                return stream.map_values(self._mapper)
+            case "map_values_with_key":
+                return stream.map_values_with_key(pair)
+            case "flat_map_values":
+                return stream.flat_map_values(FLATTENERS[fn])
+            case "flat_map_values_with_key":
+                return stream.flat_map_values_with_key(
+                    lambda key, value: [pair(key, text) for text in FLATTENERS[fn](value)]
+                )
+            case "process_values":
+                store = f"agent{self._number}"
+                return stream.process_values(partial(ValueAgent, store), stores=[store_of(fn, store)])
+        raise ValueError(self._op)
 
     def _of_keyed_stream(self, stream: Any, fn: str) -> Any:
         """Operators that need to know how keys become bytes."""
@@ -143,14 +145,11 @@ class _Build:
             case "process":
                 store = f"agent{self._number}"
                 agent = partial(Agent, fn, store, self._options.get("interval", 0))
-                return stream.process(agent, stores=[_agent_store(store)])
-            case "process_values":
-                store = f"agent{self._number}"
-                return stream.process_values(partial(ValueAgent, store), stores=[_agent_store(store)])
+                return stream.process(agent, stores=[store_of(fn, store)])
             case "group_by_key":
-                return stream.group_by_key(**self._serdes, name=self._group_name)
+                return stream.group_by_key(**self._serdes, name=f"g{self._number}")
             case "group_by":
-                return stream.group_by(SELECTORS[fn], **self._serdes, name=self._group_name)
+                return stream.group_by(SELECTORS[fn], **self._serdes, name=f"g{self._number}")
         raise ValueError(self._op)
 
     def _of_table(self, table: Any) -> Any:
@@ -163,24 +162,30 @@ class _Build:
             case "map_values_with_key":
                 return table.map_values_with_key(JOINERS["pair"], value_serde=_SERDES["text"], **self._store())
             case "to_stream":
-                return table.to_stream()
+                return table.to_stream(SELECTORS[fn], key_serde=_SERDES["text"]) if fn else table.to_stream()
+            case "transform_values":
+                store = f"agent{self._number}"
+                stores = [store_of(fn, store)] if fn == "remember" else []
+                transformer = partial(Transformer, fn, store)
+                return table.transform_values(transformer, stores=stores, value_serde=_SERDES["text"], **self._store())
             case "suppress":
                 return table.suppress(suppression_of(self._options))
             case "group_by":
                 select, mapper = SELECTORS[fn], self._mapper
                 return table.group_by(
-                    lambda key, value: (select(key, value), mapper(value)), **self._serdes, name=self._group_name
+                    lambda key, value: (select(key, value), mapper(value)), **self._serdes, name=f"g{self._number}"
                 )
         raise ValueError(self._op)
 
     def _split(self, stream: Any) -> Any:
         branches = stream.split(name=f"split{self._number}-")
+        inside = [fn and _filtered(fn) for fn in self._options["inside"]]
         for branch, fn in enumerate(self._options["fns"]):
-            branches = branches.branch(PREDICATES[fn], name=str(branch))
-        return branches.default(name=str(len(self._options["fns"])))
+            branches = branches.branch(PREDICATES[fn], name=str(branch), function=inside[branch])
+        return branches.default(name=str(len(self._options["fns"])), function=inside[-1])
 
     def _join(self, left: Any, right: Any) -> Any:
-        joiner = JOINERS[self._options["joiner"]]
+        joiner = {**JOINERS, **KEYED_JOINERS}[self._options["joiner"]]
         method = getattr(left, self._op.removeprefix("foreign_"))
         if self._given[0].is_table:
             options = {"value_serde": _SERDES["text"], **self._store()}
@@ -197,36 +202,6 @@ class _Build:
         within = hr.JoinWindows.of(ms(self._options["difference"]), **durations)
         return method(right, joiner, **options, other_value_serde=_SERDES[self._given[1].value], within=within)
 
-    def _aggregate(self, grouped: Any) -> Any:
-        of_table = self._given[0].shape == "grouped table"
-        windows = self._options.get("windows")
-        if windows is not None:
-            grouped = grouped.windowed_by(windows_of(windows))
-            if "emit" in self._options:
-                grouped = grouped.emit_strategy(hr.EmitStrategy.on_window_close())
-        store = self._store()
-        if self._op == "count":
-            return grouped.count(**store)
-        store["value_serde"] = _SERDES[self._kind.value]
-        if self._op == "reduce":
-            reducer = REDUCERS[self._options["fn"]]
-            return grouped.reduce(reducer.add, *([reducer.subtract] if of_table else []), **store)
-        aggregator = AGGREGATORS[self._options["fn"]]
-        more = [aggregator.subtract] if of_table else [aggregator.merge] if _is_session(windows) else []
-        return grouped.aggregate(lambda: aggregator.initial, aggregator.add, *more, **store)
-
-    def _cogroup(self, *grouped: Any) -> Any:
-        aggregator = AGGREGATORS[self._options["fn"]]
-        cogrouped = grouped[0].cogroup(_starred(aggregator.add, ""))
-        for number, other in enumerate(grouped[1:], 1):
-            cogrouped = cogrouped.cogroup(other, _starred(aggregator.add, "*" * number))
-        windows = self._options.get("windows")
-        if windows is not None:
-            cogrouped = cogrouped.windowed_by(windows_of(windows))
-        more = [aggregator.merge] if _is_session(windows) else []
-        value_serde = _SERDES[self._kind.value]
-        return cogrouped.aggregate(lambda: aggregator.initial, *more, value_serde=value_serde, **self._store())
-
     def _store(self) -> dict[str, Any]:
         name = f"s{self._number}"
         if "history" in self._options:
@@ -237,6 +212,10 @@ class _Build:
         return {"store": name} if "store" in self._options else {}
 
     @property
+    def _row_options(self) -> dict[str, Any]:
+        return {"value_serde": _SERDES[self._kind.value], **self._store()}
+
+    @property
     def _mapper(self) -> Callable[[Any], Any]:
         return MAPPERS[self._options["mapper"]]
 
@@ -245,14 +224,26 @@ class _Build:
         return {"key_serde": _SERDES[self._kind.key], "value_serde": _SERDES[self._kind.value]}
 
 
-def _agent_store(name: str) -> Any:
-    return hr.Stores.key_value(name, key_serde=_SERDES["text"], value_serde=_SERDES["text"])
+class Shown(serdes.Serde[Any]):
+    """Writes a windowed key as text, with the end of its window, which Kafka's own formats leave out."""
+
+    def _to_bytes(self, value: Any) -> bytes:
+        return str(value).encode()
+
+    def _from_bytes(self, data: bytes) -> Any:
+        return data.decode()
 
 
-def _starred(add: Callable[[Any, Any, Any], Any], stars: str) -> Callable[[Any, Any, Any], Any]:
-    """Marks the values of one input of a cogroup."""
-    return lambda key, value, aggregate: add(key, show(value) + stars, aggregate)
+class TopicBySize:
+    """Chooses one of the two output topics of a node."""
+
+    def __init__(self, number: int) -> None:
+        self.topics = [f"out{number}-0", f"out{number}-1"]
+
+    def __call__(self, key: Any, value: Any, context: Any) -> str:  # noqa: ARG002
+        return self.topics[size(value) % 2]
 
 
-def _is_session(windows: dict[str, Any] | None) -> bool:
-    return windows is not None and windows["type"] == "session"
+def _filtered(fn: str) -> Callable[[Any], Any]:
+    """What a branch of a split becomes."""
+    return lambda stream: stream.filter(PREDICATES[fn])

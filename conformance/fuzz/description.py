@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -20,7 +20,8 @@ _SHAPES = {
     "to_table": "table",
     "group_by_key": "grouped stream",
 }
-_TO_TEXT = {"map_values_with_key", "flat_map", "flat_map_values", "process", "process_values"}
+_TO_TEXT = {"map_values_with_key", "flat_map", "flat_map_values", "flat_map_values_with_key"}
+_TO_TEXT |= {"process", "process_values", "transform_values"}
 _NEW_KEY = {"map", "flat_map", "select_key", "group_by"}
 
 
@@ -111,9 +112,9 @@ def kind_of(node: Node, inputs: list[Kind]) -> Kind:
         return Kind("versioned table" if "history" in options else shapes[node.op])
     first = inputs[0]
     if node.op in _AGGREGATIONS:
-        return Kind("table", "windowed" if "windows" in options else "text", _aggregated(node))
+        return Kind(_table(options), "windowed" if "windows" in options else "text", _aggregated(node))
     if node.op.endswith("join"):
-        return Kind("table" if first.is_table else "stream", first.key)
+        return Kind(_table(options) if first.is_table else "stream", first.key)
     if node.op in ("map", "map_values", "group_by") and "mapper" in options:
         first = first._replace(value=MAPPER_KINDS[options["mapper"]] or first.value)
     if node.op in _SHAPES:
@@ -122,11 +123,26 @@ def kind_of(node: Node, inputs: list[Kind]) -> Kind:
         first = first._replace(shape="grouped table" if first.is_table else "grouped stream")
     if node.op in _TO_TEXT:
         first = first._replace(value="text")
-    if node.op in _NEW_KEY:
+    if node.op in _NEW_KEY or (node.op == "to_stream" and "fn" in options):
         first = first._replace(key="text")
-    if first.is_table and "store" in options:
-        return first._replace(shape="table")
-    return first._replace(shape="versioned table") if "history" in options else first
+    return first._replace(shape=_table(options)) if "store" in options or "history" in options else first
+
+
+def output_topics(node: Node, number: int) -> list[str]:
+    """The topics that a node writes, if it is a sink; with a function that chooses one, all that it may choose."""
+    if node.op != "to":
+        return []
+    return [f"out{number}-0", f"out{number}-1"] if "fn" in node.options else [f"out{number}"]
+
+
+def has_uneven_windows(nodes: Sequence[Node], number: int) -> bool:
+    """Whether a node has keys of windows of different lengths."""
+    node = nodes[number]
+    return "rest" in node.options.get("windows", {}) or any(has_uneven_windows(nodes, given) for given in node.inputs)
+
+
+def _table(options: dict[str, Any]) -> str:
+    return "versioned table" if "history" in options else "table"
 
 
 def _aggregated(node: Node) -> str:

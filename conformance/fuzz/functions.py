@@ -74,6 +74,11 @@ JOINERS: dict[str, Callable[[Any, Any], str | None]] = {
     "nil_d": lambda left, right: None if "d" in show(left) + show(right) else clip(f"{show(left)}/{show(right)}"),
 }
 
+# Joiners that get the key, too. Java has none for tables, where the key is put in front of the result.
+KEYED_JOINERS: dict[str, Callable[[Any, Any, Any], str]] = {
+    "keyed": lambda key, left, right: clip(f"{show(key)}:{show(left)},{show(right)}"),
+}
+
 
 # Timestamp extractors: (value, timestamp, partition time) -> timestamp, negative to drop the record.
 EXTRACTORS: dict[str, Callable[[Any, int, int], int]] = {

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from conformance.fuzz.description import Case, Node
+from conformance.fuzz.description import Case, Node, has_uneven_windows
 from conformance.fuzz.functions import (
     AGGREGATORS,
     FLATTENERS,
     JOINERS,
+    KEYED_JOINERS,
     MAPPER_KINDS,
     MAPPERS,
     PREDICATES,
@@ -21,12 +22,14 @@ from conformance.fuzz.inputs import random_steps
 from conformance.fuzz.options import (
     join_windows,
     maybe_store,
+    maybe_window_store,
     suppression,
     window_options,
 )
 
 _MOST_STREAM_JOINS = 2
-_PROCESSORS = ("later", "earlier", "rekey", "remember", "tick_wall", "flush_wall", "tick_stream")
+_PROCESSORS = ("later", "earlier", "rekey", "remember", "recent", "backwards", "tick_wall", "flush_wall", "tick_stream")
+_TRANSFORMERS = ("nil_b", "shown", "remember")
 
 
 def random_case(seed: int) -> Case:
@@ -74,7 +77,7 @@ class _Generator(GrowingTopology):
             return
         text = self._kinds[stream].key == "text"
         ops = ["filter", "filter_not", "map", "map_values", "flat_map", "flat_map_values", "select_key"]
-        ops += ["peek", "merge", "split", "map_values_with_key"]
+        ops += ["peek", "merge", "split", "map_values_with_key", "flat_map_values_with_key"]
         ops += (
             ["repartition", "to_table", "to_table", "to_table", "process", "process", "process_values"] if text else []
         )
@@ -86,7 +89,7 @@ class _Generator(GrowingTopology):
                 self._add(op, stream, fn=rng.choice(list(SELECTORS)), mapper=rng.choice(list(MAPPERS)))
             case "map_values":
                 self._add(op, stream, mapper=rng.choice(list(MAPPERS)))
-            case "flat_map" | "flat_map_values":
+            case "flat_map" | "flat_map_values" | "flat_map_values_with_key":
                 self._add(op, stream, fn=rng.choice(list(FLATTENERS)))
             case "select_key":
                 self._add(op, stream, fn=rng.choice(list(SELECTORS)))
@@ -98,8 +101,7 @@ class _Generator(GrowingTopology):
             case "split":
                 self._split(stream)
             case "to_table":
-                history = rng.choice((5, 20, 100)) if rng.random() < 0.1 else None
-                self._add(op, stream, history=history, store=None if history else maybe_store(rng))
+                self._add(op, stream, **maybe_store(rng))
             case "process":
                 self._process(stream)
             case _:
@@ -107,7 +109,8 @@ class _Generator(GrowingTopology):
 
     def _split(self, stream: int) -> None:
         fns = self._rng.sample(list(PREDICATES), self._rng.choice((1, 2)))
-        split = self._add("split", stream, fns=fns)
+        inside = [self._rng.choice(list(PREDICATES)) if self._rng.random() < 0.2 else None for _ in (*fns, "default")]
+        split = self._add("split", stream, fns=fns, inside=inside)
         for branch in self._rng.sample(range(len(fns) + 1), self._rng.choice((1, 2))):
             self._add("branch", split, number=branch)
 
@@ -122,18 +125,24 @@ class _Generator(GrowingTopology):
         if table is None:
             return
         text = self._kinds[table].key == "text"
-        op = rng.choice(("filter", "filter_not", "map_values", "map_values_with_key", "to_stream", "suppress"))
-        store = maybe_store(rng) if text else None
+        ops = ["filter", "filter_not", "map_values", "map_values_with_key", "to_stream", "transform_values"]
+        op = rng.choice(ops if has_uneven_windows(self._nodes, table) else [*ops, "suppress"])
+        stored = maybe_store(rng) if text else {}
         match op:
             case "filter" | "filter_not":
-                self._add(op, table, fn=rng.choice(list(PREDICATES)), store=store)
+                self._add(op, table, fn=rng.choice(list(PREDICATES)), **stored)
             case "map_values":
                 # In Java, a versioned table that names the serde of its values is no longer versioned.
-                plain = self._kinds[table].shape == "table" or store
+                plain = self._kinds[table].shape == "table" or stored
                 mappers = MAPPERS if plain else [name for name, kind in MAPPER_KINDS.items() if kind == "text"]
-                self._add(op, table, mapper=rng.choice(list(mappers)), store=store)
+                self._add(op, table, mapper=rng.choice(list(mappers)), **stored)
             case "map_values_with_key":
-                self._add(op, table, store=store)
+                self._add(op, table, **stored)
+            case "to_stream":
+                self._add(op, table, fn=rng.choice(list(SELECTORS)) if rng.random() < 0.3 else None)
+            case "transform_values":
+                # Without a store, Kafka Streams calls the transformer for lookups and for old values, too.
+                self._add(op, table, fn=rng.choice(_TRANSFORMERS) if stored else "nil_b", **stored)
             case "suppress":
                 self._add(op, table, **suppression(rng, windowed=not text))
             case _:
@@ -164,29 +173,31 @@ class _Generator(GrowingTopology):
         windows = None
         if kind.shape == "grouped stream" and rng.random() < 0.5:
             windows = window_options(rng)
-        emit = "close" if windows and windows["type"] != "unlimited" and rng.random() < 0.2 else None
-        store = maybe_store(rng)
+        closing = windows is not None and windows["type"] not in ("unlimited", "own")
+        emit = "close" if closing and rng.random() < 0.2 else None
+        stored = maybe_window_store(rng) if windows else maybe_store(rng)
         others = [n for n, k in enumerate(self._kinds) if k.shape == "grouped stream" and n != grouped]
         if kind.shape == "grouped stream" and rng.random() < 0.25:
             chosen = rng.sample(others, min(len(others), rng.choice((0, 1, 1, 2))))
-            self._add("cogroup", grouped, *chosen, fn=rng.choice(list(AGGREGATORS)), windows=windows, store=store)
+            self._add("cogroup", grouped, *chosen, fn=rng.choice(list(AGGREGATORS)), windows=windows, **stored)
             return
         match rng.choice(("count", "reduce", "aggregate")):
             case "count":
-                self._add("count", grouped, windows=windows, emit=emit, store=store)
+                self._add("count", grouped, windows=windows, emit=emit, **stored)
             case "reduce":
                 fitting = [name for name, reducer in REDUCERS.items() if reducer.kind == kind.value]
-                self._add("reduce", grouped, fn=rng.choice(fitting), windows=windows, emit=emit, store=store)
+                self._add("reduce", grouped, fn=rng.choice(fitting), windows=windows, emit=emit, **stored)
             case _:
                 fn = rng.choice(list(AGGREGATORS))
-                self._add("aggregate", grouped, fn=fn, windows=windows, emit=emit, store=store)
+                self._add("aggregate", grouped, fn=fn, windows=windows, emit=emit, **stored)
 
     def _join(self) -> None:
         rng = self._rng
         left = self._pick("stream", "table", "versioned table")
         if left is None:
             return
-        joiner = "pair" if rng.random() < 0.85 else rng.choice(list(JOINERS))
+        joiner = "pair" if rng.random() < 0.7 else rng.choice([*JOINERS, *KEYED_JOINERS])
+        stored = {} if joiner in KEYED_JOINERS else maybe_store(rng)
         if self._kinds[left].key == "windowed":
             right = self._pick("table", key="windowed")
             if right is not None and self._kinds[left].is_table:
@@ -199,10 +210,10 @@ class _Generator(GrowingTopology):
             if rng.random() < 0.4:
                 fn = rng.choice(list(SELECTORS))
                 op = rng.choice(("foreign_join", "foreign_left_join"))
-                self._add(op, left, right, joiner=joiner, fn=fn, store=maybe_store(rng))
+                self._add(op, left, right, joiner=joiner, fn=fn, **stored)
             else:
                 op = rng.choice(("join", "left_join", "outer_join"))
-                self._add(op, left, right, joiner=joiner, store=maybe_store(rng))
+                self._add(op, left, right, joiner=joiner, **stored)
             return
         right = self._pick("stream", "table", "versioned table", "global table", key="text")
         if right is None:
@@ -224,6 +235,6 @@ class _Generator(GrowingTopology):
         """Gives an unused node a use: what is not written cannot be compared."""
         match self._kinds[number].shape:
             case "stream" | "table" | "versioned table":
-                self._add("to", number)
+                self._to(number)
             case "grouped stream" | "grouped table":
-                self._add("to", self._add("count", number))
+                self._to(self._add("count", number))

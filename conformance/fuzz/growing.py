@@ -57,12 +57,14 @@ class GrowingTopology:
                 free = [topic for topic in _TABLE_TOPICS if topic not in topics]
                 if free:
                     history = rng.choice((5, 20, 100)) if kind == "versioned" else None
-                    store = None if history else maybe_store(rng)
+                    stored = {"history": history} if history else maybe_store(rng)
                     topic = rng.choice(free)
-                    extractor = self._extractors.get(topic)
-                    self._add("table", topics=[topic], history=history, store=store, extractor=extractor)
+                    self._add("table", topics=[topic], **stored, extractor=self._extractors.get(topic))
 
     def _sink(self) -> None:
         number = self._pick("stream", "table", "versioned table")
         if number is not None:
-            self._add("to", number)
+            self._to(number)
+
+    def _to(self, number: int) -> None:
+        self._add("to", number, fn="by_size" if self._rng.random() < 0.1 else None)

@@ -11,9 +11,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from conformance.fuzz.build import topology_of
 from conformance.fuzz.description import Case
+from conformance.fuzz.order import topic_order
 from conformance.record import RECORDER, build
 
+IN_OUR_ORDER = "internal-topics-in-our-order"
 _CLASSES = os.pathsep.join((str(RECORDER / "target/classes"), str(RECORDER / "target/lib/*")))
 _FRUGAL = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx512m")
 _PATIENCE_S = 20
@@ -41,7 +44,10 @@ class KafkaStreams:
         """
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps({**case.as_json(), "rules": rules, "memory": memory}) + "\n")
+        question = {**case.as_json(), "rules": rules, "memory": memory}
+        if IN_OUR_ORDER in rules:
+            question["order"] = topic_order(topology_of(case))
+        self._process.stdin.write(json.dumps(question) + "\n")
         self._process.stdin.flush()
         answered, _, _ = select.select([self._process.stdout], [], [], _PATIENCE_S)
         line = self._process.stdout.readline() if answered else ""

@@ -6,14 +6,21 @@ from random import Random
 from typing import Any
 
 
-def maybe_store(rng: Random) -> bool | None:
-    """Whether a table gets a store with a name; that decides what it knows of old rows."""
-    return True if rng.random() < 0.3 else None
+def maybe_store(rng: Random) -> dict[str, Any]:
+    """Whether a table gets a store, with a name or versioned; that decides what it knows of old rows."""
+    chance = rng.random()
+    if chance < 0.05:
+        return {"history": rng.choice((5, 20, 100))}
+    return {"store": True} if chance < 0.35 else {}
+
+
+def maybe_window_store(rng: Random) -> dict[str, Any]:
+    return {"store": True} if rng.random() < 0.3 else {}
 
 
 def window_options(rng: Random) -> dict[str, Any]:
     grace = rng.choice((0, 0, 2, 10, 30))
-    match rng.choice(("time", "hopping", "sliding", "session", "unlimited")):
+    match rng.choice(("time", "hopping", "sliding", "session", "unlimited", "own")):
         case "time":
             return {"type": "time", "size": rng.choice((5, 10, 30)), "grace": grace}
         case "hopping":
@@ -23,6 +30,10 @@ def window_options(rng: Random) -> dict[str, Any]:
             return {"type": "sliding", "difference": rng.choice((1, 5, 10)), "grace": grace}
         case "session":
             return {"type": "session", "gap": rng.choice((1, 3, 8)), "grace": grace}
+        case "own":
+            size = rng.choice((5, 10))
+            rest = {"rest": rng.choice((1, size))} if rng.random() < 0.5 else {}
+            return {"type": "own", "size": size, "offset": rng.choice((0, 3, 20)), **rest, "grace": grace}
     return {"type": "unlimited", "start": rng.choice((0, 10))}
 
 

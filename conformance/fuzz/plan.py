@@ -10,17 +10,14 @@ from random import Random
 import headrace as hr
 from conformance.fuzz.build import topology_of
 from conformance.fuzz.description import Case, Step
-from conformance.fuzz.run import CONFIG, Answer, as_listed
+from conformance.fuzz.run import CONFIG, DEFAULTS, Answer, as_listed, sinks_of
 from conformance.order import merge_ordered
 from headrace import serdes
-from headrace._graph.nodes import Sink
-from headrace._runtime.defaults import Defaults
 from tests.support.plan_runner import PlanRunner
 
 _MOST_RECORDS = 1_000
 _CUT_SHARE = 0.25
 _RESTART_SHARE = 0.25
-_DEFAULTS = Defaults.of(CONFIG)
 _TEXT = serdes.String()
 
 
@@ -108,12 +105,10 @@ def _batches(steps: tuple[Step, ...], rng: Random) -> list[list[Step]]:
 
 def outputs_of(topics: hr.LocalTopics, topology: hr.Topology, prefix: str = "") -> dict[str, list[list[object]]]:
     """What a topology has written to its output topics, whose names have a prefix in `topics`."""
-    graph = topology._graph
-    sinks = {node.topic: node for node in graph.nodes if isinstance(node, Sink) and not node.internal}
     written = set(topics.list())
     return {
-        topic: [as_listed(record) for record in topics.read(prefix + topic, *_DEFAULTS.serdes(sink))]
+        topic: [as_listed(record) for record in topics.read(prefix + topic, *DEFAULTS.serdes(sink))]
         if prefix + topic in written
         else []
-        for topic, sink in sorted(sinks.items())
+        for topic, sink in sorted(sinks_of(topology).items())
     }

@@ -50,13 +50,42 @@ class Agent(hr.Processor):
                 forward(record.with_value(value).with_timestamp(max(0, record.timestamp_ms - 9)))
             case "rekey":
                 forward(record.with_value(value).with_key(head(record.value)))
-            case "remember":
+            case "remember" | "recent":
                 forward(record.with_value(clip(f"{show(self._store.get(key))}<{value}")))
                 self._store.put(key, value)
+            case "backwards":
+                self._store.put(key, value)
+                rows = [*self._store.reverse_all(), *self._store.reverse_range(None, key)]
+                forward(record.with_value(clip("".join(f"{name}{text}" for name, text in rows))))
             case "tick_wall":
                 forward(record.with_value(value))
             case "flush_wall" | "tick_stream":
                 self._store.put(key, clip(show(self._store.get(key)) + value))
+
+
+class Transformer(hr.ValueTransformerWithKey[Any, Any, str]):
+    """Computes the rows of a table in one of several ways; one needs a store, two give deleted rows a value."""
+
+    def __init__(self, task: str, store: str) -> None:
+        self._task = task
+        self._store_name = store
+
+    def transform(self, key: Any, value: Any) -> str | None:
+        match self._task:
+            case "nil_b":
+                return None if value is None or "b" in show(value) else clip(f"{show(value)}?")
+            case "shown":
+                return clip(f"{show(key)}={show(value)}")
+        store = self.context.state_store(self._store_name)
+        before = show(store.get(show(key)))
+        store.put(show(key), show(value))
+        return clip(f"{before}^{show(value)}")
+
+
+def store_of(task: str, name: str) -> Any:
+    """The store of a processor or a transformer."""
+    texts = {"key_serde": hr.serdes.String(), "value_serde": hr.serdes.String()}
+    return hr.Stores.lru_map(name, max_entries=2, **texts) if task == "recent" else hr.Stores.key_value(name, **texts)
 
 
 class ValueAgent(hr.Processor):

@@ -40,7 +40,8 @@ def _call(node: Node, number: int, *, is_table: bool) -> str:
     if node.options.get("store"):
         arguments.append(f'store="s{number}"')
     if node.op == "to":
-        return f'{names[0]}{".to_stream()" if is_table else ""}.to("out{number}")'
+        topic = f"by_size(out{number}-0, out{number}-1)" if "fn" in node.options else f'"out{number}"'
+        return f"{names[0]}{'.to_stream()' if is_table else ''}.to({topic})"
     return f"{names[0] if names else 'builder'}.{node.op}({', '.join(arguments)})"
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from conformance.fuzz.description import Kind, Node, kind_of
+from conformance.fuzz.description import Kind, Node, has_uneven_windows, kind_of
 from conformance.fuzz.functions import REDUCERS
 
-_OF_STREAMS = {"map", "flat_map", "flat_map_values", "select_key", "peek", "split", "merge"}
+_OF_STREAMS = {"map", "flat_map", "flat_map_values", "flat_map_values_with_key", "select_key", "peek", "split", "merge"}
 _OF_TEXT_KEYS = {"repartition", "through", "to_table", "process", "process_values", "group_by_key"}
 _OF_BOTH = {"filter", "filter_not", "map_values", "map_values_with_key", "group_by", "to"}
 
@@ -14,7 +14,7 @@ def is_sound(nodes: tuple[Node, ...]) -> bool:
     known: list[Kind] = []
     for node in nodes:
         inputs = [known[number] for number in node.inputs]
-        if not _accepts(node, inputs):
+        if not _accepts(node, inputs) or (node.op == "suppress" and has_uneven_windows(nodes, node.inputs[0])):
             return False
         known.append(kind_of(node, inputs))
     return any(node.op == "to" for node in nodes)
@@ -37,6 +37,8 @@ def _accepts(node: Node, inputs: list[Kind]) -> bool:
             return first.shape == "split"
         case "to_stream":
             return first.is_table
+        case "transform_values":
+            return first.is_table and (options["fn"] == "nil_b" or "store" in options or "history" in options)
         case "suppress":
             return first.is_table and ("limit" in options or first.key == "windowed")
         case "cogroup":
@@ -53,6 +55,8 @@ def _accepts(node: Node, inputs: list[Kind]) -> bool:
 
 
 def _joinable(node: Node, left: Kind, right: Kind) -> bool:
+    if left.is_table and node.options["joiner"] == "keyed" and ("store" in node.options or "history" in node.options):
+        return False
     if left.key != right.key or (left.key == "windowed" and (not left.is_table or node.op.startswith("foreign_"))):
         return False
     if node.op.startswith("foreign_"):

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import headrace as hr
+from conformance.topologies.own_windows import Shifts
 
 
 def ms(milliseconds: int) -> timedelta:
@@ -22,6 +23,8 @@ def windows_of(options: dict[str, Any]) -> Any:
             return hr.SlidingWindows.of(durations.pop("difference"), **durations)
         case "session":
             return hr.SessionWindows.of(durations.pop("gap"), **durations)
+        case "own":
+            return Shifts(options["size"], options["offset"], options.get("rest", 0), ms(options["grace"]))
     return hr.UnlimitedWindows.starting_at(options["start"])
 
 

@@ -29,7 +29,7 @@ from headrace._graph.nodes import (
     TakeOver,
 )
 from headrace._graph.stores import SessionSpec, StoreSpec, TimestampedKeyValueSpec, TimestampedWindowSpec
-from headrace._graph.tables.foreign_keys import answers_may_be_stale
+from headrace._graph.tables.foreign_keys import answers_may_be_stale, subscriptions_may_be_stale
 from headrace._graph.tables.global_tables import add_global_tables
 from headrace._graph.tables.rows import computed_from
 from headrace.serdes import Serde
@@ -71,9 +71,9 @@ class _Cut:
 
     def stages(self) -> dict[_StageKey, SubTopology]:
         # Copies first: as a store changes before its table forwards the change, so does each copy.
-        nodes = [self._with_copies(node) for node in self._graph.nodes]
+        nodes = [self._with_copies(self._with_left_table(node)) for node in self._graph.nodes]
         for node in nodes:
-            if isinstance(node, ForeignKeyResolve) and answers_may_be_stale(self._graph, node):
+            if isinstance(node, ForeignKeyResolve) and not node.tables and answers_may_be_stale(self._graph, node):
                 self._add_left_rows(node)
         for node in nodes:
             place = self._stage_keys[node.name]
@@ -100,6 +100,12 @@ class _Cut:
         copies = [self._copy(table, place) for table in tables]
         stores, reads = ([*(s for s in used if s not in elsewhere), *copies] for used in (node.stores, node.reads))
         return replace(node, stores=tuple(stores), reads=tuple(reads))
+
+    def _with_left_table(self, node: Node) -> Node:
+        """The node; one that may get answers to stale subscriptions looks up the rows of its left table."""
+        if isinstance(node, ForeignKeyResolve) and subscriptions_may_be_stale(self._graph, node):
+            return replace(node, tables=(node.left_table,))
+        return node
 
     def _add_left_rows(self, resolve: ForeignKeyResolve) -> None:
         place = self._stage_keys[resolve.name]

@@ -266,6 +266,7 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
         defaults.resolve_value(node.foreign_value_serde),
         left=node.left,
         foreign_key=node.foreign_key,
+        left_table=node.tables[0] if node.tables else None,
     ),
     nodes.StreamForeignKeySelect: lambda node, defaults: ops.StreamForeignKeySelect(
         node.name,

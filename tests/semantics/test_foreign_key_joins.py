@@ -151,6 +151,18 @@ def test_the_result_of_a_self_referring_row_is_deleted_when_the_row_leaves_the_f
     ]
 
 
+def test_a_row_of_a_table_joined_with_itself_has_no_result_once_it_is_deleted(runtime):
+    """Its changes have old values that were never there, so it stays subscribed. As the Java test driver."""
+    builder = StreamsBuilder()
+    table = builder.table("in")
+    pairs = table.outer_join(table, lambda one, other: None if "-" in f"{one}{other}" else f"{other}:{one}")
+    pairs.join(pairs, slashed, foreign_key=refers_to).to_stream().to("out")
+    steps = [("in", "c", "b", 1), ("in", "c", "-", 2), ("in", "b", "x", 3), ("in", "b", "y", 4)]
+    outputs, _ = runtime.run(builder.build(), steps)
+    results = [f"{record.key}={record.value}@{record.timestamp_ms}" for record in outputs["out"]]
+    assert results == ["c=None@1", "b=None@3", "b=None@4"]
+
+
 @pytest.mark.parametrize("changes", ["B:2 B:3", "null:2 null:3", "null:2 B:3", "B:2 null:3", "B:2 A:3 B:4"])
 def test_a_row_that_one_record_changes_twice_has_no_result_if_its_last_value_has_no_partner(changes):
     """Kafka Streams keeps the old result of the inner join in the first three cases (see deviations.md)."""

@@ -3,13 +3,12 @@
 from headrace._core.operators.aggregations.folds import Fold, counting, reducing
 from headrace._core.operators.aggregations.streams import StreamAggregate, StreamCount, StreamReduce
 from headrace._core.operators.aggregations.tables import TableAggregate, TableCount, TableGroupBy, TableReduce
+from headrace._core.operators.foreign_keys.results import ForeignKeyLeftRows, ForeignKeyResolve
 from headrace._core.operators.foreign_keys.streams import StreamForeignKeyJoin, StreamForeignKeySelect
 from headrace._core.operators.foreign_keys.tables import (
     ForeignKeyAnswer,
     ForeignKeyChange,
-    ForeignKeyLeftRows,
     ForeignKeyReceive,
-    ForeignKeyResolve,
     ForeignKeySubscribe,
 )
 from headrace._core.operators.joins.stream_stream import JoinSettings, StreamJoin, StreamJoinWindow

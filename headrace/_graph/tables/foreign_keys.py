@@ -1,10 +1,18 @@
-"""Decides which foreign-key joins must know the rows of their left table that an input record changes."""
+"""Decides which foreign-key joins must know the rows of their left table, or those that an input record changes."""
 
 from __future__ import annotations
 
 from headrace._graph.describing.levels import writers
 from headrace._graph.graph import Graph
-from headrace._graph.nodes import ForeignKeyResolve, Source, TableFilter, TableMapValues, TableSource
+from headrace._graph.nodes import (
+    ForeignKeyResolve,
+    Source,
+    TableFilter,
+    TableJoinMerge,
+    TableMapValues,
+    TableSource,
+)
+from headrace._graph.tables.rows import computed_from
 
 
 def answers_may_be_stale(graph: Graph, resolve: ForeignKeyResolve) -> bool:
@@ -18,6 +26,25 @@ def answers_may_be_stale(graph: Graph, resolve: ForeignKeyResolve) -> bool:
     if not isinstance(node, Source) or node.internal:
         return True
     return bool(set(node.topics) & _topics_before(graph, resolve.right_table))
+
+
+def subscriptions_may_be_stale(graph: Graph, resolve: ForeignKeyResolve) -> bool:
+    """Whether a left row may stay subscribed to a foreign key that it no longer has.
+
+    One input record changes both sides of a join of a table with itself. Without a store, the old values of its two
+    changes are joined from an old and a new row, and were never there: they may lead to another foreign key, or none.
+    """
+    return _is_joined_with_itself(graph, resolve.left_table)
+
+
+def _is_joined_with_itself(graph: Graph, table: str) -> bool:
+    node = graph.by_name[table]
+    before = computed_from(node)
+    if isinstance(node, TableJoinMerge) and before:
+        left, right = (_topics_before(graph, side) for side in before)
+        if left & right:
+            return True
+    return any(_is_joined_with_itself(graph, name) for name in before)
 
 
 def _topics_before(graph: Graph, name: str) -> set[str]:

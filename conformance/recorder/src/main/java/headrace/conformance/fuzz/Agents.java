@@ -18,6 +18,7 @@ import org.apache.kafka.streams.processor.api.Processor;
 import org.apache.kafka.streams.processor.api.ProcessorContext;
 import org.apache.kafka.streams.processor.api.ProcessorSupplier;
 import org.apache.kafka.streams.processor.api.Record;
+import org.apache.kafka.streams.state.KeyValueBytesStoreSupplier;
 import org.apache.kafka.streams.state.KeyValueStore;
 import org.apache.kafka.streams.state.StoreBuilder;
 import org.apache.kafka.streams.state.Stores;
@@ -36,7 +37,7 @@ final class Agents {
 
             @Override
             public Set<StoreBuilder<?>> stores() {
-                return kept(store);
+                return kept(node.get("fn").textValue(), store);
             }
         };
     }
@@ -50,13 +51,15 @@ final class Agents {
 
             @Override
             public Set<StoreBuilder<?>> stores() {
-                return kept(store);
+                return kept("", store);
             }
         };
     }
 
-    private static Set<StoreBuilder<?>> kept(String store) {
-        return Set.of(Stores.keyValueStoreBuilder(Stores.inMemoryKeyValueStore(store), Serdes.String(), Serdes.String()));
+    static Set<StoreBuilder<?>> kept(String task, String store) {
+        KeyValueBytesStoreSupplier rows =
+            task.equals("recent") ? Stores.lruMap(store, 2) : Stores.inMemoryKeyValueStore(store);
+        return Set.of(Stores.keyValueStoreBuilder(rows, Serdes.String(), Serdes.String()));
     }
 
     private static final class Agent implements Processor<Object, Object, Object, Object> {
@@ -116,10 +119,20 @@ final class Agents {
                 case "earlier" -> context.forward(
                     record.withValue(value).withTimestamp(Math.max(0, record.timestamp() - 9)));
                 case "rekey" -> context.forward(record.withValue(value).withKey(head(record.value())));
-                case "remember" -> {
+                case "remember", "recent" -> {
                     String key = show(record.key());
                     context.forward(record.withValue(clip(show(store.get(key)) + "<" + value)));
                     store.put(key, value);
+                }
+                case "backwards" -> {
+                    String key = show(record.key());
+                    store.put(key, value);
+                    StringBuilder listed = new StringBuilder();
+                    try (var all = store.reverseAll(); var range = store.reverseRange(null, key)) {
+                        all.forEachRemaining(row -> listed.append(row.key).append(row.value));
+                        range.forEachRemaining(row -> listed.append(row.key).append(row.value));
+                    }
+                    context.forward(record.withValue(clip(listed.toString())));
                 }
                 case "tick_wall" -> context.forward(record.withValue(value));
                 case "flush_wall", "tick_stream" -> {

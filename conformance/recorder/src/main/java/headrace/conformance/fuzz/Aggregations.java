@@ -1,7 +1,5 @@
 package headrace.conformance.fuzz;
 
-import static headrace.conformance.fuzz.WindowOptions.ms;
-
 import com.fasterxml.jackson.databind.JsonNode;
 import java.time.Duration;
 import java.util.List;
@@ -23,20 +21,24 @@ import org.apache.kafka.streams.processor.StateStore;
 @SuppressWarnings({"unchecked", "rawtypes"})
 final class Aggregations {
     private final Rules rules;
-    private final List<String> stores;
+    private final Rows rows;
 
-    Aggregations(Rules rules, List<String> stores) {
+    Aggregations(Rules rules, Rows rows) {
         this.rules = rules;
-        this.stores = stores;
+        this.rows = rows;
     }
 
     Object aggregate(Object grouped, JsonNode node, int number) {
         if (grouped instanceof KGroupedTable) {
             return ofTable((KGroupedTable<Object, Object>) grouped, node, number);
         }
-        KGroupedStream<Object, Object> stream = (KGroupedStream<Object, Object>) grouped;
+        return rules.finalResults(ofStream((KGroupedStream<Object, Object>) grouped, node, number), node, number);
+    }
+
+    private Object ofStream(KGroupedStream<Object, Object> stream, JsonNode node, int number) {
         return switch (node.path("windows").path("type").asText()) {
             case "time" -> windowed(stream.windowedBy(WindowOptions.time(node.get("windows"))), node, number);
+            case "own" -> windowed(stream.windowedBy(new Shifts(node.get("windows"))), node, number);
             case "unlimited" -> windowed(stream.windowedBy(WindowOptions.unlimited(node.get("windows"))), node, number);
             case "sliding" -> rules.slidingWindows((KTable<Object, Object>) windowed(
                 stream.windowedBy(WindowOptions.sliding(node.get("windows"))), node, number), node, number);
@@ -55,6 +57,7 @@ final class Aggregations {
         JsonNode windows = node.path("windows");
         return switch (windows.path("type").asText()) {
             case "time" -> cogrouped(cogrouped.windowedBy(WindowOptions.time(windows)), node, number);
+            case "own" -> cogrouped(cogrouped.windowedBy(new Shifts(windows)), node, number);
             case "unlimited" -> cogrouped(cogrouped.windowedBy(WindowOptions.unlimited(windows)), node, number);
             case "sliding" -> rules.slidingWindows((KTable<Object, Object>) cogrouped(
                 cogrouped.windowedBy(WindowOptions.sliding(windows)), node, number), node, number);
@@ -144,15 +147,13 @@ final class Aggregations {
 
     /** A store of text keys, named or not; for windows it remembers long enough never to lose one, if the rules say so. */
     private <S extends StateStore> Materialized<Object, Object, S> store(JsonNode node, int number) {
-        Materialized<Object, Object, S> store = Materialized.with(Kinds.serde("text"), Kinds.value(node));
-        if (node.has("store")) {
-            store = Materialized.<Object, Object, S>as("s" + number)
-                .withKeySerde(Kinds.serde("text")).withValueSerde(Kinds.value(node));
-            if (!node.has("windows")) {
-                stores.add("s" + number);
-            }
+        if (!node.has("windows")) {
+            return (Materialized<Object, Object, S>) (Materialized<?, ?, ?>) rows.of(node, number);
         }
-        boolean ends = node.has("windows") && !node.get("windows").has("start");
+        Materialized<Object, Object, S> store = node.has("store")
+            ? Materialized.as("s" + number) : Materialized.with(Kinds.serde("text"), Kinds.value(node));
+        store = store.withKeySerde(Kinds.serde("text")).withValueSerde(Kinds.value(node));
+        boolean ends = !node.get("windows").has("start");
         return ends && rules.has("no-window-is-lost") ? store.withRetention(Duration.ofDays(1)) : store;
     }
 }

@@ -103,6 +103,19 @@ final class NamedFunctions {
         };
     }
 
+    static String keyed(Object key, Object left, Object right) {
+        return keyed(key, both(left, right));
+    }
+
+    /** The result of a keyed joiner, from the key and what {@link #both} returned. */
+    static String keyed(Object key, Object both) {
+        return clip(show(key) + ":" + both);
+    }
+
+    static String both(Object left, Object right) {
+        return show(left) + "," + show(right);
+    }
+
     /** A timestamp, negative to drop the record. */
     static long extract(String name, Object value, long timestamp, long partitionTime) {
         return switch (name) {

@@ -13,6 +13,7 @@ import org.apache.kafka.streams.state.KeyValueStore;
  * Rules of Headrace that Kafka Streams is made to follow, one by one, to explain a difference: if it then writes the same
  * records, the difference is that rule and nothing else. {@code conformance/fuzz/classify.py} lists them.
  */
+@SuppressWarnings("unchecked")
 final class Rules {
     private final Set<String> names = new HashSet<>();
 
@@ -33,10 +34,24 @@ final class Rules {
         return has("first-change-replaces-nothing") ? remembered(table, node, number) : table;
     }
 
+    /** Final results that joins find for ever, though their windows expire. */
+    Object finalResults(Object table, JsonNode node, int number) {
+        return has("final-results-are-remembered") && node.has("emit")
+            ? remembered((KTable<Object, Object>) table, node, number) : table;
+    }
+
     /** The same table with a store of its own: a change replaces what was there, and nothing if nothing was. */
     private static KTable<Object, Object> remembered(KTable<Object, Object> table, JsonNode node, int number) {
-        return table.toStream().toTable(Materialized.<Object, Object, KeyValueStore<Bytes, byte[]>>as("rows" + number)
-            .withKeySerde(Kinds.serde(node.get("key").textValue())).withValueSerde(Kinds.value(node)));
+        return table.toStream().toTable(remembered(node, number));
+    }
+
+    static Materialized<Object, Object, KeyValueStore<Bytes, byte[]>> remembered(JsonNode node, int number) {
+        return Materialized.<Object, Object, KeyValueStore<Bytes, byte[]>>as("rows" + number)
+            .withKeySerde(Kinds.serde(node.get("key").textValue())).withValueSerde(Kinds.value(node));
+    }
+
+    boolean storesTransformed(JsonNode node) {
+        return has("transformed-rows-are-stored") && node.get("shape").textValue().equals("table");
     }
 
     KStream<Object, Object> merge(KStream<Object, Object> one, KStream<Object, Object> two) {

@@ -1,0 +1,91 @@
+"""Rules of Kafka Streams that the library is made to follow, one by one, to explain a difference.
+
+Each replaces a method of an operator for the time of one run; see `classify`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+from unittest.mock import patch
+
+from headrace._core.operators.foreign_keys.messages import Instruction
+from headrace._core.operators.foreign_keys.tables import ForeignKeyReceive, ForeignKeySubscribe
+from headrace._core.operators.windows.suppress import TableSuppress
+from headrace._state.bytes.composite import HISTORY, LATEST, escape_key, time_at
+from headrace._state.stores.versioned import TypedVersionedStore
+from headrace.model.record import Change, Record
+
+_buffer = TableSuppress.process
+_put_version = TypedVersionedStore.write
+
+
+@contextmanager
+def following(*rules: str) -> Iterator[None]:
+    """While this lasts, operators that are created follow the named rules."""
+    with ExitStack() as replaced:
+        for rule in rules:
+            for operator, method, function in _REPLACED[rule]:
+                replaced.enter_context(patch.object(operator, method, function))
+        yield
+
+
+def _process(self: Any, record: Any) -> None:
+    """Notes what each update replaces upstream."""
+    self.__dict__.setdefault("replaced", {})[record.key] = record.value.old
+    _buffer(self, record)
+
+
+def _emit(self: Any, row: Any) -> None:
+    """The old value of a result is what its last update replaced upstream, whether or not that was emitted."""
+    if row.value is not None or not self.settings.until_window_closes:
+        self.forward(Record(row.key, Change(row.value, self.replaced[row.key]), row.timestamp_ms, row.headers))
+
+
+def _inner(self: Any, _: bytes, new: Any, old_foreign: Any, new_foreign: Any) -> list[tuple[Any, Instruction]]:
+    """Forgets that an earlier change by the same input record has yet to delete the result."""
+    if new is not None and new_foreign is None:
+        self.context.drop(self.name, "null foreign key")
+    if old_foreign is None:
+        return [] if new_foreign is None else [(new_foreign, Instruction.ANSWER_IF_MATCHED)]
+    if new_foreign is None:
+        return [(old_foreign, Instruction.DELETE_RESULT)]
+    if self._same_key(old_foreign, new_foreign):
+        return [(new_foreign, Instruction.ANSWER_IF_MATCHED)]
+    return [(old_foreign, Instruction.DELETE_SILENTLY), (new_foreign, Instruction.ANSWER)]
+
+
+def _receive(self: Any, record: Any) -> None:
+    """Forgets that the same input record deleted the foreign row."""
+    subscription = record.value
+    foreign = self._foreign_to_bytes(record.key)
+    if foreign is not None:
+        is_kept = subscription.instruction in (Instruction.ANSWER_IF_MATCHED, Instruction.ANSWER)
+        self._subscriptions.put(escape_key(foreign) + subscription.key, subscription.value if is_kept else None)
+    if subscription.instruction is not Instruction.DELETE_SILENTLY:
+        self.forward(record)
+
+
+def _write(self: Any, key_bytes: bytes, value: Any, timestamp_ms: int) -> int:
+    """Forgets a deletion with the timestamp of the key's only version."""
+    contents = self._contents
+    latest = contents.get(LATEST + key_bytes)
+    valid_to_ms = _put_version(self, key_bytes, value, timestamp_ms)
+    is_only = not any(contents.prefix(HISTORY + escape_key(key_bytes)))
+    if value is None and latest is not None and time_at(latest, 0) == timestamp_ms and is_only:
+        contents.delete(LATEST + key_bytes)
+    return valid_to_ms
+
+
+_REPLACED: dict[str, tuple[tuple[type, str, Callable[..., Any]], ...]] = {
+    "suppress-sends-what-its-last-update-replaced": (
+        (TableSuppress, "process", _process),
+        (TableSuppress, "_emit", _emit),
+    ),
+    "deletions-by-foreign-key-may-be-lost": (
+        (ForeignKeySubscribe, "_inner", _inner),
+        (ForeignKeyReceive, "process", _receive),
+    ),
+    "deletions-of-only-versions-are-forgotten": ((TypedVersionedStore, "write", _write),),
+}
