@@ -96,3 +96,20 @@ def test_archive_that_could_not_be_written_is_tried_again_after_an_hour(cache, w
     os.utime(archive.with_suffix(".failed"), (0, 0))
     class_archive.write_if_missing()
     assert writes == [archive, archive]
+
+
+def test_archives_that_were_not_used_for_a_month_are_deleted(cache, writes):
+    old, recent = cache / "classes-1.jsa", cache / "classes-2.jsa"
+    for archive in (old, recent):
+        archive.touch()
+    os.utime(old, (0, 0))
+    class_archive.write_if_missing()
+    assert sorted(cache.glob("*.jsa")) == [recent]
+
+
+def test_an_archive_in_use_is_not_deleted(cache):
+    archive = with_archive(cache)
+    os.utime(archive, (0, 0))
+    class_archive.java_options(HOME)
+    class_archive._delete_unused(cache)
+    assert archive.exists()

@@ -26,6 +26,7 @@ from headrace.errors import ConfigError, TopicError
 from headrace.topics.embedded.files import file_lock
 
 _RETRIED_AFTER_S = 3600
+_UNUSED_AFTER_S = 30 * 24 * 3600
 _NICENESS = 19
 _SETTINGS = ("-Xlog:disable", "-Xshare:auto")
 
@@ -34,7 +35,10 @@ def java_options(home: Path) -> list[str]:
     """The options by which the JVM of a local session uses the archive; none if it does not exist."""
     directory = _directory()
     archive = None if directory is None else _archive(directory, home)
-    return [f"-XX:SharedArchiveFile={archive}", *_SETTINGS] if archive is not None and archive.exists() else []
+    if archive is None or not archive.exists():
+        return []
+    os.utime(archive)  # in use: not to be deleted by `_delete_unused`
+    return [f"-XX:SharedArchiveFile={archive}", *_SETTINGS]
 
 
 def write_if_missing() -> None:
@@ -47,6 +51,7 @@ def write_if_missing() -> None:
     with suppress(TopicError), file_lock(archive.with_suffix(".lock"), blocking=False) as is_locked:
         if is_locked and not archive.exists() and not _is_recent(failure):
             os.nice(_NICENESS)
+            _delete_unused(directory)
             _write_in_another_process(archive)
             if not archive.exists():
                 failure.touch()
@@ -102,6 +107,13 @@ def _await_end_of_jvm() -> None:
     assert jvm.stdin is not None
     jvm.stdin.close()
     jvm.wait()
+
+
+def _delete_unused(directory: Path) -> None:
+    """Deletes archives that no application has used for a month: each virtual environment has one, of 170 MB."""
+    for archive in directory.glob("classes-*.jsa"):
+        if archive.stat().st_mtime < time.time() - _UNUSED_AFTER_S:
+            archive.unlink(missing_ok=True)
 
 
 def _is_recent(failure: Path) -> bool:
