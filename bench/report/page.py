@@ -136,7 +136,7 @@ def _other_figures(detail: Mapping[str, Any]) -> list[str]:
     return [
         f"- {_DETAILS.get(name, name)}: {', '.join(_in_words(*item) for item in values.items())}."
         for name, values in detail.items()
-        if name != "cpu_us_per_record" and isinstance(values, dict)
+        if isinstance(values, dict) and name != "cpu_us_per_record" and not name.startswith("ratio_")
         if all(isinstance(value, int | float) for value in values.values())
     ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
@@ -35,7 +36,7 @@ threading.Thread.start = start
 def test_notebook_runs_without_what_pyodide_lacks(name):
     notebook = json.loads((FOLDER / f"{name}.ipynb").read_text())
     cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
-    environment = {"PYTHONPATH": str(ROOT), "MPLBACKEND": "agg", "PATH": ""}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "MPLBACKEND": "agg"}
     code = "\n".join([RESTRICTED, *cells])
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -11,7 +11,7 @@ from nbclient import NotebookClient
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "notebooks"
-_WITHIN_S = 300
+_WITHIN_S = 600
 
 
 def execute(path):
