@@ -22,6 +22,7 @@ extensions = [
     "myst_parser",
     "repository_files",
     "navigation",
+    "notebooks",
     "public_names",
     "marbles.directive",
 ]
