@@ -25,6 +25,7 @@ _JOINS = {"join", "left_join", "outer_join", "foreign_join", "foreign_left_join"
 # Rules that Kafka Streams can be made to follow (the recorder's `fuzz/Rules.java`), and the operators they change.
 OUR_RULES = {
     "first-change-replaces-nothing": {"count", "aggregate", "cogroup", "reduce"},
+    "windowed-cogroups-send-old-values": {"cogroup"},
     "no-window-is-lost": {"count", "reduce", "aggregate", "cogroup"},
     "suppress-sends-what-it-emitted": {"suppress"},
     "merge-takes-a-stream-twice": {"merge"},

@@ -63,6 +63,7 @@ assert_type(Topology().add_state_store(versioned, processors=["p"]), Topology)
 assert_type(Topology().connect_processor_and_state_stores("p", "rows"), Topology)
 assert_type(builder.build().describe(), str)
 assert_type(builder.build().to_mermaid(), str)
+assert_type(builder.build().to_svg(), str)
 
 assert_type(builder.stream(re.compile("t-.*"), value_serde=json), KStream[str, Sale])
 assert_type(Topology().add_source("in", re.compile("t-.*"), offset_reset="none"), Topology)

@@ -59,16 +59,15 @@ final class Aggregations {
             case "time" -> cogrouped(cogrouped.windowedBy(WindowOptions.time(windows)), node, number);
             case "own" -> cogrouped(cogrouped.windowedBy(new Shifts(windows)), node, number);
             case "unlimited" -> cogrouped(cogrouped.windowedBy(WindowOptions.unlimited(windows)), node, number);
-            case "sliding" -> rules.slidingWindows((KTable<Object, Object>) cogrouped(
-                cogrouped.windowedBy(WindowOptions.sliding(windows)), node, number), node, number);
-            case "session" -> cogrouped.windowedBy(WindowOptions.session(windows))
-                .aggregate(() -> initial(node), merger(node), store(node, number));
+            case "sliding" -> cogrouped(cogrouped.windowedBy(WindowOptions.sliding(windows)), node, number);
+            case "session" -> rules.windowedCogroup((KTable) cogrouped.windowedBy(WindowOptions.session(windows))
+                .aggregate(() -> initial(node), merger(node), store(node, number)), node, number);
             default -> cogrouped.aggregate(initializer(node), store(node, number));
         };
     }
 
     private Object cogrouped(TimeWindowedCogroupedKStream<Object, Object> cogrouped, JsonNode node, int number) {
-        return cogrouped.aggregate(initializer(node), store(node, number));
+        return rules.windowedCogroup((KTable) cogrouped.aggregate(initializer(node), store(node, number)), node, number);
     }
 
     private Object plain(KGroupedStream<Object, Object> stream, JsonNode node, int number) {

@@ -34,6 +34,11 @@ final class Rules {
         return has("first-change-replaces-nothing") ? remembered(table, node, number) : table;
     }
 
+    /** With old values, which Kafka Streams does not send to what follows a windowed cogroup. */
+    KTable<Object, Object> windowedCogroup(KTable<Object, Object> table, JsonNode node, int number) {
+        return has("windowed-cogroups-send-old-values") ? remembered(table, node, number) : table;
+    }
+
     /** Final results that joins find for ever, though their windows expire. */
     Object finalResults(Object table, JsonNode node, int number) {
         return has("final-results-are-remembered") && node.has("emit")
