@@ -89,6 +89,6 @@ def check_that_others_see_neither_secrets_nor_state(machine, *broker):
     assert holders(CANARY, logs) == []
 
 
-@pytest.mark.slow  # tests/kafka checks the same, and more settings
+@pytest.mark.slow
 def test_secrets_and_state_are_not_seen_from_outside(machine):
     check_that_others_see_neither_secrets_nor_state(machine)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 FULL = os.environ.get("HEADRACE_DOSE") == "full"
 _SHARE = 1.0 if FULL else 0.2
@@ -14,6 +15,6 @@ def examples(full: int) -> int:
     return max(5, round(full * _SHARE))
 
 
-def sample(items: list) -> list:
+def sample(items: Sequence) -> Sequence:
     """The first of every three items, in a full dose all."""
     return items[::_ONE_OF]
