@@ -180,7 +180,7 @@ class RecordCache:
         operator.forward = _forward_to([*every, _Put(operator.cache)])
 
     def flush(self) -> None:
-        """Forwards all updates, first those of the tables that come first in the topology."""
+        """Forwards all cached updates, at the end of a batch: those of earlier tables of the topology first."""
         for store in self._stores.values():
             store.flush()
 

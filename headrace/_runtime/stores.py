@@ -47,7 +47,7 @@ class _Kind(NamedTuple):
 
 
 def known_store(graph: Graph, name: str) -> stores.StoreSpec:
-    """The description of a store.
+    """Looks up the specification of a store by its name.
 
     Raises:
         StateError: if there is no store of that name; the message lists the known ones.

@@ -91,7 +91,7 @@ class ReadOnlyTimestampedWindowStore(ReadOnlyWindowStore[K, V_co], Protocol[K, V
 
 
 class ReadOnlyTimestampedWindowStoreWithHeaders(ReadOnlyTimestampedWindowStore[K, V_co], Protocol[K, V_co]):
-    """Reads of values by key and window, of their timestamps and headers."""
+    """Reads values with their timestamps and headers, by key and window."""
 
     def with_headers(self) -> ReadOnlyWindowStore[K, ValueTimestampHeaders[V_co]]:
         """Returns a view of the same windows whose reads all return values with their timestamps and headers."""

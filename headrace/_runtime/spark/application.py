@@ -163,7 +163,7 @@ class Application:
             self._lifecycle.move_to(State.RUNNING)
 
     def finish(self) -> None:
-        """Makes the current micro-batch the last one of this run. The query itself goes on, without batches."""
+        """Plans no batch after the current one. The Spark query stays active until it is stopped."""
         FinishFile(self._config.state_dir).request(self._run)
 
     def stop(self, timeout: timedelta | None) -> None:

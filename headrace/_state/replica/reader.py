@@ -85,7 +85,10 @@ class LmdbReader:
 
 
 def _seek_last(cursor: Any, end: bytes | None) -> bool:
-    """Moves to the last LMDB entry that may have keys less than `end`; returns whether there is one."""
+    """Moves to the last LMDB entry that may have keys less than `end`; returns whether there is one.
+
+    An entry has several keys if they are longer than LMDB allows and begin alike.
+    """
     found: bool
     if end is None or not cursor.set_range(end[:SHARED]):
         found = cursor.last()

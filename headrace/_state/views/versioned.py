@@ -17,7 +17,7 @@ V = TypeVar("V")
 
 @suggest_attributes
 class VersionedView(Generic[K, V]):
-    """A versioned store for reading. At most one part has versions of a key; each part has its own clock.
+    """Reads the versioned stores of all tasks. A key is in at most one of them; each has its own stream time.
 
     Example:
         >>> from headrace import serdes

@@ -76,7 +76,7 @@ class Journal:
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
-        """Excludes all other writers; `recover` and `append` require it."""
+        """Waits for and holds the lock that excludes writers in all processes; `recover` and `append` require it."""
         with os_errors("create the topics directory", self._directory):
             self._directory.mkdir(parents=True, exist_ok=True)
         with file_lock(self._lock_path):

@@ -48,14 +48,14 @@ class TableGroupByForm:
         distinct = [key for key in dict.fromkeys(keys) if key is not None]
         rows: _Rows = dict(zip(distinct, store.contents.get_many(distinct), strict=True))
         if self._table.cache is None:
-            self._run(batch, keys, rows)
+            self._update_rows(batch, keys, rows)
         else:
             self._put(self._table.cache, batch, keys, rows)
         self._table.context.drop(self._table.name, "null key", batch.keys.null_count)
         store.contents.put_many((key, stored) for key, stored in rows.items() if key is not None)
 
-    def _run(self, batch: Batch, keys: list[bytes | None], rows: _Rows) -> None:
-        """Updates the rows, and forwards the events of every change."""
+    def _update_rows(self, batch: Batch, keys: list[bytes | None], rows: _Rows) -> None:
+        """Stores the new rows of a batch, and forwards what each change subtracts from and adds to the aggregates."""
         store, values, times = self._store, batch.values.to_pylist(), batch.timestamps.tolist()
         read, events = store.value_serde.deserialize, _Events(self._group_by, self._sink)
         decoded, new_values = store.key_serde.deserialize_many(keys), store.value_serde.deserialize_many(values)

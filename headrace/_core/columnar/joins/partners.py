@@ -11,9 +11,10 @@ from headrace._core.columnar.groups import Ints
 
 
 class Candidates(NamedTuple):
-    """Records of one side that may be matches: key numbers, timestamps, and arrivals.
+    """Records of one side that may be matches: three arrays with one entry for each record.
 
-    The arrival of a record in the batch is its row. Records stored before the batch have negative arrivals, ascending.
+    `keys` has the number of its key within the batch, `times` its timestamp, `arrivals` its position in the order of
+    arrival: its row in the batch, or a negative number, ascending, if it was stored before the batch.
     """
 
     keys: Ints

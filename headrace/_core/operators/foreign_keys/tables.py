@@ -155,7 +155,10 @@ class ForeignKeyAnswer(Operator):
 
 
 class ForeignKeyChange(Operator):
-    """Answers all subscriptions to a foreign row when it changes, by their key bytes, with the change's timestamp."""
+    """Sends a foreign row that has changed to every left row that subscribes to it, in the order of their key bytes.
+
+    The messages have the timestamp of the change.
+    """
 
     def __init__(
         self,

@@ -28,7 +28,7 @@ LoadProcessorState = Callable[[Mapping[str, Any]], ProcessorState | None]
 
 
 class Processors:
-    """Creates the processors of a task, or continues with those of an earlier object of the same task.
+    """The user's processors of a task. They outlive the task object, which is built anew for every batch.
 
     Args:
         context: the task's context.

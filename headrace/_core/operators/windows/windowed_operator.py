@@ -143,9 +143,10 @@ class WindowedOperator(Operator):
             self._open.put(windowed, change.new, timestamp_ms)
 
     def _emit_closed(self, record: AnyRecord, last_end_ms: int) -> None:
-        """Forwards the results of windows that end no later than `last_end_ms`, with the headers of this record.
+        """Forwards the results of windows that end no later than `last_end_ms`, with the headers of the record.
 
-        To be called before the record is folded in: it belongs to none of the windows that it closes, and the store may
+        The record has advanced stream time, and `last_end_ms` takes the grace into account. To be called before the
+        record is folded in: it belongs to none of the windows that it closes, and the store may
         expire their results once stream time advances.
         """
         if self._open is not None:

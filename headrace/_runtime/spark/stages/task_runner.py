@@ -78,7 +78,10 @@ class TaskRunner:
                     self._written.add(durable.written)
 
     def finish(self) -> Frame:
-        """Makes the state that tasks have written durable, and returns a frame that locates it for the commit."""
+        """Syncs the object with the state of all tasks, after the last of them, and returns a frame for the commit.
+
+        The frame says where in the object the new head of each task is.
+        """
         self._written.objects.update(self._object.finish())
         return frames.for_commit(STATE, self._written)
 

@@ -82,7 +82,10 @@ def _lock_exclusively(descriptor: int, application_id: str, state_dir: Path) -> 
 
 
 def _lock_shared(path: Path) -> int | None:
-    """Locks the file and returns its descriptor; `None` if a reset has meanwhile removed or replaced the file."""
+    """Takes a shared lock on a file and returns its descriptor, which holds the lock until it is closed.
+
+    Returns `None` if a reset has meanwhile removed or replaced the file.
+    """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH)

@@ -162,7 +162,7 @@ class EmbeddedBackend:
         raise StateError(message)
 
     def _write_runs(self, plan: Plan, outputs: list[Frame]) -> list[SegmentRun]:
-        """Writes the records of each topic-partition, with one run per task that produced them.
+        """Writes the records of each topic-partition; those of one task stay together, as a run.
 
         A data file holds only one run of a partition, so there are as many files as the most tasks of a partition.
         """

@@ -27,7 +27,10 @@ class PartMessage(WriterCommitMessage):
 
 
 class TopicsWriter(DataSourceStreamArrowWriter):
-    """Writes all output topics of a query. It has nothing to do for fused batches, which commit themselves."""
+    """Spark's data source writer, for all output topics of a query.
+
+    It writes nothing for a fused batch: the Spark task that runs all stages of such a batch commits it by itself.
+    """
 
     def __init__(self, packed_plan: bytes) -> None:
         self._packed_plan = packed_plan
