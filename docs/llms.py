@@ -16,7 +16,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 SECTIONS = {
     "Start": ("README.md", "docs/from-kafka-streams.md", "docs/testing.md", "docs/running.md", "docs/settings.md"),
-    "Project": ("CHANGELOG.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/conformance.md", "docs/security.md"),
+    "Project": (
+        *("CHANGELOG.md", "CONTRIBUTING.md", "MAINTAINERS.md", "conformance/deviations.md"),
+        *("docs/architecture.md", "docs/conformance.md", "docs/security.md"),
+    ),
 }
 _LENGTH = 200
 
@@ -31,10 +34,10 @@ def write(directory: Path, prefix: str = "") -> None:
         lines += ["", f"## {heading}", ""]
         for page in pages:
             text = (ROOT / page).read_text(encoding="utf-8")
-            lines.append(f"- [{_title(text)}]({prefix}{page}): {_summary(text)}")
+            lines.append(f"- [{_title(text)}]({prefix}{_address(page)}): {_summary(text)}")
     (directory / "llms.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     texts = [
-        f"<!-- {prefix}{page} -->\n\n{(ROOT / page).read_text(encoding='utf-8').strip()}\n"
+        f"<!-- {prefix}{_address(page)} -->\n\n{(ROOT / page).read_text(encoding='utf-8').strip()}\n"
         for _, pages in sections
         for page in pages
     ]
@@ -47,12 +50,24 @@ def _sections() -> Iterator[tuple[str, list[str]]]:
     folders: dict[Path, list[str]] = {}
     for path in sorted((ROOT / "docs").rglob("*.md")):
         page = path.relative_to(ROOT).as_posix()
-        if page not in listed:
+        if page not in listed and page != "docs/index.md" and path.parent.name != "repository":
             folders.setdefault(path.parent, []).append(page)
     yield "Start", list(SECTIONS["Start"])
     for folder, pages in folders.items():
         name = "Guides" if folder == ROOT / "docs" else folder.name.replace("-", " ").capitalize()
         yield name, [*SECTIONS["Project"], *pages] if name == "Project" else pages
+
+
+def _address(page: str) -> str:
+    """Where the site has a page: those outside docs are included by pages of docs/repository."""
+    if page == "README.md":
+        return "index.html"
+    path = Path(page)
+    return (
+        (path.relative_to("docs") if path.parts[0] == "docs" else Path("repository", path.name.lower()))
+        .with_suffix(".html")
+        .as_posix()
+    )
 
 
 def _title(text: str) -> str:

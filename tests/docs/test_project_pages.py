@@ -72,8 +72,17 @@ def test_every_page_of_the_project_is_in_its_index():
     assert [page.name for page in PAGES if page.name != "index.md" and f"]({page.name})" not in index] == []
 
 
+# The site's first page, and pages that only include files from elsewhere, have no text of their own.
+LISTED = [
+    path
+    for path in (ROOT / "docs").rglob("*.md")
+    if path != ROOT / "docs" / "index.md" and path.parent.name != "repository"
+]
+
+
 @pytest.fixture(scope="module")
 def llms():
+    """The script, which is not part of a package."""
     spec = importlib.util.spec_from_file_location("llms", ROOT / "docs" / "llms.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -82,13 +91,14 @@ def llms():
 
 def test_llms_txt_names_every_page_once(llms, tmp_path):
     llms.write(tmp_path)
-    pages = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))
+    pages = sorted(path.relative_to(ROOT / "docs").with_suffix(".html").as_posix() for path in LISTED)
     named = re.findall(r"^- \[[^\]]+\]\(([^)]+)\): \S", (tmp_path / "llms.txt").read_text(), re.MULTILINE)
-    assert sorted(named) == sorted([*pages, "README.md", "CHANGELOG.md", "CONTRIBUTING.md"])
+    included = (f"repository/{name}.html" for name in ("changelog", "contributing", "maintainers", "deviations"))
+    assert sorted(named) == sorted([*pages, "index.html", *included])
 
 
 def test_llms_full_txt_has_the_text_of_every_page(llms, tmp_path):
     llms.write(tmp_path)
     text = (tmp_path / "llms-full.txt").read_text()
-    pages = [*(ROOT / "docs").rglob("*.md"), ROOT / "README.md"]
+    pages = [*LISTED, ROOT / "README.md"]
     assert [page.name for page in pages if page.read_text().strip() not in text] == []

@@ -33,12 +33,15 @@ _FROM_TEXT: dict[type[Serde[Any]], Callable[[str], Any]] = {
 _FROM_JSON: dict[type[Serde[Any]], Callable[[Any], Any]] = {serdes.Bytes: base64.b64decode, serdes.Uuid: UUID}
 
 
-def serde_named(name: str) -> Serde[Any]:
-    """The serde with a name, in upper or lower case."""
-    known = {listed.lower(): listed for listed in serdes.__all__ if listed not in ("Serde", "Registry")}
-    class_name = known.get(name.lower())
+def serde_named(text: str) -> Serde[Any]:
+    """The serde with a name, in upper or lower case; `WindowedKey:60000` is for text keys in windows of a minute."""
+    known = {listed.lower(): listed for listed in serdes.__all__ if listed not in ("Serde", "Registry", "serde_from")}
+    name, _, size = text.partition(":")
+    if name.lower() == "windowedkey":
+        return _windowed_key(text, size)
+    class_name = None if size else known.get(name.lower())
     if class_name is None:
-        message = f"There is no serde {name!r}.{nearest(name, known.values())} Known: {known_names(known.values())}."
+        message = f"There is no serde {text!r}.{nearest(name, known.values())} Known: {known_names(known.values())}."
         raise CommandError(message)
     try:
         serde: Serde[Any] = getattr(serdes, class_name)()
@@ -46,6 +49,13 @@ def serde_named(name: str) -> Serde[Any]:
         message = f"Serde {class_name!r} needs arguments, so it can only be used from Python."
         raise CommandError(message) from error
     return serde
+
+
+def _windowed_key(text: str, size: str) -> Serde[Any]:
+    if not size.isdigit():
+        message = f"Serde {text!r} needs the size of the windows in milliseconds, e.g. WindowedKey:60000."
+        raise CommandError(message)
+    return serdes.WindowedKey(serdes.String(), int(size))
 
 
 def pairs(option: str, settings: list[str] | None, example: str = "security.protocol=SSL") -> dict[str, str]:

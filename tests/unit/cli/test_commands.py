@@ -33,7 +33,7 @@ builder = hr.StreamsBuilder()
 topology = builder.build()
 """
 
-SERDES = known_names(name for name in hr.serdes.__all__ if name not in ("Serde", "Registry"))
+SERDES = known_names(name for name in hr.serdes.__all__ if name not in ("Serde", "Registry", "serde_from"))
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,11 @@ from dataclasses import dataclass
 import msgspec
 import pytest
 
-from headrace.cli.output.values import as_json, format_value
+import headrace as hr
+from headrace import serdes
+from headrace.cli.commands.consume import _suggest_serde
+from headrace.cli.errors import CommandError
+from headrace.cli.output.values import as_json, format_value, serde_named
 
 
 @dataclass(frozen=True)
@@ -51,3 +55,34 @@ def test_a_value_is_shown_as_json_but_text_as_it_is_and_bytes_as_hex(value, show
 
 def test_bytes_are_base64_in_json():
     assert as_json({"photo": b"\x01\xff"}) == '{"photo": "Af8="}'
+
+
+def test_keys_in_windows_are_read_if_the_size_of_the_windows_is_given():
+    serde = serde_named("windowedkey:60000")
+    assert serde == serdes.WindowedKey(serdes.String(), 60_000)
+    assert serde.deserialize(b"k" + (120_000).to_bytes(8, "big")) == hr.Windowed("k", hr.Window(120_000, 180_000))
+
+
+@pytest.mark.parametrize("text", ["WindowedKey", "WindowedKey:a minute"])
+def test_windows_without_a_size_are_refused_with_an_example(text):
+    with pytest.raises(CommandError, match=f"Serde '{text}' needs the size .* e.g. WindowedKey:60000"):
+        serde_named(text)
+
+
+@pytest.mark.parametrize("text", ["serde_from", "Long:8", "Lang"])
+def test_an_unknown_serde_is_refused(text):
+    with pytest.raises(CommandError, match=f"There is no serde '{text}'"):
+        serde_named(text)
+
+
+@pytest.mark.parametrize(
+    ("data", "suggested"),
+    [
+        (b"", ""),
+        (b"12345678", " Long or Double"),
+        (b"ann" + (1_764_583_200_000).to_bytes(8, "big"), " WindowedKey:60000, if they are in windows of a minute"),
+        (b"no window at all", ""),
+    ],
+)
+def test_the_size_of_bytes_suggests_a_serde(data, suggested):
+    assert _suggest_serde(data) == suggested

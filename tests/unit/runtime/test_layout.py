@@ -54,8 +54,8 @@ def counts_with_another_serde(builder):
     builder.stream("a").group_by_key().aggregate(int, max, store="counts", value_serde=serdes.Json())
 
 
-def windowed_counts(builder):
-    windows = hr.TimeWindows.of(timedelta(seconds=1))
+def windowed_counts(builder, seconds=1, grace=0):
+    windows = hr.TimeWindows.of(timedelta(seconds=seconds), grace=timedelta(seconds=grace))
     builder.stream("a").group_by_key().windowed_by(windows).count(store="counts").to_stream().to("out")
 
 
@@ -139,7 +139,10 @@ SERDES = "('String()', 'Json()'); it had ('String()', 'Long()')"
     [
         (counts_under_another_name, ["store 'counts' was removed"]),
         (counts_with_another_serde, [f"store 'counts' has the serdes {SERDES}"]),
-        (windowed_counts, ["store 'counts' is a TimestampedWindow store; it was a TimestampedKeyValue store"]),
+        (
+            windowed_counts,
+            ["store 'counts' is a TimestampedWindow store of windows of 1000 ms; it was a TimestampedKeyValue store"],
+        ),
         (
             counts_of_counts,
             ["store 'more' was added", "repartition 'by-repartition' was added", "it has 2 stages; it had 1"],
@@ -155,6 +158,14 @@ def test_topology_that_does_not_fit_the_state_is_refused_with_every_change(now, 
         "`headrace reset`. Name stores with store= so that their names stay the same when other operators are added or "
         "removed."
     )
+
+
+def test_windows_of_another_size_are_refused_but_another_grace_is_not():
+    said = (
+        "store 'counts' is a TimestampedWindow store of windows of 2000 ms; it was a TimestampedWindow store of windows"
+    )
+    assert said in refusal(windowed_counts, lambda b: windowed_counts(b, seconds=2), {"a": 2}, {"a": 2})
+    assert refusal(windowed_counts, lambda b: windowed_counts(b, grace=5), {"a": 2}, {"a": 2}) == ""
 
 
 def test_stateless_operators_may_be_added_and_removed():

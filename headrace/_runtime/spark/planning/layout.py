@@ -10,7 +10,7 @@ import msgspec
 from headrace._graph.nodes import Source
 from headrace._graph.partitioners import internal_rules, partitioner_name
 from headrace._graph.patterns import pattern_key
-from headrace._graph.stores import StoreSpec
+from headrace._graph.stores import StoreSpec, TimestampedWindowSpec
 from headrace._runtime.defaults import Defaults
 from headrace._runtime.spark.planning.plan import Plan, Stage
 from headrace.config import StreamsConfig
@@ -110,7 +110,10 @@ def _partitioning_sources(plan: Plan, stage: Stage) -> list[Source]:
 def _describe_kind(store: StoreSpec, *, is_global: bool) -> str:
     """The kind of a store, with what else decides the format of its entries or which entries each task has."""
     by_key = " with a time for each key (allow_stream_time_key_tracking)" if getattr(store, "by_key", False) else ""
-    return f"{type(store).__name__.removesuffix('Spec')} store{by_key}{_OF_GLOBAL_TABLE if is_global else ''}"
+    size = ""
+    if isinstance(store, TimestampedWindowSpec) and store.windows is None:
+        size = f" of windows of {store.window_size_ms} ms"
+    return f"{type(store).__name__.removesuffix('Spec')} store{size}{by_key}{_OF_GLOBAL_TABLE if is_global else ''}"
 
 
 def refuse_incompatible(before: tuple[SavedStage, ...], current: tuple[SavedStage, ...], config: StreamsConfig) -> None:
