@@ -23,6 +23,7 @@ STEPS = [page for page in PAGES if page.name[0].isdigit()]
 EXAMPLE = ROOT / "examples" / "orders"
 FILES = ("app.py", "test_app.py")
 BLOCK = re.compile(r"^<!-- (\S+\.py) -->\n```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+INPUT = re.compile(r"^<!-- (\S+\.jsonl) -->\n```json\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 HEADRACE = f"""#!/bin/sh
 exec {sys.executable} -c 'from headrace.cli import main; main()' "$@"
@@ -43,6 +44,11 @@ def directory(request, tmp_path, monkeypatch):
 def test_the_steps_show_the_whole_file(name):
     shown, lines = _lines_shown(STEPS, name), (EXAMPLE / name).read_text().splitlines()
     assert [line for number, line in enumerate(lines) if line and number not in shown] == []
+
+
+def test_the_last_step_shows_the_sample_input():
+    blocks = INPUT.findall(STEPS[-1].read_text())
+    assert dict(blocks) == {f"input/{file.name}": file.read_text() for file in (EXAMPLE / "input").iterdir()}
 
 
 @pytest.mark.parametrize(
