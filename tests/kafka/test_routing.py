@@ -54,6 +54,7 @@ def written(topics):
     return found
 
 
+@pytest.mark.slow
 def test_chosen_topics_are_created_and_written_once_after_a_kill(topics, broker, tmp_path):
     records = fill(topics, 60)
     killed = StoppedApplication(tmp_path, "output written", 1, broker=broker, partitions=1, topology="routed_words")

@@ -11,7 +11,7 @@ import pytest
 
 import headrace as hr
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark]
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.slow]
 
 PASSWORD = "wonderland"  # of the broker's secure listener
 CANARY = "canary-93ae"

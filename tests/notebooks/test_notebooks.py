@@ -10,7 +10,8 @@ from tests.support.notebooks import FOLDER, execute, shown
 NEED_SPARK = {"live"}
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 MARKED = [
-    pytest.param(path, id=path.stem, marks=[pytest.mark.spark] if path.stem in NEED_SPARK else []) for path in NOTEBOOKS
+    pytest.param(path, id=path.stem, marks=[pytest.mark.spark, pytest.mark.slow] if path.stem in NEED_SPARK else [])
+    for path in NOTEBOOKS
 ]
 
 

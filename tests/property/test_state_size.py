@@ -52,6 +52,7 @@ class Application:
         return sum(use.live for use in self.view.state.objects.values())
 
 
+@pytest.mark.slow
 def test_idle_tasks_do_not_keep_objects_of_busy_tasks_alive(tmp_path):
     rng, app = random.Random(1), Application(tmp_path, partitions=12)
     for batch in range(400):

@@ -54,8 +54,7 @@ def test_a_paused_application_reads_nothing_until_it_is_resumed(spark, tmp_path)
         assert not app.await_termination(timedelta(seconds=2))
         assert written(topics) == []
         app.resume()
-        wait_until_caught_up(app)
-        assert written(topics) == [("k", 1, 1)]
+        wait_until(lambda: written(topics) == [("k", 1, 1)], app)
         app.pause()
         app.resume()
         produce(topics, 2)

@@ -44,7 +44,8 @@ _ENDLESS = """
 """
 
 
-@pytest.mark.parametrize("victim", ["driver", pytest.param("jvm", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("victim", ["driver", "jvm"])
 def test_no_process_survives_a_killed_driver_or_jvm(tmp_path, victim):
     topics = hr.LocalTopics(tmp_path / "topics")
     topics.create("in", partitions=1)

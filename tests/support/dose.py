@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 
 FULL = os.environ.get("HEADRACE_DOSE") == "full"
-_SHARE = 1.0 if FULL else 0.2
+_SHARE = 1.0 if FULL else 0.15
 _ONE_OF = 1 if FULL else 3
 
 
