@@ -51,9 +51,8 @@ def test_kill_at_a_step_loses_nothing_and_writes_nothing_twice(tmp_path, undistu
     assert kills >= 2
 
 
-@pytest.mark.parametrize(
-    "step", [pytest.param(step, marks=() if step == "about to commit" else pytest.mark.slow) for step in EMBEDDED]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("step", EMBEDDED)
 def test_paused_start_writes_nothing_when_it_resumes_after_another_start(tmp_path, undisturbed, step):
     topics = fill(tmp_path, lines(1, LINES))
     paused = StoppedApplication(tmp_path, step, int(step != "started"), partitions=2)
