@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -113,3 +114,12 @@ def test_an_archive_in_use_is_not_deleted(cache):
     class_archive.java_options(HOME)
     class_archive._delete_unused(cache)
     assert archive.exists()
+
+
+def test_an_archive_in_a_read_only_cache_is_used(cache, monkeypatch):
+    def read_only(_):
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    archive = with_archive(cache)
+    monkeypatch.setattr(class_archive.os, "utime", read_only)
+    assert class_archive.java_options(HOME) == [f"-XX:SharedArchiveFile={archive}", "-Xlog:disable", "-Xshare:auto"]

@@ -37,7 +37,8 @@ def java_options(home: Path) -> list[str]:
     archive = None if directory is None else _archive(directory, home)
     if archive is None or not archive.exists():
         return []
-    os.utime(archive)  # in use: not to be deleted by `_delete_unused`
+    with suppress(OSError):  # the cache may be read-only
+        os.utime(archive)  # in use: not to be deleted by `_delete_unused`
     return [f"-XX:SharedArchiveFile={archive}", *_SETTINGS]
 
 
