@@ -7,9 +7,9 @@ warm-up, in which each record is sent as soon as the one before has its result, 
 timed from before it is produced until a consumer of committed records has its result. At the end there is no input for
 a while. "Cores" are the processor seconds per second of all processes of the contender, without the broker's.
 
-Headrace has its default settings, Kafka Streams those of `exactly_once_v2`, with which it commits every 100 ms. Quix
-Streams commits every 100 ms too, but first waits up to a second for input; in `quix-streams-poll` it waits 100 ms. It
-has no tables and no second `group_by`, so it cannot run the third topology.
+Headrace has its default settings, after `headrace prepare`, Kafka Streams those of `exactly_once_v2`, with which it
+commits every 100 ms. Quix Streams commits every 100 ms too, but first waits up to a second for input; in
+`quix-streams-poll` it waits 100 ms. It has no tables and no second `group_by`, so it cannot run the third topology.
 """
 
 from __future__ import annotations
@@ -24,7 +24,15 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
 from bench.harness import save
-from bench.kafka_contenders import Commands, Job, build, trickle_headrace, trickle_kafka_streams, trickle_quix_streams
+from bench.kafka_contenders import (
+    Commands,
+    Job,
+    build,
+    prepare,
+    trickle_headrace,
+    trickle_kafka_streams,
+    trickle_quix_streams,
+)
 from bench.kafka_input import PARTITIONS
 from bench.trickle import FULL, QUICK, SHAPES, Measured, RoundSize, Seen, measure, show, summary
 from bench.versions import check_out, versions
@@ -39,6 +47,7 @@ _IMPOSSIBLE = {
 
 
 def run(directory: Path, *, quick: bool, against: str | None) -> None:
+    prepare()
     build()
     directory.mkdir()
     size = QUICK if quick else FULL

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.harness import save
-from bench.kafka_contenders import Job, trickle_headrace
+from bench.kafka_contenders import Job, prepare, trickle_headrace
 from bench.trickle import FULL, QUICK, SHAPES, Measured, RoundSize, Seen, measure, show, summary
 from bench.versions import check_out, versions
 from headrace import LocalTopics, Record, serdes
@@ -24,6 +24,7 @@ _POLL_EVERY_S, _POLL_FOR_S = 0.001, 0.1
 
 
 def run(directory: Path, *, quick: bool, against: str | None) -> None:
+    prepare()
     directory.mkdir()
     size = QUICK if quick else FULL
     print(f"latency-embedded: {size.records * size.rounds} records, one every half second")

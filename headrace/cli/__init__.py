@@ -1,4 +1,4 @@
-"""The command line: `headrace demo`, `new`, `run`, `describe`, `topics`, `store`, `reset`."""
+"""The command line: `headrace demo`, `new`, `run`, `describe`, `topics`, `store`, `reset`, `prepare`."""
 
 from __future__ import annotations
 

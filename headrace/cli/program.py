@@ -142,6 +142,17 @@ def new(
     write_project(directory, kafka=kafka)
 
 
+@program.command(epilog="In a Dockerfile, after USER: RUN headrace prepare")
+def prepare() -> None:
+    """Makes Spark start faster on this machine or in this image: writes an archive of its Java classes (170 MB).
+
+    Without it, the first application that ends writes the archive in the background. Takes a minute; needs Java.
+    """
+    from headrace.cli.commands import prepare as preparing
+
+    preparing.prepare()
+
+
 @program.command(
     epilog="""Examples: headrace run app.py --until-caught-up
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
 import msgspec
 
@@ -27,8 +27,34 @@ from headrace.errors import StateError
 _ATTEMPTS = 5
 _RECENT_BYTES = 4 << 20
 
+
+class _RecentDelta(NamedTuple):
+    """A delta, and the positions between which it moves a replica."""
+
+    before: Position
+    after: Position
+    delta: Delta
+
+
 # The last delta of each task that this process has run, if it is small, so that the next batch need not read it again.
-_recent_deltas: dict[Path, tuple[Position, Delta]] = {}
+_recent_deltas: dict[Path, _RecentDelta] = {}
+
+
+def apply_last_delta(replica: Replica) -> None:
+    """Applies the delta that this process has written last for a task to its replica, and closes the replica.
+
+    The next batch of the task would do it first thing; done before there is new input, it does not delay that batch.
+    Call it only after the commit: a replica with the delta of a failed batch must be restored from durable state.
+
+    Raises:
+        StateError: if the local directory cannot be written.
+    """
+    recent = _recent_deltas.pop(replica.directory, None)
+    try:
+        if recent is not None:
+            replica.apply(recent.delta, recent.before, recent.after)
+    finally:
+        replica.close()
 
 
 class TaskState:
@@ -94,7 +120,7 @@ class TaskState:
         head = msgspec.structs.replace(head, position=position, deltas=deltas, processors=self.processors)
         self._durable.put_head(head.encode())
         if size <= _RECENT_BYTES:
-            _recent_deltas[self._replica.directory] = (position, delta)
+            _recent_deltas[self._replica.directory] = _RecentDelta(self._head.position, position, delta)
 
     def close(self) -> None:
         """Closes the replica and discards uncommitted changes."""
@@ -155,9 +181,9 @@ class TaskState:
             position = entry.position
 
     def _load_delta(self, position: Position) -> Delta:
-        known, delta = _recent_deltas.pop(self._replica.directory, (None, None))
-        if delta is not None and known == position:
-            return delta
+        recent = _recent_deltas.pop(self._replica.directory, None)
+        if recent is not None and recent.after == position:
+            return recent.delta
         return decode_columns(
             self._durable.get_delta(position.version), f"{self._describe}, delta of version {position.version}"
         )

@@ -16,7 +16,14 @@ from headrace._state.log import objects, reading
 from headrace._state.log import state_log as state_logs
 from headrace.topics.kafka import commits as kafka_commits
 from tests.property.crashes.application import ingest
-from tests.property.crashes.replacements import PerProcessDict, decode_columns, encode_columns, make_plan, run_task
+from tests.property.crashes.replacements import (
+    PerProcessDict,
+    decode_columns,
+    encode_columns,
+    make_plan,
+    replica_of,
+    run_task,
+)
 from tests.property.crashes.replicas import MemoryReplica
 from tests.property.crashes.world import WatchedLog, World
 
@@ -36,6 +43,7 @@ def _simulated_world(monkeypatch):
     replace(fused, "FinishFile", lambda state_dir: SimpleNamespace(is_requested=lambda run: False))
     replace(fused, "time", SimpleNamespace(monotonic=_seconds))
     replace(task_runner, "run_task", run_task)
+    replace(task_runner, "replica_of", replica_of)
     replace(kafka_commits, "_sessions", PerProcessDict("sessions"))
     replace(task_state, "_recent_deltas", PerProcessDict("recent deltas"))
     replace(kafka_commits, "time", SimpleNamespace(sleep=lambda seconds: World.current.simulation.pause(50)))

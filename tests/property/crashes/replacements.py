@@ -74,7 +74,7 @@ def make_plan(graph, config, topics, *, instance, epoch, run, partitions_before,
 
 def run_task(plan, stage, partition, received, durable, describe):
     """Replaces the topology: counts keys, and checks first that the store holds the counts of all earlier records."""
-    replica = reading.Replica(World.current.replica_directory / task_name(stage, partition))
+    replica = replica_of(plan, task_name(stage, partition))
     results = []
     with TaskState(durable, replica, describe, policy=POLICY) as state:
         counts = state.store(STORE)
@@ -93,6 +93,10 @@ def run_task(plan, stage, partition, received, durable, describe):
     yield Frame(
         stage=TO_SINK, target=partition, hop=0, origin=partition, seq=0, channel=0, payload=msgspec.json.encode(results)
     )
+
+
+def replica_of(plan, task):
+    return reading.Replica(World.current.replica_directory / task)
 
 
 def encode_columns(delta):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from headrace._runtime.spark.session import class_archive
+from headrace.errors import ConfigError
 from headrace.topics.embedded.files import file_lock
 
 HOME = Path("/spark")
@@ -123,3 +124,22 @@ def test_an_archive_in_a_read_only_cache_is_used(cache, monkeypatch):
     archive = with_archive(cache)
     monkeypatch.setattr(class_archive.os, "utime", read_only)
     assert class_archive.java_options(HOME) == [f"-XX:SharedArchiveFile={archive}", "-Xlog:disable", "-Xshare:auto"]
+
+
+def test_prepare_writes_the_archive_at_once_and_only_once(cache, writes, monkeypatch):
+    archive = class_archive._archive(cache, HOME)
+    assert class_archive.existing() is None
+
+    def write(path):
+        writes.append(path)
+        path.touch()
+
+    monkeypatch.setattr(class_archive, "_write_in_another_process", write)
+    assert [class_archive.prepare(), class_archive.prepare(), class_archive.existing()] == [archive] * 3
+    assert writes == [archive]
+
+
+def test_prepare_says_why_there_is_no_archive(cache, writes, monkeypatch):
+    monkeypatch.setattr(class_archive, "_write_in_another_process", lambda _: "ConfigError: no space left")
+    with pytest.raises(ConfigError, match=r"was not written to .*\.jsa: ConfigError: no space left"):
+        class_archive.prepare()

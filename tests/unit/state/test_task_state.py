@@ -6,7 +6,7 @@ from headrace._state.changes.compaction import CompactionPolicy
 from headrace._state.changes.delta import encode_columns, sort_changes
 from headrace._state.changes.durable import MemoryDurable
 from headrace._state.changes.head import Head
-from headrace._state.changes.task_state import TaskState
+from headrace._state.changes.task_state import TaskState, apply_last_delta
 from headrace._state.replica.replica import Replica
 from headrace.errors import ProcessingError, StateError
 
@@ -92,6 +92,30 @@ def test_a_replica_that_is_behind_catches_up_with_the_missing_deltas(durable, ta
     durable.take()
     assert read(task("two")) == {b"a": b"1", b"b": b"2", b"c": b"3"}
     assert durable.take() == ["get_head", "get_delta", "get_delta"]
+
+
+def test_a_replica_can_be_brought_up_to_date_before_the_next_batch(durable, task, tmp_path):
+    write(task(), a=b"1")
+    write(task(), b=b"2")
+    replica = Replica(tmp_path / "replica", map_size=1 << 22)
+    apply_last_delta(replica)
+    with replica.snapshot() as snapshot:
+        assert snapshot.position == Head.decode(durable.head, DESCRIBE).position
+        assert dict(snapshot.reader("s").range(None, None)) == {b"a": b"1", b"b": b"2"}
+    replica.close()
+    durable.take()
+    apply_last_delta(Replica(tmp_path / "replica", map_size=1 << 22))
+    assert read(task()) == {b"a": b"1", b"b": b"2"}
+    assert durable.take() == ["get_head"]
+
+
+def test_a_delta_applied_before_its_batch_failed_is_undone_by_a_restore(durable, task, tmp_path):
+    write(task(), a=b"1")
+    durable.commit()
+    write(task(), a=b"2")
+    durable.rollback()
+    apply_last_delta(Replica(tmp_path / "replica", map_size=1 << 22))
+    assert read(task()) == {b"a": b"1"}
 
 
 def test_changes_of_an_uncommitted_batch_are_discarded(durable, task):

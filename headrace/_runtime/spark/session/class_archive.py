@@ -2,8 +2,8 @@
 
 Java calls it an AppCDS archive. Later JVMs map it into memory instead of loading ten thousand classes from jars. A JVM
 that writes the archive starts slowly, so no application of the user does: after the first one has ended, a background
-process runs a small application for this purpose. The archive is a cache: Java ignores one that does not fit its
-version or its jars.
+process runs a small application for this purpose; `headrace prepare` does so at once. The archive is a cache: Java
+ignores one that does not fit its version or its jars.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def write_if_missing() -> None:
     directory = None if "SPARK_HOME" in os.environ else _directory()
     if directory is None:
         return
-    archive = _archive(directory, spark_home(Path(pyspark.__file__).parent))
+    archive = _own_archive(directory)
     failure = archive.with_suffix(".failed")
     with suppress(TopicError), file_lock(archive.with_suffix(".lock"), blocking=False) as is_locked:
         if is_locked and not archive.exists() and not _is_recent(failure):
@@ -58,20 +58,45 @@ def write_if_missing() -> None:
                 failure.touch()
 
 
-def _write_in_another_process(archive: Path) -> None:
+def existing() -> Path | None:
+    """The archive that sessions of this environment use, if it has been written."""
+    archive = _own_archive(cache_directory())
+    return archive if archive.exists() else None
+
+
+def prepare() -> Path:
+    """Writes the archive now, unless it exists or another process has just written it, and returns its path.
+
+    Raises:
+        ConfigError: if the cache directory is not private, or Spark could not run.
+    """
+    archive = _own_archive(cache_directory())
+    with file_lock(archive.with_suffix(".lock")):
+        problem = "" if archive.exists() else _write_in_another_process(archive)
+    if not archive.exists():
+        message = f"The archive of Spark's Java classes was not written to {archive}: {problem or 'Spark wrote none.'}"
+        raise ConfigError(message)
+    archive.with_suffix(".failed").unlink(missing_ok=True)
+    return archive
+
+
+def _write_in_another_process(archive: Path) -> str:
+    """Returns the last line that the other process wrote to stderr, which says why if there is no archive now."""
     written = archive.with_suffix(f".{os.getpid()}.new")
     try:
-        subprocess.run(  # noqa: S603  fixed arguments
+        done = subprocess.run(  # noqa: S603  fixed arguments
             [sys.executable, "-m", __name__, str(written)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
             check=False,
         )
         with suppress(FileNotFoundError):
             written.rename(archive)
     finally:
         written.unlink(missing_ok=True)
+    return (done.stderr.strip().splitlines() or [""])[-1]
 
 
 def write(archive: Path) -> None:
@@ -122,6 +147,10 @@ def _is_recent(failure: Path) -> bool:
     with suppress(FileNotFoundError):
         return failure.stat().st_mtime > time.time() - _RETRIED_AFTER_S
     return False
+
+
+def _own_archive(directory: Path) -> Path:
+    return _archive(directory, spark_home(Path(pyspark.__file__).parent))
 
 
 def _archive(directory: Path, home: Path) -> Path:

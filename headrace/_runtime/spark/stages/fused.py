@@ -93,7 +93,9 @@ class FusedRound:
             part = write_part(plan, self._backend, [*remaining, runner.finish()], task)
         records = sum(last - first for _, first, last in plan.ranges(starts, batch.ends))
         part.record_us = estimate_record_us(view.state, records, time.monotonic() - began_s)
-        return commit(plan, self._backend, view, batch, [part])
+        view = commit(plan, self._backend, view, batch, [part])
+        runner.update_replicas()
+        return view
 
     def _ingest(self, starts: list[int], batch: BatchPlan) -> Iterator[Frame]:
         plan = self._plan

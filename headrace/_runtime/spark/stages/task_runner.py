@@ -20,7 +20,7 @@ from headrace._runtime.spark.stages.ingest import metrics_frame
 from headrace._runtime.spark.stages.processor_state import SavedProcessorState
 from headrace._runtime.spark.state_directory.log import state_log
 from headrace._state.changes.durable import DurableTask
-from headrace._state.changes.task_state import TaskState
+from headrace._state.changes.task_state import TaskState, apply_last_delta
 from headrace._state.log.objects import MissingObjectError, ObjectWriter, sparse
 from headrace._state.log.state_log import LogView
 from headrace._state.log.task import LoggedTask, WrittenState
@@ -85,6 +85,11 @@ class TaskRunner:
         self._written.objects.update(self._object.finish())
         return frames.for_commit(STATE, self._written)
 
+    def update_replicas(self) -> None:
+        """Brings the replicas of the tasks that ran up to date, after the commit of the batch."""
+        for name in self._written.heads:
+            apply_last_delta(replica_of(self._plan, name))
+
     def _run(self, stage: Stage, partition: int, received: Iterable[Frame]) -> Iterator[Frame]:
         name = task_name(stage, partition)
         describe = f"application {self._plan.application_id!r}, task {stage.blueprint.sub.number}_{partition}"
@@ -124,8 +129,7 @@ def run_task(
     metrics = Metrics()
     collector = FrameCollector(plan, stage.index, partition, partition)
     tick, chunks = _decode_received(plan, received)
-    replica = Replica(replicas_of(plan.instance, plan.local_dir) / task_name(stage, partition))
-    with TaskState(durable, replica, describe) as state:
+    with TaskState(durable, replica_of(plan, task_name(stage, partition)), describe) as state:
         stores = {name: state.store(name) for name in stage.blueprint.stores}
         saved = SavedProcessorState(state, tick.run) if stage.blueprint.has_processors else None
         task = stage.blueprint.make_task(
@@ -150,6 +154,11 @@ def run_task(
         state.commit()
         task.context.errors.end_batch()
     yield metrics_frame(metrics)
+
+
+def replica_of(plan: Plan, task: str) -> Replica:
+    """The replica of a task on this machine."""
+    return Replica(replicas_of(plan.instance, plan.local_dir) / task)
 
 
 def _decode_received(plan: Plan, received: Iterable[Frame]) -> tuple[Tick, list[Chunk]]:
