@@ -24,15 +24,15 @@ from headrace.errors import StateError
 _ATTEMPTS = 20
 
 
-class _AheadError(Exception):
-    """The replica of a task is already past the commit that was read."""
+class _OtherPositionError(Exception):
+    """The replica of a task is not at the position of the commit that was read."""
 
 
 class CommittedTasks:
     """Snapshots of tasks as of one commit; they are closed with this object.
 
-    Uses the replicas on this machine. One that lacks the last deltas gets them, as its task would do in the next batch;
-    if there is none, the state is restored into a temporary directory.
+    Uses the replicas on this machine. One that lacks the last deltas gets them, as its task would do in the next batch.
+    If there is none, or it belongs to another history, the state is restored into a temporary directory.
     """
 
     def __init__(self) -> None:
@@ -48,15 +48,17 @@ class CommittedTasks:
             StateError: if state is damaged.
         """
         names = list(tasks)
+        restores = False
         for attempt in range(_ATTEMPTS):
             view, found = log.view(), cls()
             try:
-                found._open(log.files, view, names, replicas, describe, alone=attempt == _ATTEMPTS - 1)
-            except _AheadError:
-                continue
-            except MissingObjectError:
-                if log.view() == view:
+                found._open(log.files, view, names, replicas, describe, restores=restores)
+            except (_OtherPositionError, MissingObjectError) as error:
+                is_newest = log.view() == view
+                if is_newest and isinstance(error, MissingObjectError):
                     raise  # no new commit has replaced the object, so the state is damaged
+                # If there is no newer commit, the replica is not ahead of this one: it is of no use.
+                restores = is_newest or attempt >= _ATTEMPTS // 2
                 continue
             return found
         message = (
@@ -66,21 +68,21 @@ class CommittedTasks:
         raise StateError(message)
 
     def _open(
-        self, files: Files, view: LogView | None, names: list[str], replicas: Path, describe: str, *, alone: bool
+        self, files: Files, view: LogView | None, names: list[str], replicas: Path, describe: str, *, restores: bool
     ) -> None:
         for name in names:
             location = None if view is None else view.state.heads.get(name)
             if location is not None:
-                self.snapshots[name] = self._snapshot(files, name, location, replicas, describe, alone=alone)
+                self.snapshots[name] = self._snapshot(files, name, location, replicas, describe, restores=restores)
 
     def _snapshot(
-        self, files: Files, name: str, location: Location, replicas: Path, describe: str, *, alone: bool
+        self, files: Files, name: str, location: Location, replicas: Path, describe: str, *, restores: bool
     ) -> Snapshot:
         described = f"{describe}, task {name}"
         durable = LoggedTask(files, None, name, location, described)
         head = Head.decode(durable.get_head() or b"", f"{described}, head")
         replica = Replica(replicas / name)
-        if alone or not replica.exists():
+        if restores or not replica.exists():
             directory = self._resources.enter_context(
                 tempfile.TemporaryDirectory(prefix="read-", dir=temporary_directory())
             )
@@ -93,7 +95,7 @@ class CommittedTasks:
         snapshot = replica.snapshot()
         self._resources.callback(snapshot.close)
         if snapshot.position != head.position:
-            raise _AheadError
+            raise _OtherPositionError
         return snapshot
 
     @staticmethod

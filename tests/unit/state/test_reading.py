@@ -142,6 +142,15 @@ def test_replica_of_another_history_is_not_changed(app, temporary):
     replica.close()
 
 
+def test_a_replica_that_is_of_no_use_is_tried_once(app, temporary):
+    app.write(a=b"1", replicas=temporary / "of another machine")
+    replica = Replica(app.replicas / "0-0")
+    replica.apply(sort_changes({"s": {b"x": b"9"}}), ORIGIN, ORIGIN.next())
+    replica.close()
+    assert contents(app.read()) == {name: {b"a": b"1"} for name in TASKS}
+    assert app.files.reads == 5  # a head, then a head and a delta of each task
+
+
 def test_replica_ahead_of_the_commit_is_read_at_the_newer_commit(app):
     app.write(a=b"1")
     app.open_replicas()
