@@ -156,7 +156,10 @@ class SuppressBufferSpec(StoreSpec):
 
 @dataclass(frozen=True, kw_only=True)
 class UnmatchedSpec(StoreSpec):
-    """Records of a join without a partner; `by_key` gives those of each key up by the time of that key."""
+    """Records of an outer join that have not matched yet.
+
+    They are emitted as unmatched by the stream time of the partition or, with `by_key`, by that of their key.
+    """
 
     by_key: bool = False
 

@@ -177,7 +177,7 @@ class TaskBlueprint:
         return operator
 
     def _cache(self, context: TaskContext, built: Mapping[str, Operator], stores: Mapping[str, Any]) -> RecordCache:
-        """The record cache of the task, installed in the operators that are cached."""
+        """Creates the record cache of the task, and adds the operators that are cached to it."""
         cache = RecordCache(context, self.defaults.cache_max_bytes)
         context.retains_columns = bool(self.defaults.cache_max_bytes) and self.defaults.error_handlers.skip_results
         for node in self.sub.of_type(nodes.TableNode):

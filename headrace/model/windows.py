@@ -128,7 +128,7 @@ class TimeWindows(metaclass=SuggestingMeta):
 
     @property
     def wait_ms(self) -> int:
-        """How long after its end a window accepts late records."""
+        """How long after its end a window accepts late records: the grace period."""
         return self.grace_ms
 
     @classmethod
@@ -181,7 +181,7 @@ class SlidingWindows(metaclass=SuggestingMeta):
 
     @property
     def wait_ms(self) -> int:
-        """How long after its end a window accepts late records."""
+        """How long after its end a window accepts late records: the grace period."""
         return self.grace_ms
 
     @classmethod
@@ -309,7 +309,7 @@ class Windows(ABC):
 
     @property
     def wait_ms(self) -> int:
-        """How long after its end a window accepts late records."""
+        """How long after its end a window accepts late records: the grace period."""
         return self.grace // timedelta(milliseconds=1)
 
     def window_from(self, start_ms: int) -> Window:

@@ -110,7 +110,10 @@ class Memory(NamedTuple):
 
 
 class Agenda:
-    """All schedules of a task; those with a shift have their due times in the task's state."""
+    """All punctuations that a task has scheduled.
+
+    The due times of those on a fixed grid (with a shift) are in the task's state, so they survive a restart.
+    """
 
     def __init__(self, state: ByteStore) -> None:
         self._state = state

@@ -179,7 +179,10 @@ class ListsBySpan(EntryLists):
         return self._clock.time(b"")
 
     def of_many(self, keys: Sequence[bytes], from_ms: int, to_ms: int) -> Iterator[tuple[int, int, bytes]]:
-        """Entries of many keys: index of the key, time, value; those of one key and time in the order of arrival."""
+        """Reads the entries of many keys. Yields the index of the key in `keys`, the time and the value.
+
+        Entries of one key and time come in the order of arrival.
+        """
         now = self.time_ms
         first, last = self._oldest_span(now), now // self.span_ms
         first, last = max(first, from_ms // self.span_ms), min(last, to_ms // self.span_ms)

@@ -16,7 +16,11 @@ _COPIED_BYTES = 1 << 20
 
 
 class TaskIndex(msgspec.Struct, array_like=True):
-    """The index of a task's durable state: its head, and where each delta (by version) and slice (by id) lies."""
+    """Where the durable state of a task is in the objects of the state log.
+
+    `head` is the table of contents, `deltas` are the changes of single batches by version, `slices` the entries of key
+    ranges by id.
+    """
 
     head: bytes
     deltas: dict[int, Location] = {}

@@ -98,7 +98,7 @@ class _Reads(Generic[K, V]):
 
 
 class SessionView(_Reads[K, V]):
-    """A session store for reading.
+    """Read-only access to a committed session store, as `app.store()` returns it.
 
     Example:
         >>> from headrace import serdes

@@ -58,7 +58,10 @@ class TableHandle(Generic[K, V]):
         return self._graph.add_store(table_store_spec(store, operation, self._key_serde, value_serde, VersionedSpec))
 
     def _derive(self, node: Node, value_serde: Serde[Any] | None, store: StoreSpec | None = None) -> KTable[Any, Any]:
-        """Adds a node with the store of its rows, if it has one; without one the table stays versioned if it is."""
+        """Adds a node and returns its table, whose rows are in `store`.
+
+        A table without a store is versioned if this one is.
+        """
         self._graph.add(node)
         return self._table(node.name, value_serde, store, versioned=self._versioned and not node.stores)
 

@@ -26,9 +26,9 @@ _CHUNK = 1 << 16
 
 
 class TopicDescription(msgspec.Struct, frozen=True):
-    """A topic's name, the offsets of its partitions (of the next record each will get, of its first), and its policy.
+    """A topic: its name, the end offset and the first offset of each partition, and how long it retains records.
 
-    The policy of a topic on Kafka is not known here.
+    The retention policy of a topic on Kafka is not known here.
     """
 
     name: str

@@ -11,7 +11,7 @@ from headrace._core.columnar.groups import Ints
 
 
 class Candidates(NamedTuple):
-    """Records of one side that may be matches: three arrays with one entry for each record.
+    """Records of the other side that may match, as three arrays with one entry for each record.
 
     `keys` has the number of its key within the batch, `times` its timestamp, `arrivals` its position in the order of
     arrival: its row in the batch, or a negative number, ascending, if it was stored before the batch.

@@ -96,7 +96,9 @@ class ForeignKeySubscribe(Operator):
 
 
 class ForeignKeyReceive(Operator):
-    """Stores which rows subscribe to which foreign key: the left value by both keys, in bytes.
+    """Receives the subscriptions of left rows to foreign rows, stores them, and forwards each to be answered.
+
+    A subscription is stored under the foreign key and the left key, with the serialized left value.
 
     If the same input record deleted the foreign row, the answer that deletes the result is ignored unless the left row
     is still the same: it is to the row before. So the subscription is answered in any case.

@@ -148,7 +148,7 @@ class NodeContext:
 
 
 def settings_with_prefix(settings: Mapping[str, Any], prefix: str) -> dict[str, Any]:
-    """The settings whose names begin with a prefix, without it."""
+    """The settings whose names begin with a prefix; the names are returned without the prefix."""
     return {name.removeprefix(prefix): value for name, value in settings.items() if name.startswith(prefix)}
 
 

@@ -34,7 +34,7 @@ class StoredTable(Operator):
         return None if row is None else row[0]
 
     def forward_change(self, record: AnyRecord, new: Any, old: Any) -> None:
-        """Stores the new row, and forwards the change with the rest of the record that caused it."""
+        """Stores the new row, and forwards the change with key, timestamp and headers of `record`, its cause."""
         is_latest = record.value.is_latest
         if self._store is not None:
             valid_to_ms = self._store.write(self._store.key_bytes(record.key), new, record.timestamp_ms)

@@ -97,7 +97,7 @@ class WindowedOperator(Operator):
         """Adds a record to its windows that are open at a stream time."""
 
     def _expire(self, key: Any, before_ms: int, time_ms: int) -> None:
-        """Expires windows of a key as its stream time advances; called only if the store leaves it to the operator."""
+        """Deletes the windows of a key whose retention is over; called only if the store does not do so by itself."""
 
     def close_idle(self) -> None:
         """Emits the results held back of idle keys, and deletes these keys with their windows."""

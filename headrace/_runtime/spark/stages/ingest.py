@@ -130,7 +130,7 @@ def _run_inline(
     chunks: Iterable[tuple[pa.RecordBatch, Order]],
     clock_ms: int,
 ) -> Iterator[Frame]:
-    """Runs the task of an inline stage over the records, and yields the frames it writes."""
+    """Runs the task of a stage without state right here, in the read task, and yields the frames that it writes."""
     metrics = Metrics()
     collector = FrameCollector(plan, stage.index, plan.ranks[topic, partition], partition)
     task = stage.blueprint.make_task(partition, {}, collector, metrics, plan.places, system_time_ms=clock_ms)

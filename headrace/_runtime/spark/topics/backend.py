@@ -32,7 +32,7 @@ class SinkTask(NamedTuple):
     repeated: bool = False
 
     def works_on(self, batch: BatchPlan | None) -> bool:
-        """Whether this task writes output of that batch."""
+        """Whether the output that this sink task receives is that of `batch`."""
         return batch is not None and (batch.step == self.step if self.batch is None else batch.batch == self.batch)
 
 
@@ -73,7 +73,7 @@ class TopicBackend(Protocol):
         """
 
     def forget(self, application_id: str, instance: str | None) -> None:
-        """Deletes what `traces` describes."""
+        """Deletes what an application has stored here besides the user's topics, as listed by `traces`."""
 
     def ends(self, places: Sequence[Place]) -> list[int]:
         """The current end offsets: those after the last records."""

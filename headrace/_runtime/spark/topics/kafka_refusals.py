@@ -101,7 +101,9 @@ class ProductionErrors:
         self._log.end_batch()
 
     def _decide(self, refused: _RefusedRecord, read: _InputRecord) -> _Drop:
-        """Calls the handler for a refused result, whose input record is `read`, and counts it as dropped.
+        """Asks the handler about a result that Kafka refused. If it says "continue", counts the result as dropped.
+
+        `read` is the input record that the result descends from.
 
         Raises:
             Stop: if the handler says "fail".
