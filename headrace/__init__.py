@@ -52,7 +52,8 @@ from headrace.model.processor import (
 )
 from headrace.model.record import Change, Record
 from headrace.model.routing import RecordContext
-from headrace.model.store_interfaces import (
+from headrace.model.stores.factory import Stores
+from headrace.model.stores.interfaces import (
     AggregationWithHeaders,
     KeyValueStore,
     ReadOnlyKeyValueStore,
@@ -66,15 +67,7 @@ from headrace.model.store_interfaces import (
     VersionedKeyValueStore,
     VersionedRecord,
 )
-from headrace.model.stores import Stores
-from headrace.model.timestamps import (
-    ConsumerRecord,
-    fail_on_invalid_timestamp,
-    log_and_skip_on_invalid_timestamp,
-    use_partition_time_on_invalid_timestamp,
-    wallclock_timestamp,
-)
-from headrace.model.windowed_store_interfaces import (
+from headrace.model.stores.windowed_interfaces import (
     ReadOnlySessionStore,
     ReadOnlySessionStoreWithHeaders,
     ReadOnlyTimestampedWindowStore,
@@ -85,6 +78,13 @@ from headrace.model.windowed_store_interfaces import (
     TimestampedWindowStore,
     TimestampedWindowStoreWithHeaders,
     WindowStore,
+)
+from headrace.model.timestamps import (
+    ConsumerRecord,
+    fail_on_invalid_timestamp,
+    log_and_skip_on_invalid_timestamp,
+    use_partition_time_on_invalid_timestamp,
+    wallclock_timestamp,
 )
 from headrace.model.windows import (
     JoinWindows,

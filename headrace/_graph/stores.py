@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias
 
-from headrace.model.store_interfaces import (
+from headrace.model.stores.interfaces import (
     KeyValueStore,
     ReadOnlyKeyValueStore,
     ReadOnlyTimestampedKeyValueStore,
@@ -16,8 +16,7 @@ from headrace.model.store_interfaces import (
     TimestampedKeyValueStoreWithHeaders,
     VersionedKeyValueStore,
 )
-from headrace.model.type_variables import TypeVar
-from headrace.model.windowed_store_interfaces import (
+from headrace.model.stores.windowed_interfaces import (
     ReadOnlySessionStore,
     ReadOnlySessionStoreWithHeaders,
     ReadOnlyTimestampedWindowStore,
@@ -29,6 +28,7 @@ from headrace.model.windowed_store_interfaces import (
     TimestampedWindowStoreWithHeaders,
     WindowStore,
 )
+from headrace.model.type_variables import TypeVar
 from headrace.model.windows import Windows
 from headrace.serdes import Serde
 

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
         VersionedSpec,
         WindowSpec,
     )
-    from headrace.model.store_interfaces import KeyValueStore
-    from headrace.model.windowed_store_interfaces import SessionStore, WindowStore
+    from headrace.model.stores.interfaces import KeyValueStore
+    from headrace.model.stores.windowed_interfaces import SessionStore, WindowStore
     from headrace.testing.stores import WritableTimestampedKeyValueStore, WritableVersionedKeyValueStore
 
 # The driver takes serdes from the topology at run time; only serdes given here say the types to the type checker.

@@ -15,7 +15,7 @@ from headrace._graph.stores import (
 )
 from headrace._suggestions.attributes import hints_for, suggestion
 from headrace.errors import StateError, UnknownNameError, known_names
-from headrace.model.store_interfaces import ReadOnlyTimestampedKeyValueStore, ReadOnlyVersionedKeyValueStore
+from headrace.model.stores.interfaces import ReadOnlyTimestampedKeyValueStore, ReadOnlyVersionedKeyValueStore
 from headrace.model.windows import Windowed
 from headrace.serdes import SessionWindowedKey, WindowedKey
 

@@ -15,7 +15,7 @@ from headrace._state.layouts.headers import decode_headers, encode_headers
 from headrace._state.layouts.typed import TypedStore
 from headrace._state.stores.versioned import NEWEST
 from headrace.model.record import Headers
-from headrace.model.store_interfaces import ValueAndTimestamp, ValueTimestampHeaders
+from headrace.model.stores.interfaces import ValueAndTimestamp, ValueTimestampHeaders
 from headrace.serdes import Serde
 
 K = TypeVar("K")

@@ -12,7 +12,7 @@ from headrace._state.layouts.headers import decode_headers, encode_headers
 from headrace._state.layouts.timed import timed_entries
 from headrace._state.layouts.typed import TypedStore
 from headrace.model.record import Headers
-from headrace.model.store_interfaces import AggregationWithHeaders
+from headrace.model.stores.interfaces import AggregationWithHeaders
 from headrace.model.windows import Window, Windowed
 from headrace.serdes import Serde
 

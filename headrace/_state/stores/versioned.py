@@ -29,7 +29,7 @@ from headrace._state.layouts.clocks import StoreClock
 from headrace._state.layouts.gradual_removal import GradualRemoval
 from headrace._state.layouts.segmented import segment_ms
 from headrace._state.layouts.typed import TypedStore
-from headrace.model.store_interfaces import VersionedRecord
+from headrace.model.stores.interfaces import VersionedRecord
 from headrace.serdes import Serde
 
 K = TypeVar("K")

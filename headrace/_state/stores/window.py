@@ -15,7 +15,7 @@ from headrace._state.layouts.timed import ExpiringEntries, TimedEntries, timed_e
 from headrace._state.layouts.typed import TypedStore
 from headrace._state.stores.key_value import TIMESTAMP_SIZE, timestamp_of, with_timestamp
 from headrace.model.record import Headers
-from headrace.model.store_interfaces import ValueAndTimestamp, ValueTimestampHeaders
+from headrace.model.stores.interfaces import ValueAndTimestamp, ValueTimestampHeaders
 from headrace.model.windows import Windowed, sized_window
 from headrace.model.windows import Windows as OwnWindows
 from headrace.serdes import Serde

@@ -13,7 +13,7 @@ from headrace._state.stores.key_value import (
     TypedTimestampedKeyValueStore,
 )
 from headrace._suggestions.attributes import suggest_attributes
-from headrace.model.store_interfaces import ValueAndTimestamp, ValueTimestampHeaders
+from headrace.model.stores.interfaces import ValueAndTimestamp, ValueTimestampHeaders
 from headrace.serdes import Serde
 
 K = TypeVar("K")

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from headrace._state.stores.session import Sessions, TypedSessionStore, TypedSessionStoreWithHeaders
 from headrace._suggestions.attributes import suggest_attributes
-from headrace.model.store_interfaces import AggregationWithHeaders
+from headrace.model.stores.interfaces import AggregationWithHeaders
 from headrace.model.windows import Windowed
 
 K = TypeVar("K")

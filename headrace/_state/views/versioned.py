@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 from headrace._state.stores.versioned import TypedVersionedStore
 from headrace._suggestions.attributes import suggest_attributes
-from headrace.model.store_interfaces import VersionedRecord
+from headrace.model.stores.interfaces import VersionedRecord
 
 K = TypeVar("K")
 V = TypeVar("V")

@@ -14,7 +14,7 @@ from headrace._state.stores.window import (
     Windows,
 )
 from headrace._suggestions.attributes import suggest_attributes
-from headrace.model.store_interfaces import ValueAndTimestamp, ValueTimestampHeaders
+from headrace.model.stores.interfaces import ValueAndTimestamp, ValueTimestampHeaders
 from headrace.model.windows import Windowed
 
 K = TypeVar("K")

@@ -4,7 +4,7 @@ from headrace import serdes
 from headrace._state.bytes.memory import MemoryStore
 from headrace._state.stores.key_value import TypedKeyValueStore, TypedTimestampedKeyValueStore
 from headrace._state.views.key_value import KeyValueView, TimestampedKeyValueView
-from headrace.model.store_interfaces import ValueAndTimestamp
+from headrace.model.stores.interfaces import ValueAndTimestamp
 
 
 @pytest.fixture

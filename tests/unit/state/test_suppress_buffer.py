@@ -11,7 +11,7 @@ from headrace._state.bytes.memory import MemoryStore
 from headrace._state.layouts.time_queue import TimeQueue
 from headrace._state.stores.suppress_buffer import BufferedRow, SuppressBuffer, Usage
 from headrace.errors import StateError
-from headrace.model.stores import WaitingRow
+from headrace.model.stores.factory import WaitingRow
 from tests.support.bytestores import CountingStore, InBatches, InMemory
 
 WINDOWED = serdes.WindowedKey(serdes.String(), 10)

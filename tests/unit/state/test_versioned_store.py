@@ -10,7 +10,7 @@ from headrace._state.bytes.composite import EXPIRY, HISTORY, LATEST, descending_
 from headrace._state.bytes.memory import MemoryStore
 from headrace._state.stores.versioned import NEWEST, NOT_PUT, TypedVersionedStore
 from headrace.errors import StateError
-from headrace.model.store_interfaces import VersionedRecord
+from headrace.model.stores.interfaces import VersionedRecord
 from tests.support.bytestores import TRICKY_KEYS, CountingStore, InBatches, InMemory
 from tests.support.dose import examples
 

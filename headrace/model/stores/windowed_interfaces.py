@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Protocol, TypeVar, overload
 
 from headrace.model.record import Headers
-from headrace.model.store_interfaces import AggregationWithHeaders, ValueAndTimestamp, ValueTimestampHeaders
+from headrace.model.stores.interfaces import AggregationWithHeaders, ValueAndTimestamp, ValueTimestampHeaders
 from headrace.model.windows import Windowed
 
 K = TypeVar("K")

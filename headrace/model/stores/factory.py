@@ -26,7 +26,7 @@ from headrace._state.stores.versioned import NEWEST, NOT_PUT
 from headrace._state.views.suppress import WaitingRow
 from headrace._suggestions.attributes import SuggestingMeta
 from headrace.errors import TopologyError
-from headrace.model.store_interfaces import ValueAndTimestamp, VersionedRecord
+from headrace.model.stores.interfaces import ValueAndTimestamp, VersionedRecord
 from headrace.model.type_variables import TypeVar
 from headrace.serdes import Serde
 
