@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
-import linecache
 import re
 import sys
-import traceback
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType, TracebackType
+from types import ModuleType
 from typing import Any
 
+from headrace._user_code import user_line
 from headrace.cli.errors import CommandError
 from headrace.config import StreamsConfig
 from headrace.dsl.builder import StreamsBuilder
@@ -19,7 +18,6 @@ from headrace.dsl.topology import Topology
 from headrace.errors import known_names
 
 _KAFKA_SETTINGS = ("bootstrap_servers", "kafka")
-_PACKAGE = str(Path(__file__).resolve().parents[1])
 
 
 @dataclass(frozen=True)
@@ -99,18 +97,8 @@ def _describe(error: BaseException) -> str:
     if isinstance(error, SyntaxError):
         source = (error.text or "").strip()
         return f"{type(error).__name__}: {error.msg}\n  at {error.filename}:{error.lineno}: {source}"
-    line = _last_user_line(error.__traceback__)
+    line = user_line(error.__traceback__)
     return f"{type(error).__name__}: {error}" + (f"\n  at {line}" if line else "")
-
-
-def _last_user_line(trace: TracebackType | None) -> str | None:
-    """The innermost line of a traceback that is not in Headrace or in Python's import machinery."""
-    line = None
-    for frame, number in traceback.walk_tb(trace):
-        file = frame.f_code.co_filename
-        if not file.startswith((_PACKAGE, "<frozen")):
-            line = f"{file}:{number}: {linecache.getline(file, number).strip()}"
-    return line
 
 
 def _topology(module: ModuleType, path: Path, name: str) -> Topology:

@@ -174,6 +174,24 @@ def test_describe_names_another_topology_of_the_file():
             "of type int.\n  at {here}/app.py:2: hr.StreamsBuilder().stream('a').filter(3)",
         ),
         (
+            "import headrace as hr\nconfig = hr.StreamsConfig(\n    application_id='a', commit_interval=5\n)\n",
+            "app.py",
+            "Cannot load app.py: ConfigError: commit_interval is 5; it must be a timedelta of 0 or more.\n"
+            "  at {here}/app.py:2: config = hr.StreamsConfig(",
+        ),
+        (
+            "import headrace as hr\ndef add(builder):\n    builder.stream('a').to('')\nadd(hr.StreamsBuilder())\n",
+            "app.py",
+            "Cannot load app.py: TopologyError: '' cannot name a topic: allowed are 1-249 ASCII letters, digits, '.', "
+            "'_' and '-', but not '.' or '..' alone.\n  at {here}/app.py:3 in add: builder.stream('a').to('')",
+        ),
+        (
+            "import json\nrates = json.loads('{')\n",
+            "app.py",
+            "Cannot load app.py: JSONDecodeError: Expecting property name enclosed in double quotes: line 1 column 2 "
+            "(char 1)\n  at {here}/app.py:2: rates = json.loads('{{')",
+        ),
+        (
             "x = 1\nx = = 2\n",
             "app.py",
             "Cannot load app.py: SyntaxError: invalid syntax\n  at {here}/app.py:2: x = = 2",
