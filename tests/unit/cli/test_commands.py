@@ -162,6 +162,16 @@ def test_describe_names_another_topology_of_the_file():
             "Add a line like: topology = builder.build()",
         ),
         (
+            "def make():\n    pass\n",
+            "app.py:make",
+            "app.py has a function 'make', not a Topology. If it returns one, add the line: topology = make()",
+        ),
+        (
+            APP,
+            "apps.py",
+            "File 'apps.py' does not exist. Did you mean 'app.py'? Python files in '{here}': 'app.py'.",
+        ),
+        (
             APP + "config = {'application.id': 'x'}\n",
             "app.py",
             "app.py: 'config' is a dict, not a StreamsConfig. Write config = hr.StreamsConfig(application_id=...), or "
@@ -203,6 +213,11 @@ def test_an_error_about_a_missing_topology_lists_what_the_file_defines(tmp_path,
     assert headrace("describe", reference) == ("", f"✗ Error\n{message.format(here=tmp_path)}\n", 1)
 
 
+def test_a_command_of_a_group_says_how_to_write_it():
+    message = "There is no command 'consume'. Write: headrace topics consume 'my topic' --limit 3"
+    assert headrace("consume", "my topic", "--limit", "3") == ("", f"✗ Error\n{message}\n", 1)
+
+
 def test_debug_lets_the_error_through_wherever_it_stands():
     result = CliRunner().invoke(program, ["describe", "missing.py", "--debug"])
     assert str(result.exception) == f"File 'missing.py' does not exist. Python files in '{Path.cwd()}': none."
@@ -232,7 +247,7 @@ def test_run_refuses_missing_topics_before_spark_starts():
         "",
         "✗ TopicError\nThe topology reads topic 'words', which does not exist. Did you mean 'word'? Known topics: "
         "'word'. Create it with LocalTopics(...).create('words'), KafkaTopics(...).create('words') or "
-        "`headrace topics create words`.\n",
+        "`headrace topics create words`, with the --topics-dir or --bootstrap-servers of the application.\n",
         1,
     )
 
