@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from headrace._core.errors.failure import processing_error
+from headrace._core.errors.failure import uncaught_error
 from headrace._core.errors.handlers import Stop
 from headrace._core.errors.user_errors import USER_ERRORS
 from headrace._core.operator import AnyRecord, Operator
@@ -212,7 +212,7 @@ def flush_error(context: TaskContext, error: BaseException, *, key: Any, timesta
     It stops the application, and is not an error of the record during which the cache was flushed.
     """
     metadata = context.record_metadata
-    return Stop(processing_error(error, context.task_id, metadata, key=key, timestamp_ms=timestamp_ms))
+    return Stop(uncaught_error(error, context.task_id, metadata, key=key, timestamp_ms=timestamp_ms))
 
 
 def headers_size(headers: Headers) -> int:

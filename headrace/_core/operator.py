@@ -10,6 +10,7 @@ from headrace._core.errors.user_errors import USER_ERRORS
 from headrace._core.task.context import TaskContext
 from headrace._core.time.idle_keys import IdleKeys
 from headrace.errors import ConfigError, StateError
+from headrace.model.error_handlers import ErrorKind
 from headrace.model.pending import PendingTask
 from headrace.model.processor import ProcessorWrapper
 from headrace.model.record import Record
@@ -24,8 +25,10 @@ class Operator(ABC):
     """A node of a running task. Children get a forwarded record depth first, in the order they were added.
 
     `idle` has the idle keys of an operator that closes them, `cache` the updates that a cached operator has not
-    forwarded; else they are `None`.
+    forwarded; else they are `None`. `error_kind` says which handler gets its errors.
     """
+
+    error_kind: ErrorKind = "processing"
 
     def __init__(self, name: str) -> None:
         self.name = name

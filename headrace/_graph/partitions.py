@@ -25,7 +25,8 @@ def partition_counts(
             message = (
                 f"The topology reads topic {topic!r}, which does not exist.{nearest(topic, user_topics)} "
                 f"Known topics: {known_names(user_topics)}. Create it with LocalTopics(...).create({topic!r}), "
-                f"KafkaTopics(...).create({topic!r}) or `headrace topics create {topic}`."
+                f"KafkaTopics(...).create({topic!r}) or `headrace topics create {topic}`, with the "
+                "--topics-dir or --bootstrap-servers of the application."
             )
             raise TopicError(message)
     _refuse_unknown(graph, user_topics)

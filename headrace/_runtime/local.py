@@ -15,6 +15,7 @@ from headrace._graph.nodes import CogroupMerge, Node
 from headrace._graph.patterns import with_matching_topics
 from headrace._runtime.assemble import blueprints
 from headrace._runtime.dynamic_topics import ReservedTopics
+from headrace._runtime.local_loops import Descendants
 from headrace._runtime.local_partitions import LocalPartitions
 from headrace._runtime.local_task import Arrival, LocalTask, Message
 from headrace._runtime.pending import nodes_holding_results, pending_in_task, pending_results
@@ -160,9 +161,13 @@ class LocalRuntime:
         return pending_in_task(self._blueprints[stage], node, partition, stores)
 
     def pipe(self, topic: str, partition: int | None, message: Message) -> None:
-        """Processes one record and all records that result from it; an error rolls all of that back."""
+        """Processes one record and then, one by one, the records written to topics that the topology reads.
+
+        An error rolls back the record that failed, and no further record is processed.
+        """
         where = self.partitions.of_input(topic, message.key, partition)
         waiting = deque([(topic, message._replace(partition=where))])
+        descendants = Descendants(self._graph, topic)
         while waiting:
             topic, message = waiting.popleft()
             place = (topic, message.partition)
@@ -171,6 +176,7 @@ class LocalRuntime:
             tables, others = self._step({place: [Arrival(topic, _PIPED, order, message)]})
             waiting.extendleft(reversed(tables))
             waiting.extend(others)
+            descendants.add([topic for topic, _ in (*tables, *others)])
 
     def advance(self, milliseconds: int) -> None:
         """Advances the wall clock, runs the punctuations that are due, and processes the records that result."""
@@ -194,8 +200,10 @@ class LocalRuntime:
         self._commit()
         for topic, message in produced:
             self.outputs.setdefault(topic, deque()).append(message)
-            self.written[topic] += 1
-            self._counts = total([self._counts, {f"topic {topic}": {"records_out": 1}}])
+        written = Counter(topic for topic, _ in produced)
+        self.written += written
+        records_out = {f"topic {topic}": {"records_out": count} for topic, count in written.items()}
+        self._counts = total([self._counts, records_out])
         tables = self._graph.global_topics
         read = [one for one in produced if one[0] in self._graph.source_topics]
         return [one for one in read if one[0] in tables], [one for one in read if one[0] not in tables]

@@ -152,8 +152,8 @@ def _source(node: nodes.Source, defaults: Defaults) -> Operator:
 def _sink(node: nodes.Sink, defaults: Defaults) -> Operator:
     serdes = defaults.serdes(node) if node.internal else for_topic(node.topic, *defaults.serdes(node))
     if node.partitioner is None and not any(serde.uses_headers for serde in serdes):
-        return ops.Sink(node.name, node.topic, *serdes)
-    return ops.RoutedSink(node.name, node.topic, *serdes, node.partitioner, multicast=not node.internal)
+        return ops.Sink(node.name, node.topic, *serdes, internal=node.internal)
+    return ops.RoutedSink(node.name, node.topic, *serdes, node.partitioner, internal=node.internal)
 
 
 def _own_store(node: nodes.Node) -> str | None:
@@ -164,7 +164,7 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
     nodes.Source: lambda node, defaults: _source(node, defaults),
     nodes.Sink: lambda node, defaults: _sink(node, defaults),
     nodes.DynamicSink: lambda node, defaults: ops.RoutedSink(
-        node.name, node.topic_of, *defaults.serdes(node), node.partitioner, multicast=True
+        node.name, node.topic_of, *defaults.serdes(node), node.partitioner, internal=False
     ),
     nodes.Filter: lambda node, _: ops.StreamFilter(node.name, node.predicate, keep=node.keep),
     nodes.NullKeyFilter: lambda node, _: ops.NullKeyFilter(node.name),

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import importlib.util
-import linecache
+import inspect
 import re
 import sys
-import traceback
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType, TracebackType
+from types import ModuleType
 from typing import Any
 
+from headrace._user_code import user_line
 from headrace.cli.errors import CommandError
 from headrace.config import StreamsConfig
 from headrace.dsl.builder import StreamsBuilder
 from headrace.dsl.topology import Topology
-from headrace.errors import known_names
+from headrace.errors import known_names, nearest
 
 _KAFKA_SETTINGS = ("bootstrap_servers", "kafka")
-_PACKAGE = str(Path(__file__).resolve().parents[1])
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,7 @@ def _split(reference: str) -> tuple[Path, str]:
         files = sorted(other.name for other in path.parent.glob("*.py")) if path.parent.is_dir() else []
         hint = f"Python files in {str(path.parent.absolute())!r}: {known_names(files)}."
         problem = "is a directory, not a file" if path.is_dir() else "does not exist"
-        message = f"File {str(path)!r} {problem}. {hint}"
+        message = f"File {str(path)!r} {problem}.{nearest(path.name, files)} {hint}"
         raise CommandError(message)
     return path, name if colon and name.isidentifier() else "topology"
 
@@ -99,18 +98,8 @@ def _describe(error: BaseException) -> str:
     if isinstance(error, SyntaxError):
         source = (error.text or "").strip()
         return f"{type(error).__name__}: {error.msg}\n  at {error.filename}:{error.lineno}: {source}"
-    line = _last_user_line(error.__traceback__)
+    line = user_line(error.__traceback__)
     return f"{type(error).__name__}: {error}" + (f"\n  at {line}" if line else "")
-
-
-def _last_user_line(trace: TracebackType | None) -> str | None:
-    """The innermost line of a traceback that is not in Headrace or in Python's import machinery."""
-    line = None
-    for frame, number in traceback.walk_tb(trace):
-        file = frame.f_code.co_filename
-        if not file.startswith((_PACKAGE, "<frozen")):
-            line = f"{file}:{number}: {linecache.getline(file, number).strip()}"
-    return line
 
 
 def _topology(module: ModuleType, path: Path, name: str) -> Topology:
@@ -123,13 +112,17 @@ def _topology(module: ModuleType, path: Path, name: str) -> Topology:
     topologies = [key for key, value in vars(module).items() if isinstance(value, Topology)]
     builders = [key for key, value in vars(module).items() if isinstance(value, StreamsBuilder)]
     problem = f"has no {name!r}"
-    if defined is not None:
+    if inspect.isfunction(defined):
+        problem = f"has a function {name!r}, not a Topology"
+    elif defined is not None:
         problem = f"has a {name!r} of type {type(defined).__name__}, not a Topology"
     if topologies:
         choices = " or ".join(f"{path}:{key}" for key in topologies)
         hint = f"It defines the topologies {known_names(topologies)}: choose one with {choices}."
     elif builders:
         hint = f"It has the StreamsBuilder {builders[0]!r}: add the line {name} = {builders[0]}.build()"
+    elif inspect.isfunction(defined):
+        hint = f"If it returns one, add the line: topology = {name}()"
     else:
         names = [key for key in vars(module) if not key.startswith("_")]
         hint = f"It defines: {known_names(names)}. Add a line like: {name} = builder.build()"

@@ -165,7 +165,7 @@ def copying():
 TOO_LARGE = (
     "copies failed on record in-0@1 (key b'k', timestamp 2), task 0_0: A record for topic 'copies' (key b'k') has "
     "10,000,082 bytes, and the topic accepts up to 1,048,588. Raise the topic's max.message.bytes, or write smaller "
-    "records.\nSet production_exception_handler to 'continue' or 'dead_letter' to leave such results out."
+    "records.\nproduction_exception_handler='continue' or 'dead_letter' drops such records."
 )
 
 

@@ -312,7 +312,8 @@ def test_failing_function_is_reported_and_the_fixed_application_continues_exactl
         "✗ ProcessingError\n"
         "divide failed on record numbers-0@2 (key 'a2', timestamp 2000), task 0_0: "
         "ZeroDivisionError: integer division or modulo by zero\n"
-        f'  at {tmp_path}/app.py:6 in <lambda>: .map_values(lambda value: 60 // value, name="divide")\n',
+        f'  at {tmp_path}/app.py:6 in <lambda>: .map_values(lambda value: 60 // value, name="divide")\n'
+        "processing_exception_handler='continue' or 'dead_letter' drops such records.\n",
         1,
     )
     Path("app.py").write_text(APP.replace("60 // value", "60 // value if value else -1"))
@@ -337,6 +338,15 @@ def test_failing_function_is_reported_and_the_fixed_application_continues_exactl
         "",
         0,
     )
+
+
+def test_spark_that_does_not_start_names_the_settings_to_check():
+    Path("app.py").write_text(APP.replace("local[2]", "locl[2]"))
+    headrace("topics", "create", "numbers", "--partitions", "1")
+    _, stderr, code = headrace("run", "app.py", "--until-caught-up")
+    message = "Spark did not start; it wrote the reason to stderr. Check these settings of spark=: 'spark.master'."
+    assert (stderr.endswith(f"✗ ConfigError\n{message}\n"), code) == (True, 1)
+    assert "Master must either be yarn or start with spark, k8s, or local" in stderr
 
 
 def test_terminated_application_finishes_its_batch_and_prints_a_summary():

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import linecache
-import site
-import sysconfig
 import traceback
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from headrace._core.operator import Operator
-from headrace.errors import ProcessingError, StreamsError, text_of
+from headrace._suggestions.calls import call_suggestion
+from headrace._user_code import user_line
+from headrace.errors import ProcessingError, RegistryError, StateError, StreamsError, text_of
+from headrace.model.error_handlers import ErrorKind
 from headrace.model.processor import RecordMetadata
 from headrace.serdes.base import shortened
 
 _TRACE = 20_000  # characters of each end of a long traceback
-_PACKAGE = Path(__file__).resolve().parents[2]
-# Not `cli`: its demos have functions that stand for a user's.
-_OWN = tuple(str(_PACKAGE / folder) for folder in ("_core", "_runtime", "_state", "_suggestions", "model", "serdes"))
-_LIBRARIES = (*_OWN, sysconfig.get_paths()["stdlib"], *site.getsitepackages())
 
 
 def processing_error(
@@ -29,29 +24,49 @@ def processing_error(
     *,
     key: Any = None,
     timestamp_ms: int | None = None,
-    operator: str | None = None,
+    operator: str,
 ) -> ProcessingError:
     """The error to raise `from` another one, which occurred while a record was processed."""
-    if operator is None:
-        operator = _innermost_operator(error.__traceback__)
     position = f"{metadata.topic}-{metadata.partition}@{metadata.offset}" if metadata.topic else "of a punctuation"
     at = "" if timestamp_ms is None else f", timestamp {timestamp_ms}"
     return _error(f"{operator} failed on record {position} (key {shortened(key)}{at}), task {task_id}", error)
 
 
+def uncaught_error(
+    error: BaseException, task_id: str, metadata: RecordMetadata, *, key: Any, timestamp_ms: int
+) -> ProcessingError:
+    """The error for an operator that failed and has no error handler; says which setting would be the handler."""
+    operator = _innermost_operator(error.__traceback__)
+    name = "A task" if operator is None else operator.name
+    report = processing_error(error, task_id, metadata, key=key, timestamp_ms=timestamp_ms, operator=name)
+    return report if operator is None else with_hint(report, operator.error_kind, error)
+
+
+def with_hint(report: ProcessingError, kind: ErrorKind, error: BaseException) -> ProcessingError:
+    """The report of an error that stops the application, with the setting that would drop the record instead.
+
+    No setting does so if the record itself may be valid: if state or a schema registry failed.
+    """
+    if isinstance(error, StateError | RegistryError):
+        return report
+    return ProcessingError(f"{report}\n{kind}_exception_handler='continue' or 'dead_letter' drops such records.")
+
+
 def punctuation_error(error: BaseException, task_id: str, node: str, clock: str) -> ProcessingError:
     """The error for a punctuation whose callback failed, or an operator downstream of it."""
-    innermost = _innermost_operator(error.__traceback__, node)
-    where = "" if innermost == node else f", in {innermost}"
+    innermost = _innermost_operator(error.__traceback__)
+    where = "" if innermost is None or innermost.name == node else f", in {innermost.name}"
     return _error(f"{node} failed while punctuating at {clock}{where}, task {task_id}", error)
 
 
 def idle_error(error: BaseException, task_id: str, node: str, clock_ms: int) -> ProcessingError:
     """The error for an operator that failed on a result forwarded because its key is idle."""
-    innermost = _innermost_operator(error.__traceback__, node)
-    return _error(
-        f"{innermost} failed on a result of an idle key that {node} forwarded at {clock_ms}, task {task_id}", error
+    innermost = _innermost_operator(error.__traceback__)
+    name = node if innermost is None else innermost.name
+    report = _error(
+        f"{name} failed on a result of an idle key that {node} forwarded at {clock_ms}, task {task_id}", error
     )
+    return report if innermost is None or name == node else with_hint(report, innermost.error_kind, error)
 
 
 def init_error(error: BaseException, task_id: str, node: str) -> ProcessingError:
@@ -72,24 +87,11 @@ def trace_of(error: BaseException) -> str:
 
 def _error(what: str, error: BaseException) -> ProcessingError:
     problem = text_of(error) if isinstance(error, StreamsError) else f"{type(error).__name__}: {text_of(error)}"
-    line = _users_line(error.__traceback__)
-    message = f"{what}: {problem}"
+    line = user_line(error.__traceback__)
+    message = f"{what}: {problem}{call_suggestion(error)}"
     return ProcessingError(f"{message}\n  at {line}" if line else message)
 
 
-def _innermost_operator(trace: TracebackType | None, name: str = "A task") -> str:
-    for frame, _ in traceback.walk_tb(trace):
-        owner = frame.f_locals.get("self")
-        if isinstance(owner, Operator):
-            name = owner.name
-    return name
-
-
-def _users_line(trace: TracebackType | None) -> str | None:
-    line = None
-    for frame, number in traceback.walk_tb(trace):
-        path = frame.f_code.co_filename
-        if not path.startswith(_LIBRARIES) and not path.startswith("<frozen"):
-            source = linecache.getline(path, number).strip()
-            line = f"{path}:{number} in {frame.f_code.co_name}" + (f": {source}" if source else "")
-    return line
+def _innermost_operator(trace: TracebackType | None) -> Operator | None:
+    owners = (frame.f_locals.get("self") for frame, _ in traceback.walk_tb(trace))
+    return next((owner for owner in reversed([*owners]) if isinstance(owner, Operator)), None)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeGuard
 
-from headrace._core.errors.failure import handler_error
+from headrace._core.errors.failure import handler_error, with_hint
 from headrace._core.errors.user_errors import USER_ERRORS
 from headrace.errors import ProcessingError, RegistryError
 from headrace.model.error_handlers import (
@@ -96,6 +96,8 @@ class ErrorHandlers(NamedTuple):
         Raises:
             Stop: if the answer is "fail", or no valid one. It carries `report`, which describes the error to users.
         """
+        if getattr(self, failed.kind) == "fail":
+            raise Stop(with_hint(report, failed.kind, failed.exception)) from failed.exception
         # An unavailable schema registry says nothing about the record, which must not be lost because of it.
         answer = "fail" if isinstance(failed.exception, RegistryError) else self._ask(failed, report)
         if answer == "fail":

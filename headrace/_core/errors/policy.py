@@ -51,9 +51,6 @@ class ErrorPolicy:
         """Handles the current record, which cannot be decoded or has a negative timestamp."""
         source = self._context.source_record
         report = self._report(operator, source, source.key, error)
-        if self._handlers.deserialization == "fail":
-            hint = "deserialization_exception_handler='continue' or 'dead_letter' drops such records."
-            report = ProcessingError(f"{report}\n{hint}")
         part = reason.removeprefix("undecodable ")
         failed_part = part if part in ("key", "value") else None
         self._decide(self._describe("deserialization", operator, reason, error, failed_part=failed_part), report)

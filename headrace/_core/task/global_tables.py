@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from headrace._core.errors.failure import processing_error
+from headrace._core.errors.failure import uncaught_error
 from headrace._core.errors.user_errors import USER_ERRORS
 from headrace._core.metrics import Metrics
 from headrace._core.task.chunk import Chunk
@@ -59,6 +59,6 @@ class GlobalTables:
                 forward(Record(keys[row], values[row], columns.timestamps[row], headers))
             except USER_ERRORS as error:
                 metadata = context.metadata_at(context.order, context.position)
-                raise processing_error(
+                raise uncaught_error(
                     error, context.task_id, metadata, key=keys[row], timestamp_ms=columns.timestamps[row]
                 ) from error

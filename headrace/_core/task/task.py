@@ -15,7 +15,7 @@ from headrace._core.columnar.batch import of_records
 from headrace._core.columnar.compile import SourceForm
 from headrace._core.columnar.joins.stream_stream import StreamJoinForm
 from headrace._core.columnar.layout import RowError, UndecodableError
-from headrace._core.errors.failure import idle_error, processing_error
+from headrace._core.errors.failure import idle_error, uncaught_error
 from headrace._core.errors.handlers import stopping
 from headrace._core.errors.user_errors import USER_ERRORS
 from headrace._core.operator import Operator
@@ -223,7 +223,7 @@ class Task:
             yield
         except RowError as failed:
             row = failed.position - first
-            raise processing_error(
+            raise uncaught_error(
                 failed.cause,
                 self.context.task_id,
                 self.context.metadata_at(self.context.order, failed.position),
@@ -249,7 +249,7 @@ class Task:
                 forward(record)
             except USER_ERRORS as error:
                 metadata = context.metadata_at(context.order, context.position)
-                raise processing_error(
+                raise uncaught_error(
                     error, context.task_id, metadata, key=keys[row], timestamp_ms=timestamps[row]
                 ) from error
             if processors is not None:

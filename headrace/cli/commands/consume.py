@@ -51,9 +51,9 @@ class FieldReader:
         try:
             return self._serde.deserialize(data)
         except SerdeError as error:
-            hint = f"Choose the serde of the {self._part}s with --{self._part}-serde{_suggest_serde(data)}."
+            hint = f"Choose the serde of the {self._part}s with --{self._part}-serde{_suggest_serde(self._part, data)}."
             if strict or self._chosen is not None:
-                message = f"{error}. {hint}"
+                message = f"{str(error).removesuffix('.')}. {hint}"
                 raise SerdeError(message) from error
             self.hint = hint
             return data
@@ -130,8 +130,18 @@ def _one_line(text: str) -> str:
     return text if len(lines) < 2 else f"… {lines[-1]}"
 
 
-def _suggest_serde(data: bytes | None) -> str:
+def _suggest_serde(part: str, data: bytes | None) -> str:
     data = data or b""
     sizes = {8: " Long or Double", 4: " Int or Float", 2: " Short", 1: " Bool"}
-    begins_with_zeros = data[-8:-6] == bytes(2)  # as the start of a window does, until the year 10,000
-    return sizes.get(len(data), " WindowedKey:60000, if they are in windows of a minute" if begins_with_zeros else "")
+    if len(data) in sizes:
+        return sizes[len(data)]
+    if part == "value" or not _is_time(data[-8:]):
+        return ""
+    if _is_time(data[-16:-8]):
+        return " SessionWindowedKey, if they are in session windows"
+    return " WindowedKey:60000, if they are in windows of a minute"
+
+
+def _is_time(data: bytes) -> bool:
+    """Whether these may be the 8 bytes of a timestamp: the first two are zero until the year 10,000."""
+    return len(data) == 8 and data[:2] == bytes(2)

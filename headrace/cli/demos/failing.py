@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from typing import Any
 
@@ -21,6 +22,13 @@ class Commands(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         ctx.meta["debug"] = "--debug" in args
         return super().parse_args(ctx, [arg for arg in args if arg != "--debug"])
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        for name, group in self.commands.items():
+            if args[0] not in self.commands and args[0] in getattr(group, "commands", ()):
+                message = f"There is no command {args[0]!r}. Write: headrace {name} {shlex.join(args)}"
+                raise CommandError(message)
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         try:

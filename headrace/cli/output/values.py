@@ -34,11 +34,16 @@ _FROM_JSON: dict[type[Serde[Any]], Callable[[Any], Any]] = {serdes.Bytes: base64
 
 
 def serde_named(text: str) -> Serde[Any]:
-    """The serde with a name, in upper or lower case; `WindowedKey:60000` is for text keys in windows of a minute."""
+    """The serde with a name, in upper or lower case; `WindowedKey:60000` is for text keys in windows of a minute.
+
+    Keys in session windows are texts, too.
+    """
     known = {listed.lower(): listed for listed in serdes.__all__ if listed not in ("Serde", "Registry", "serde_from")}
     name, _, size = text.partition(":")
     if name.lower() == "windowedkey":
         return _windowed_key(text, size)
+    if text.lower() == "sessionwindowedkey":
+        return serdes.SessionWindowedKey(serdes.String())
     class_name = None if size else known.get(name.lower())
     if class_name is None:
         message = f"There is no serde {text!r}.{nearest(name, known.values())} Known: {known_names(known.values())}."

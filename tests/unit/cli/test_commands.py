@@ -162,6 +162,16 @@ def test_describe_names_another_topology_of_the_file():
             "Add a line like: topology = builder.build()",
         ),
         (
+            "def make():\n    pass\n",
+            "app.py:make",
+            "app.py has a function 'make', not a Topology. If it returns one, add the line: topology = make()",
+        ),
+        (
+            APP,
+            "apps.py",
+            "File 'apps.py' does not exist. Did you mean 'app.py'? Python files in '{here}': 'app.py'.",
+        ),
+        (
             APP + "config = {'application.id': 'x'}\n",
             "app.py",
             "app.py: 'config' is a dict, not a StreamsConfig. Write config = hr.StreamsConfig(application_id=...), or "
@@ -174,6 +184,24 @@ def test_describe_names_another_topology_of_the_file():
             "of type int.\n  at {here}/app.py:2: hr.StreamsBuilder().stream('a').filter(3)",
         ),
         (
+            "import headrace as hr\nconfig = hr.StreamsConfig(\n    application_id='a', commit_interval=5\n)\n",
+            "app.py",
+            "Cannot load app.py: ConfigError: commit_interval is 5; it must be a timedelta of 0 or more.\n"
+            "  at {here}/app.py:2: config = hr.StreamsConfig(",
+        ),
+        (
+            "import headrace as hr\ndef add(builder):\n    builder.stream('a').to('')\nadd(hr.StreamsBuilder())\n",
+            "app.py",
+            "Cannot load app.py: TopologyError: '' cannot name a topic: allowed are 1-249 ASCII letters, digits, '.', "
+            "'_' and '-', but not '.' or '..' alone.\n  at {here}/app.py:3 in add: builder.stream('a').to('')",
+        ),
+        (
+            "import json\nrates = json.loads('{')\n",
+            "app.py",
+            "Cannot load app.py: JSONDecodeError: Expecting property name enclosed in double quotes: line 1 column 2 "
+            "(char 1)\n  at {here}/app.py:2: rates = json.loads('{{')",
+        ),
+        (
             "x = 1\nx = = 2\n",
             "app.py",
             "Cannot load app.py: SyntaxError: invalid syntax\n  at {here}/app.py:2: x = = 2",
@@ -183,6 +211,11 @@ def test_describe_names_another_topology_of_the_file():
 def test_an_error_about_a_missing_topology_lists_what_the_file_defines(tmp_path, source, reference, message):
     app(source)
     assert headrace("describe", reference) == ("", f"✗ Error\n{message.format(here=tmp_path)}\n", 1)
+
+
+def test_a_command_of_a_group_says_how_to_write_it():
+    message = "There is no command 'consume'. Write: headrace topics consume 'my topic' --limit 3"
+    assert headrace("consume", "my topic", "--limit", "3") == ("", f"✗ Error\n{message}\n", 1)
 
 
 def test_debug_lets_the_error_through_wherever_it_stands():
@@ -214,7 +247,7 @@ def test_run_refuses_missing_topics_before_spark_starts():
         "",
         "✗ TopicError\nThe topology reads topic 'words', which does not exist. Did you mean 'word'? Known topics: "
         "'word'. Create it with LocalTopics(...).create('words'), KafkaTopics(...).create('words') or "
-        "`headrace topics create words`.\n",
+        "`headrace topics create words`, with the --topics-dir or --bootstrap-servers of the application.\n",
         1,
     )
 

@@ -10,7 +10,7 @@ import pytest
 
 import headrace as hr
 from headrace import serdes
-from headrace.cli.commands.consume import _suggest_serde
+from headrace.cli.commands.consume import FieldReader
 from headrace.cli.errors import CommandError
 from headrace.cli.output.values import as_json, format_value, serde_named
 
@@ -75,14 +75,29 @@ def test_an_unknown_serde_is_refused(text):
         serde_named(text)
 
 
+TIME = (1_764_583_200_000).to_bytes(8, "big")
+
+
 @pytest.mark.parametrize(
-    ("data", "suggested"),
+    ("part", "data", "suggested"),
     [
-        (b"", ""),
-        (b"12345678", " Long or Double"),
-        (b"ann" + (1_764_583_200_000).to_bytes(8, "big"), " WindowedKey:60000, if they are in windows of a minute"),
-        (b"no window at all", ""),
+        ("key", b"\xff", " Bool"),
+        ("value", bytes(8), " Long or Double"),
+        ("key", b"\xff" + TIME, " WindowedKey:60000, if they are in windows of a minute"),
+        ("key", b"\xff" + TIME + TIME, " SessionWindowedKey, if they are in session windows"),
+        ("value", b"\xff" + TIME, ""),
+        ("value", b"\xff" + TIME + TIME, ""),
+        ("key", b"no window at all\xff", ""),
     ],
 )
-def test_the_size_of_bytes_suggests_a_serde(data, suggested):
-    assert _suggest_serde(data) == suggested
+def test_bytes_that_cannot_be_read_suggest_a_serde(part, data, suggested):
+    reader = FieldReader(part, None, serdes.Json())
+    assert reader.read(data, strict=False) == data
+    assert reader.hint == f"Choose the serde of the {part}s with --{part}-serde{suggested}."
+
+
+def test_text_keys_in_session_windows_are_read():
+    serde = serde_named("SessionWindowedKey")
+    assert serde.deserialize(b"k" + (90).to_bytes(8, "big") + (60).to_bytes(8, "big")) == (
+        hr.Windowed("k", hr.Window(60, 90))
+    )

@@ -19,7 +19,10 @@ from headrace._core.columnar.layout import Cursor, Form, Layout, RowError, Undec
 from headrace._core.errors.user_errors import USER_ERRORS
 from headrace._core.operator import Operator
 from headrace._core.operators.functions import FunctionOperator, Take
+from headrace._core.operators.topics.sink import Sink
+from headrace.errors import SerdeError
 from headrace.serdes import Serde
+from headrace.serdes.base import TopicPart
 
 _ROWS_PER_SEGMENT = 4_000
 _MAX_ROWS = 50_000
@@ -47,6 +50,7 @@ class ChainEnd(FunctionOperator):
     def __init__(self, operator: Operator, layout: Layout, cursor: Cursor) -> None:
         super().__init__(operator.name)
         self.operator = operator
+        self.error_kind = operator.error_kind
         self.layout = layout
         key_serde, value_serde = layout.key_serde, layout.value_serde
         self._cursor = cursor
@@ -72,8 +76,14 @@ class ChainEnd(FunctionOperator):
         value_type: Any = value_serde.plain
 
         def encode(key: Any, value: Any) -> None:
-            add_key(key_to_bytes(key))
-            raw = value_to_bytes(value)
+            part: TopicPart = "key"
+            try:
+                raw_key = key_to_bytes(key)
+                part = "value"
+                raw = value_to_bytes(value)
+            except SerdeError as error:
+                raise self._encoding_error(error, part) from error.__cause__
+            add_key(raw_key)
             add_value(raw)
             add_time(cursor.timestamp_ms)
             add_row(cursor.row)
@@ -83,11 +93,16 @@ class ChainEnd(FunctionOperator):
                 self.seal()
 
         def collect(key: Any, value: Any) -> None:
-            # A text that is not ASCII may hold lone surrogates, which UTF-8 refuses: raise for this record, not later.
-            if type(key) is not key_type or not key.isascii():
-                key = key_serde.deserialize(key_to_bytes(key))
-            if type(value) is not value_type or not value.isascii():
-                value = value_serde.deserialize(value_to_bytes(value))
+            part: TopicPart = "key"
+            try:
+                # A text that is not ASCII may hold lone surrogates, which UTF-8 refuses: raise for this record now.
+                if type(key) is not key_type or not key.isascii():
+                    key = key_serde.deserialize(key_to_bytes(key))
+                part = "value"
+                if type(value) is not value_type or not value.isascii():
+                    value = value_serde.deserialize(value_to_bytes(value))
+            except SerdeError as error:
+                raise self._encoding_error(error, part) from error.__cause__
             add_key(key)
             add_value(value)
             add_time(cursor.timestamp_ms)
@@ -98,6 +113,10 @@ class ChainEnd(FunctionOperator):
                 self.seal()
 
         return collect if self._encodes_later else encode
+
+    def _encoding_error(self, error: SerdeError, part: TopicPart) -> SerdeError:
+        operator = self.operator
+        return operator.encoding_error(error, part, operator.topic) if isinstance(operator, Sink) else error
 
     def seal(self) -> None:
         """Turns the results collected so far into columns, and flushes once these are many."""

@@ -11,9 +11,10 @@ from headrace._core.operator import AnyRecord
 from headrace._core.operators.topics.sink import TopicWriter
 from headrace._core.partitioning import partition_for
 from headrace._core.task.context import TaskContext
-from headrace.errors import RoutingError
+from headrace.errors import RoutingError, SerdeError
 from headrace.model.routing import RecordContext, StreamPartitioner, TopicNameExtractor
 from headrace.serdes import Serde, SessionWindowedKey, WindowedKey
+from headrace.serdes.base import TopicPart
 from headrace.serdes.topics import for_topic
 
 _TOPIC_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
@@ -31,7 +32,7 @@ class RoutedSink(TopicWriter):
         key_serde: serde of the keys.
         value_serde: serde of the values.
         partitioner: chooses partitions; without it, a record goes to the partition of its key.
-        multicast: whether a record may go to several partitions.
+        internal: whether the topic is one of a repartition, where a record goes to one partition only.
     """
 
     def __init__(
@@ -42,12 +43,11 @@ class RoutedSink(TopicWriter):
         value_serde: Serde[Any],
         partitioner: StreamPartitioner[Any, Any] | None,
         *,
-        multicast: bool,
+        internal: bool,
     ) -> None:
-        super().__init__(name, key_serde, value_serde)
+        super().__init__(name, key_serde, value_serde, internal=internal)
         self._topic = topic
         self._partitioner = partitioner
-        self._multicast = multicast
         self._window_bytes = key_serde.suffix_size if isinstance(key_serde, WindowedKey | SessionWindowedKey) else 0
         self._serdes: dict[str, tuple[Serde[Any], Serde[Any]]] = {}
         if isinstance(topic, str):
@@ -80,8 +80,13 @@ class RoutedSink(TopicWriter):
             count = self._collector.open_topic(topic)
         chosen = self._choose_partitions(topic, record, count)
         key_serde, value_serde = self._serdes[topic]
-        key, headers = key_serde.serialize_with_headers(record.key, record.headers)
-        value, headers = value_serde.serialize_with_headers(record.value, headers)
+        part: TopicPart = "key"
+        try:
+            key, headers = key_serde.serialize_with_headers(record.key, record.headers)
+            part = "value"
+            value, headers = value_serde.serialize_with_headers(record.value, headers)
+        except SerdeError as error:
+            raise self.encoding_error(error, part, topic) from error.__cause__
         if chosen is None and self._window_bytes and key is not None:
             chosen = (partition_for(key[: -self._window_bytes], count),)
         for partition in (None,) if chosen is None else chosen:
@@ -110,7 +115,7 @@ class RoutedSink(TopicWriter):
             return None
         if isinstance(answer, Collection) and not isinstance(answer, str | bytes | bytearray | Mapping):
             chosen = tuple(sorted({_checked_partition(topic, one, count) for one in answer}))
-            if len(chosen) > 1 and not self._multicast:
+            if len(chosen) > 1 and self._internal:
                 message = (
                     f"the partitioner returned {answer!r}, but a record of the internal topic {topic!r} goes to one "
                     "partition. Return one, or None for Kafka's default rule."

@@ -11,17 +11,23 @@ from typing import Any, Literal
 
 from headrace._core.operator import AnyRecord, Operator
 from headrace._core.task.context import TaskContext
+from headrace.errors import RegistryError, SerdeError, text_of
+from headrace.model.error_handlers import ErrorKind
 from headrace.serdes import Serde
+from headrace.serdes.base import TopicPart
 
 
 class TopicWriter(Operator):
     """The base of operators that write to topics. They encode records immediately: user code may change a value later.
 
-    Its errors go to the handler of production errors.
+    Its errors go to the handler of production errors. An `internal` topic is one of a repartition.
     """
 
-    def __init__(self, name: str, key_serde: Serde[Any], value_serde: Serde[Any]) -> None:
+    error_kind: ErrorKind = "production"
+
+    def __init__(self, name: str, key_serde: Serde[Any], value_serde: Serde[Any], *, internal: bool) -> None:
         super().__init__(name)
+        self._internal = internal
         self.key_serde = key_serde
         self.value_serde = value_serde
         self._key_to_bytes = key_serde.serialize
@@ -31,13 +37,16 @@ class TopicWriter(Operator):
         super().init(context)
         self._send = context.collector.send
 
-    def key_bytes(self, key: Any) -> bytes | None:
-        """A key in the bytes that the sink writes."""
-        return self._key_to_bytes(key)
-
-    def value_bytes(self, value: Any) -> bytes | None:
-        """A value in the bytes that the sink writes."""
-        return self._value_to_bytes(value)
+    def encoding_error(self, error: SerdeError, part: TopicPart, topic: str) -> SerdeError:
+        """The error for a key or value that cannot be encoded: it also names the topic, and says what to write."""
+        if isinstance(error, RegistryError):
+            return error
+        if self._internal:
+            advice = f"Give the operator that repartitions another serde: {part}_serde=..."
+        else:
+            advice = f"Give the sink another serde: to({topic!r}, {part}_serde=...)"
+        text = f"the {part} for topic {topic!r}: {text_of(error).removesuffix('.')}. {advice}"
+        return type(error)(text).with_traceback(error.__traceback__)
 
     @abstractmethod
     def topic_of(self, record: AnyRecord) -> str | None:
@@ -68,22 +77,39 @@ class TopicWriter(Operator):
 class Sink(TopicWriter):
     """Writes records to a topic, each to the partition of its key."""
 
-    def __init__(self, name: str, topic: str, key_serde: Serde[Any], value_serde: Serde[Any]) -> None:
-        super().__init__(name, key_serde, value_serde)
+    def __init__(
+        self, name: str, topic: str, key_serde: Serde[Any], value_serde: Serde[Any], *, internal: bool
+    ) -> None:
+        super().__init__(name, key_serde, value_serde, internal=internal)
         self.topic = topic
+
+    def key_bytes(self, key: Any) -> bytes | None:
+        """A key in the bytes that the sink writes."""
+        try:
+            return self._key_to_bytes(key)
+        except SerdeError as error:
+            raise self.encoding_error(error, "key", self.topic) from error.__cause__
+
+    def value_bytes(self, value: Any) -> bytes | None:
+        """A value in the bytes that the sink writes."""
+        try:
+            return self._value_to_bytes(value)
+        except SerdeError as error:
+            raise self.encoding_error(error, "value", self.topic) from error.__cause__
 
     def topic_of(self, record: AnyRecord) -> str | None:  # noqa: ARG002
         return self.topic
 
     def process(self, record: AnyRecord) -> None:
         assert record.timestamp_ms is not None
-        self._send(
-            self.topic,
-            self._key_to_bytes(record.key),
-            self._value_to_bytes(record.value),
-            record.timestamp_ms,
-            record.headers,
-        )
+        part: TopicPart = "key"
+        try:
+            key = self._key_to_bytes(record.key)
+            part = "value"
+            value = self._value_to_bytes(record.value)
+        except SerdeError as error:
+            raise self.encoding_error(error, part, self.topic) from error.__cause__
+        self._send(self.topic, key, value, record.timestamp_ms, record.headers)
 
 
 class HandOver(Operator):

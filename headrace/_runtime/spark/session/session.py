@@ -18,7 +18,7 @@ from headrace._runtime.spark.session import class_archive, java, quiet
 from headrace._runtime.spark.session.forkserver import launcher
 from headrace._secrets import SECRET_SETTING
 from headrace.config import StreamsConfig
-from headrace.errors import ConfigError
+from headrace.errors import ConfigError, known_names
 
 if TYPE_CHECKING:
     from headrace._state.log.state_log import LogView
@@ -155,6 +155,8 @@ def _submitted() -> dict[str, str]:
 
 def _launch(config: StreamsConfig) -> dict[str, str]:
     """Starts Spark's JVM, and returns the settings of the session."""
+    from pyspark.errors import PySparkRuntimeError
+
     from headrace._runtime.spark.session.spark_home import lean_spark_home
 
     require_java()
@@ -173,7 +175,12 @@ def _launch(config: StreamsConfig) -> dict[str, str]:
         if home is not None and is_local(settings["spark.master"]):
             options += class_archive.java_options(home)
         settings["spark.driver.extraJavaOptions"] = " ".join(options).strip()
-        quiet.launch(settings)
+        try:
+            quiet.launch(settings)
+        except PySparkRuntimeError as error:
+            given = f" Check these settings of spark=: {known_names(config.spark)}." if config.spark else ""
+            message = f"Spark did not start; it wrote the reason to stderr.{given}"
+            raise ConfigError(message) from error
     return settings
 
 

@@ -19,14 +19,12 @@ from headrace._core.partitioning import partition_for
 from headrace._core.task.order import CLOCK
 from headrace._runtime.spark.planning.plan import Plan
 from headrace._runtime.spark.stages import frames
-from headrace.errors import ProcessingError
 from headrace.model.error_handlers import ErrorHandlerContext
 from headrace.model.processor import RecordMetadata
 from headrace.model.record import Headers, Record
 from headrace.topics.kafka.cluster import KafkaCluster, Place
 from headrace.topics.kafka.rules import OutgoingRecord, Refusal, TopicRules
 
-_HINT = "Set production_exception_handler to 'continue' or 'dead_letter' to leave such results out."
 _FULL_LENGTH = "headrace.error.value_bytes"
 
 
@@ -120,8 +118,6 @@ class ProductionErrors:
         if provenance.source != CLOCK:
             place = RecordMetadata(*self._plan.places[provenance.source], provenance.offset)
         raised = processing_error(error, task_id, place, key=record.key, timestamp_ms=time_ms, operator=operator)
-        if self._handlers.production == "fail":
-            raised = ProcessingError(f"{raised}\n{_HINT}")
         failed = ErrorHandlerContext(
             "production",
             refusal.reason,
