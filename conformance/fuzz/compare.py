@@ -23,16 +23,6 @@ def equal(ours: Answer, theirs: Answer) -> bool:
     return all(ours.get(part) == theirs.get(part) for part in parts)
 
 
-def differing_parts(ours: Answer, theirs: Answer) -> set[str]:
-    """The output topics and stores with different contents."""
-    return {
-        name
-        for part in ("outputs", "stores")
-        for name in {*ours.get(part, {}), *theirs.get(part, {})}
-        if ours.get(part, {}).get(name) != theirs.get(part, {}).get(name)
-    }
-
-
 def shrink(case: Case, differs: Callable[[Case], bool], tries: int = 400) -> Case:
     """The smallest case found that still differs: with fewer steps, fewer nodes and fewer options."""
     while tries > 0:

@@ -128,13 +128,6 @@ def kind_of(node: Node, inputs: list[Kind]) -> Kind:
     return first._replace(shape=_table(options)) if "store" in options or "history" in options else first
 
 
-def output_topics(node: Node, number: int) -> list[str]:
-    """The topics that a node writes, if it is a sink; with a function that chooses one, all that it may choose."""
-    if node.op != "to":
-        return []
-    return [f"out{number}-0", f"out{number}-1"] if "fn" in node.options else [f"out{number}"]
-
-
 def has_uneven_windows(nodes: Sequence[Node], number: int) -> bool:
     """Whether a node has keys of windows of different lengths."""
     node = nodes[number]

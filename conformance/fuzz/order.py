@@ -12,14 +12,21 @@ from collections.abc import Iterable
 from itertools import groupby
 
 import headrace as hr
+from headrace._graph.graph import Graph
 from headrace._graph.stages import stages
 
 _GENERATED = re.compile(r"\d{10}")
 
 
 def topic_order(topology: hr.Topology) -> dict[str, list[int]]:
+    """`places_of` an application's internal topics, by their names without generated numbers."""
+    places = places_of(topology._graph)
+    return {name: list(places[topic]) for topic, name in _numbered(places).items()}
+
+
+def places_of(graph: Graph) -> dict[str, tuple[int, int]]:
     """For each internal topic the stage that reads it, and its rank among the topics with equal timestamps there."""
-    ordered = stages(topology._graph)
+    ordered = stages(graph)
     read = {topic: number for number, stage in enumerate(ordered) for topic in stage.source_topics}
     internal = [
         (read[sink.topic], number, sink.topic)
@@ -27,8 +34,7 @@ def topic_order(topology: hr.Topology) -> dict[str, list[int]]:
         for sink in stage.sinks
         if sink.internal and not sink.relay
     ]
-    places = {topic: [stage, rank] for rank, (stage, _, topic) in enumerate(sorted(set(internal)))}
-    return {name: places[topic] for topic, name in _numbered(places).items()}
+    return {topic: (stage, rank) for rank, (stage, _, topic) in enumerate(sorted(set(internal)))}
 
 
 def _numbered(topics: Iterable[str]) -> dict[str, str]:

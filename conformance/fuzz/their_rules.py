@@ -10,9 +10,18 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest.mock import patch
 
+from conformance.fuzz import one_task, their_aggregations
+from headrace._core.operators.aggregations.streams import StreamAggregate
 from headrace._core.operators.foreign_keys.messages import Instruction
 from headrace._core.operators.foreign_keys.tables import ForeignKeyReceive, ForeignKeySubscribe
+from headrace._core.operators.processors.lifecycle import Processors
+from headrace._core.operators.windows.own_windows import OwnWindowAggregate
+from headrace._core.operators.windows.sliding_windows import _Update
 from headrace._core.operators.windows.suppress import TableSuppress
+from headrace._core.operators.windows.time_windows import TimeWindowAggregate
+from headrace._core.operators.windows.windowed_operator import WindowedOperator
+from headrace._core.task.decoding import Decoder
+from headrace._runtime.local import LocalRuntime
 from headrace._state.bytes.composite import HISTORY, LATEST, escape_key, time_at
 from headrace._state.stores.versioned import TypedVersionedStore
 from headrace.model.record import Change, Record
@@ -88,4 +97,21 @@ _REPLACED: dict[str, tuple[tuple[type, str, Callable[..., Any]], ...]] = {
         (ForeignKeyReceive, "process", _receive),
     ),
     "deletions-of-only-versions-are-forgotten": ((TypedVersionedStore, "write", _write),),
+    "first-change-replaces-the-initial-value": (
+        (StreamAggregate, "process", their_aggregations.aggregate),
+        (TimeWindowAggregate, "_emit", their_aggregations.emit_update),
+        (OwnWindowAggregate, "_emit", their_aggregations.emit_update),
+        (_Update, "fold", their_aggregations.fold_sliding),
+    ),
+    "final-results-are-read-after-the-record-is-stored": (
+        (WindowedOperator, "init", their_aggregations.init_windowed),
+        (WindowedOperator, "process", their_aggregations.process_windowed),
+        (WindowedOperator, "_emit_closed", their_aggregations.note_closed),
+    ),
+    "sub-topologies-are-one-task": (
+        (LocalRuntime, "_process", one_task.process),
+        (Decoder, "with_extracted_times", one_task.extract_times),
+        (Processors, "advance", one_task.do_nothing),
+        (Processors, "punctuate", one_task.do_nothing),
+    ),
 }

@@ -163,6 +163,22 @@ def test_a_row_of_a_table_joined_with_itself_has_no_result_once_it_is_deleted(ru
     assert results == ["c=None@1", "b=None@3", "b=None@4"]
 
 
+@pytest.mark.parametrize("stored", [{}, {"store": "pairs"}])
+def test_a_row_of_a_table_joined_with_itself_has_no_result_with_a_foreign_key_that_it_no_longer_has(runtime, stored):
+    """The old value of its changes, A+none, leads to no foreign key, so it stays subscribed. As the Java test driver."""
+    builder = StreamsBuilder()
+    table = builder.table("in")
+    pairs = table.join(table, lambda one, other: f"{one}+{other}", **stored)
+    joined = pairs.left_join(
+        builder.table("right"), slashed, foreign_key=lambda _, pair: pair[0] if pair == "A+A" else None
+    )
+    joined.to_stream().to("out")
+    steps = [("in", "p", "A", 1), ("in", "p", "none", 2), ("right", "A", "a", 3)]
+    outputs, _ = runtime.run(builder.build(), steps)
+    results = [f"{record.key}={record.value}@{record.timestamp_ms}" for record in outputs["out"]]
+    assert results == ["p=A+A/None@1", "p=A+A/None@1", "p=none+none/None@2", "p=none+none/None@2"]
+
+
 @pytest.mark.parametrize("changes", ["B:2 B:3", "null:2 null:3", "null:2 B:3", "B:2 null:3", "B:2 A:3 B:4"])
 def test_a_row_that_one_record_changes_twice_has_no_result_if_its_last_value_has_no_partner(changes):
     """Kafka Streams keeps the old result of the inner join in the first three cases (see deviations.md)."""

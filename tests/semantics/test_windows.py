@@ -181,6 +181,30 @@ def test_the_first_change_of_a_sliding_window_replaces_nothing():
         assert driver.output_topic("counts").read_all() == [Record("all", 1, 10), Record("all", 2, 15)]
 
 
+def test_a_new_sliding_window_may_have_no_aggregate():
+    """The window after the record before is also the one that ends at the record: it is updated twice."""
+    builder = StreamsBuilder()
+    windows = builder.stream("in").group_by_key().windowed_by(hr.SlidingWindows.of(ms(10)))
+    texts = windows.aggregate(lambda: "", lambda key, value, text: None if value == "none" else text + value)
+    texts.group_by(lambda window, text: ("all", text)).count().to_stream().to("counts")
+    texts.to_stream().map(lambda window, text: (str(window.window.start_ms), text)).to("out")
+    with hr.testing.TopologyTestDriver(builder.build()) as driver:
+        for value, timestamp_ms in (("x", 46), ("y", 52), ("none", 63)):
+            driver.input_topic("in").pipe("a", value, timestamp_ms)
+        assert driver.output_topic("out").read_all() == [
+            Record("36", "x", 46),
+            Record("47", "y", 52),
+            Record("42", "xy", 52),
+            Record("53", None, 63),
+            Record("53", None, 63),
+        ]
+        assert driver.output_topic("counts").read_all() == [
+            Record("all", 1, 46),
+            Record("all", 2, 52),
+            Record("all", 3, 52),
+        ]
+
+
 def test_a_final_result_is_emitted_once_when_its_window_closes_even_if_time_jumps(runtime):
     builder = StreamsBuilder()
     windowed = builder.stream("in").group_by_key().windowed_by(TimeWindows.of(ms(10), grace=ms(2)))

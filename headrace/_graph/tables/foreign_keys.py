@@ -31,20 +31,19 @@ def answers_may_be_stale(graph: Graph, resolve: ForeignKeyResolve) -> bool:
 def subscriptions_may_be_stale(graph: Graph, resolve: ForeignKeyResolve) -> bool:
     """Whether a left row may stay subscribed to a foreign key that it no longer has.
 
-    One input record changes both sides of a join of a table with itself. Without a store, the old values of its two
-    changes are joined from an old and a new row, and were never there: they may lead to another foreign key, or none.
+    One input record changes both sides of a join of a table with itself. The old values of its two changes are joined
+    from an old and a new row, and were never there: they may lead to another foreign key, or none.
     """
     return _is_joined_with_itself(graph, resolve.left_table)
 
 
 def _is_joined_with_itself(graph: Graph, table: str) -> bool:
     node = graph.by_name[table]
-    before = computed_from(node)
-    if isinstance(node, TableJoinMerge) and before:
-        left, right = (_topics_before(graph, side) for side in before)
-        if left & right:
-            return True
-    return any(_is_joined_with_itself(graph, name) for name in before)
+    if not isinstance(node, TableJoinMerge):
+        return any(_is_joined_with_itself(graph, name) for name in computed_from(node))
+    sides = (node.left, node.right)
+    left, right = (_topics_before(graph, side) for side in sides)
+    return bool(left & right) or any(_is_joined_with_itself(graph, side) for side in sides)
 
 
 def _topics_before(graph: Graph, name: str) -> set[str]:

@@ -150,7 +150,9 @@ class _Update:
         base, result_ms = (operator._initializer(), self.timestamp_ms) if row is None else row
         value = operator._aggregator(self._key, self._record.value, base)
         has_old = operator.settings.send_old_values and not new
-        self._put(start_ms, value, self.read(start_ms).value if has_old else None, latest(self.timestamp_ms, result_ms))
+        # A window that was created by the same record has no row if its aggregate is `None`.
+        stored = operator._store.fetch(self._key, start_ms) if has_old else None
+        self._put(start_ms, value, None if stored is None else stored[0], latest(self.timestamp_ms, result_ms))
 
     def copy(self, start_ms: int, row: _Row) -> None:
         """Creates a window with the row that another window had before the record."""

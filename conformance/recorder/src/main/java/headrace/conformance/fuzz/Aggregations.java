@@ -32,10 +32,7 @@ final class Aggregations {
         if (grouped instanceof KGroupedTable) {
             return ofTable((KGroupedTable<Object, Object>) grouped, node, number);
         }
-        return rules.finalResults(ofStream((KGroupedStream<Object, Object>) grouped, node, number), node, number);
-    }
-
-    private Object ofStream(KGroupedStream<Object, Object> stream, JsonNode node, int number) {
+        KGroupedStream<Object, Object> stream = (KGroupedStream<Object, Object>) grouped;
         return switch (node.path("windows").path("type").asText()) {
             case "time" -> windowed(stream.windowedBy(WindowOptions.time(node.get("windows"))), node, number);
             case "own" -> windowed(stream.windowedBy(new Shifts(node.get("windows"))), node, number);

@@ -39,12 +39,6 @@ final class Rules {
         return has("windowed-cogroups-send-old-values") ? remembered(table, node, number) : table;
     }
 
-    /** Final results that joins find for ever, though their windows expire. */
-    Object finalResults(Object table, JsonNode node, int number) {
-        return has("final-results-are-remembered") && node.has("emit")
-            ? remembered((KTable<Object, Object>) table, node, number) : table;
-    }
-
     /** The same table with a store of its own: a change replaces what was there, and nothing if nothing was. */
     private static KTable<Object, Object> remembered(KTable<Object, Object> table, JsonNode node, int number) {
         return table.toStream().toTable(remembered(node, number));

@@ -46,7 +46,7 @@ final class TopicOrder {
         field(group, "nonEmptyQueuesByTime").set(group, new PriorityQueue<>(new TopicOrder(order, topics).comparator()));
     }
 
-    /** Only one record of a user's topic is there at a time, and it comes first. */
+    /** A user's topic that is written and read comes after all internal ones, as its records would in another step. */
     private Comparator<RecordQueue> comparator() {
         return Comparator.<RecordQueue>comparingInt(queue -> place(queue, 0))
             .thenComparingLong(RecordQueue::headRecordTimestamp)
@@ -55,7 +55,7 @@ final class TopicOrder {
 
     private int place(RecordQueue queue, int part) {
         JsonNode place = places.get(queue.partition().topic());
-        return place == null ? -1 : place.get(part).intValue();
+        return place == null ? Integer.MAX_VALUE : place.get(part).intValue();
     }
 
     private static Field field(Object owner, String name) throws NoSuchFieldException {
