@@ -165,7 +165,7 @@ def test_a_row_of_a_table_joined_with_itself_has_no_result_once_it_is_deleted(ru
 
 @pytest.mark.parametrize("stored", [{}, {"store": "pairs"}])
 def test_a_row_of_a_table_joined_with_itself_has_no_result_with_a_foreign_key_that_it_no_longer_has(runtime, stored):
-    """The old value of its changes, A+none, leads to no foreign key, so it stays subscribed. As the Java test driver."""
+    """The old value of its changes, A+none, leads to no foreign key, so it stays subscribed. As in Java."""
     builder = StreamsBuilder()
     table = builder.table("in")
     pairs = table.join(table, lambda one, other: f"{one}+{other}", **stored)
