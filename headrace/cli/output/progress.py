@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from headrace._core.metrics import Counts
@@ -69,10 +68,12 @@ class Meter:
             waiting=self._waiting(view, state.offsets),
         )
 
-    def _written_topics(self, counts: Counts) -> Iterable[str]:
-        if not self._graph.dynamic_sinks:
-            return self._graph.sink_topics
-        return [name.removeprefix(_TOPIC) for name in counts if name.startswith(_TOPIC)]
+    def _written_topics(self, counts: Counts) -> set[str]:
+        """The topics with results; dead letters are not results."""
+        topics = set(self._graph.sink_topics)
+        if self._graph.dynamic_sinks:
+            topics |= {name.removeprefix(_TOPIC) for name in counts if name.startswith(_TOPIC)}
+        return topics - {self._dead_letters}
 
     def _waiting(self, view: LogView | None, done: dict[str, int]) -> int | None:
         """The number of records in the source topics after the offsets of the last committed batch."""
