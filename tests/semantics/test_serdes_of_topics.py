@@ -177,7 +177,8 @@ def test_a_value_that_a_topic_cannot_take_is_an_error_of_its_sink():
     with TopologyTestDriver(builder.build()) as driver, pytest.raises(hr.ProcessingError) as failed:
         driver.input_topic("in").pipe("k", "long text", timestamp_ms=1)
     assert str(failed.value).startswith(
-        "KSTREAM-SINK-0000000001 failed on record in-0@0 (key 'k', timestamp 1), task 0_0: 'long text' is longer than 3"
+        "KSTREAM-SINK-0000000001 failed on record in-0@0 (key 'k', timestamp 1), task 0_0: the value for topic 'out': "
+        "'long text' is longer than 3. Give the sink another serde: to('out', value_serde=...)"
     )
 
 
