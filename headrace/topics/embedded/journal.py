@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, TypeAlias
 
-from headrace._files import sync_directory
+from headrace._files import make_directory, sync_directory
 from headrace.errors import TopicError
 from headrace.topics.embedded.files import (
     copy_permissions,
@@ -128,7 +128,8 @@ class Journal:
         `recover`, `append` and `replace` require it, in this order: `recover` finds the file that is not replaced.
         """
         with os_errors("create the topics directory", self._directory):
-            self._directory.mkdir(parents=True, exist_ok=True)
+            if not self._directory.is_dir():
+                make_directory(self._directory)
         with file_lock(self._lock_path):
             yield
 
@@ -159,6 +160,16 @@ class Journal:
             finally:
                 os.close(descriptor)
         return position._replace(offset=position.offset + len(data))
+
+    def sync(self) -> None:
+        """Makes durable what was read: the process that wrote it may have died before it did so."""
+        with os_errors("sync", self._path):
+            descriptor = os.open(self._path, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+            sync_directory(self._directory)
 
     def replace(self, position: Position, snapshot: Iterable[bytes]) -> None:
         """Replaces the log, which ends at `position`, by a file with a snapshot; durably, and at once for all readers.

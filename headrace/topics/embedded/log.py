@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from headrace._files import make_directory
 from headrace._formats import TOPICS_APPENDED, TOPICS_UPKEEP
 from headrace.errors import TopicError
 from headrace.topics.embedded import snapshot
@@ -234,6 +235,7 @@ class TopicLog:
             raise TopicError(message)
         with self._mutex, self._writing():
             if producer is not None and batch is not None and self._catalog.has_committed(producer, batch):
+                self._journal.sync()
                 self._remove_uncommitted(run.file for run in runs)
                 return False
             missing = self._catalog.to_create(create or {})
@@ -358,7 +360,10 @@ class TopicLog:
         with os_errors("list", self._segments):
             names = {path.name for path in self._segments.iterdir()}
         abandoned = {name for name in names if name.startswith(_CONSOLIDATED)} - self._catalog.files
-        for name in (names & self._catalog.superseded) | abandoned:
+        superseded = names & self._catalog.superseded
+        if superseded:
+            self._journal.sync()
+        for name in superseded | abandoned:
             with os_errors("remove", self._segments / name):
                 (self._segments / name).unlink(missing_ok=True)
         self._catalog.superseded.clear()
@@ -392,6 +397,10 @@ class TopicLog:
 
     def _append(self, commit: TopicCommit) -> None:
         payload, position = encode(commit), self._catalog.position
+        if not position.offset:
+            # The first append syncs the names in the topics directory.
+            with os_errors("create", self._segments):
+                make_directory(self._segments)
         self._apply(Tail([], [(position.offset, payload)], self._journal.append(position, payload)))
 
     def _read_entries(self, offsets: Iterable[int]) -> list[bytes]:
