@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from itertools import takewhile
 from pathlib import Path
 
 
@@ -14,6 +15,14 @@ def sync_directory(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def make_directory(path: Path) -> None:
+    """Creates a directory and its missing parents, so that they survive a power loss."""
+    missing = list(takewhile(lambda directory: not directory.exists(), (path, *path.parents)))
+    path.mkdir(parents=True, exist_ok=True)
+    for directory in reversed(missing):
+        sync_directory(directory.parent)
 
 
 def full_disk(error: OSError, path: Path, needed: int | None = None) -> str | None:

@@ -11,6 +11,7 @@ STATE_BLOB = 1  # the heads, deltas and slices of tasks, and how stores lay out 
 REPLICA = 1  # the local copies of stores, in the name of their directory: one of another format is not found
 TOPICS_APPENDED = 1  # the commits of embedded topics that every version reads
 TOPICS_UPKEEP = 2  # those that consolidate or delete records, or say when to do so
+TOPICS_SNAPSHOT = 3  # a commit log of embedded topics that begins with a snapshot
 COMMIT_NOTE = 1  # the notes in an application's topic of commits on Kafka
 
 

@@ -9,7 +9,7 @@ from headrace._graph.graph import Graph
 from headrace._graph.partitions import partition_counts
 from headrace._runtime.assemble import TaskBlueprint, key_suffixes
 from headrace.errors import TopicError, known_names, nearest
-from headrace.topics.embedded.catalog import check_partition, check_topic
+from headrace.topics.embedded.names import check_partition, check_topic
 
 
 class LocalPartitions:

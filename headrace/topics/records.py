@@ -15,7 +15,7 @@ from headrace.errors import SerdeError, TopicError
 from headrace.model.record import Headers, Record
 from headrace.serdes import Serde
 from headrace.serdes.topics import for_topic
-from headrace.topics.embedded.catalog import check_partition
+from headrace.topics.embedded.names import check_partition
 from headrace.topics.embedded.segments import RECORD_SCHEMA
 
 AnyRecord = Record[Any, Any]

@@ -1,7 +1,7 @@
 """Writes a folder of fixtures with this version: `python -m tests.formats.write NUMBER`.
 
-A new folder gets the application of the folder before it. State is compacted and topics are consolidated early, so that
-a few records leave data of every form.
+A new folder gets the application of the folder before it. State is compacted, topics are consolidated and their commit
+log is shortened early, so that a few records leave data of every form.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from tests.formats.contents import FIXTURES, Application, load
 
 _SMALL_STEPS = CompactionPolicy(min_delta_bytes=0, max_deltas=1, bytes_per_delta=1 << 40, min_step_bytes=4096)
 _FAN_IN = 4
+_SHORTEN_AFTER_BYTES = 5000
 
 
 def write(folder: Path) -> None:
@@ -62,6 +63,7 @@ def _write_other_topics(topics: hr.LocalTopics) -> None:
 def _early_upkeep() -> ExitStack:
     stack = ExitStack()
     stack.enter_context(patch("headrace._state.changes.task_state.CompactionPolicy", lambda: _SMALL_STEPS))
+    stack.enter_context(patch("headrace.topics.embedded.log._SHORTEN_AFTER_BYTES", _SHORTEN_AFTER_BYTES))
     for module in ("catalog", "log"):
         stack.enter_context(patch(f"headrace.topics.embedded.{module}.FAN_IN", _FAN_IN))
     return stack

@@ -13,10 +13,14 @@ class Death(BaseException):
 
 
 class MortalProcess:
-    """Counts calls that change files, and dies at the one that `die_at` says; a restart brings it back to life."""
+    """Counts calls that change files, and dies at the one that `die_at` says; a restart brings it back to life.
 
-    def __init__(self):
+    `sync` replaces `os.fsync`. By default nothing is synced: a process dies here, not a machine.
+    """
+
+    def __init__(self, sync=lambda descriptor: None):
         self._left = None
+        self._sync = sync
 
     def die_at(self, call):
         self._left = call
@@ -26,8 +30,8 @@ class MortalProcess:
 
     @contextmanager
     def installed(self):
-        """Within it, all changes of files may be the last. Nothing is synced: a process dies here, not a machine."""
-        pwrite, unlink, opened = os.pwrite, Path.unlink, Path.open
+        """Within it, all changes of files may be the last."""
+        pwrite, unlink, opened, replace = os.pwrite, Path.unlink, Path.open, Path.replace
 
         def torn(descriptor, data, position):
             if self._left == 0:
@@ -49,8 +53,9 @@ class MortalProcess:
 
         with ExitStack() as stack:
             stack.enter_context(mock.patch.object(os, "pwrite", torn))
-            stack.enter_context(mock.patch.object(os, "fsync", step(lambda descriptor: None)))
+            stack.enter_context(mock.patch.object(os, "fsync", step(self._sync)))
             stack.enter_context(mock.patch.object(Path, "unlink", step(unlink)))
+            stack.enter_context(mock.patch.object(Path, "replace", step(replace)))
             stack.enter_context(mock.patch.object(Path, "open", step_if_new))
             yield self
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from itertools import islice
+from typing import Self
 
 import msgspec
 
-from headrace.errors import TopicError, known_names, nearest
-from headrace.topics.embedded.entries import TopicCommitSummary
-from headrace.topics.embedded.partition_index import OffsetRange, Part, PartitionIndex
+from headrace.errors import TopicError
+from headrace.topics.embedded.entries import SegmentRunSummary, TopicCommitSummary
+from headrace.topics.embedded.journal import Position
+from headrace.topics.embedded.names import check_partition, check_topic, unknown_topic
+from headrace.topics.embedded.partition_index import OffsetRange, Part, PartitionIndex, PartitionState
 from headrace.topics.embedded.segments import SegmentRun
 from headrace.topics.policy import UNLIMITED, TopicPolicy
 
-_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 _ROW_BYTES = 128  # the assumed size of a record in runs of versions that did not write it down
 
 # Data files are consolidated in groups of this many, so a record is rewritten once for each factor of 64 in the number
@@ -33,11 +35,20 @@ class StoredCommit(msgspec.Struct, gc=False):
     files: tuple[str, ...] = ()
 
 
+class CatalogState(msgspec.Struct, frozen=True):
+    """A catalog without its records."""
+
+    topics: dict[str, list[PartitionState]]
+    policies: dict[str, TopicPolicy]
+    batches: dict[str, int]
+    superseded: list[str]
+
+
 class Catalog:
     """What the commit log contains up to `position`."""
 
     def __init__(self) -> None:
-        self.position = 0
+        self.position = Position()
         self.files: set[str] = set()
         self.superseded: set[str] = set()
         self._topics: dict[str, list[PartitionIndex]] = {}
@@ -45,6 +56,48 @@ class Catalog:
         self._batches: dict[str, int] = {}
         self._stored: dict[int, StoredCommit] = {}
         self._small: dict[int, dict[int, StoredCommit]] = {}
+
+    @classmethod
+    def restored(cls, state: CatalogState, commits: Iterable[tuple[int, TopicCommitSummary]]) -> Self:
+        """A catalog with a state and what is left of commits, each with its position: runs at their offsets."""
+        catalog = cls()
+        parts: dict[tuple[str, int, int], Part] = {}
+        for position, commit in commits:
+            before = len(parts)
+            for moved in commit.consolidated:
+                run, key = moved.run, (moved.run.topic, moved.run.partition, moved.first)
+                part = parts.get(key, Part(moved.first, moved.end, position, 0, run.newest_ms))
+                parts[key] = part._replace(size=part.size + _size(run), newest_ms=max(part.newest_ms, run.newest_ms))
+            runs = [moved.run for moved in commit.consolidated]
+            stored = StoredCommit(commit.level, sum(map(_size, runs)), len(parts) - before)
+            catalog._store(position, stored, runs)
+        parts_by_partition: dict[tuple[str, int], list[Part]] = {}
+        for (topic, partition, _), part in sorted(parts.items()):
+            parts_by_partition.setdefault((topic, partition), []).append(part)
+        for topic, states in state.topics.items():
+            catalog._topics[topic] = [
+                PartitionIndex.restored(one, parts_by_partition.get((topic, partition), ()))
+                for partition, one in enumerate(states)
+            ]
+        catalog._policies.update(state.policies)
+        catalog._batches.update(state.batches)
+        catalog.superseded.update(state.superseded)
+        return catalog
+
+    def state(self, live_files: AbstractSet[str]) -> CatalogState:
+        """The state for `restored`, with the runs that have these files."""
+        topics = {topic: [index.state for index in partitions] for topic, partitions in self._topics.items()}
+        superseded = sorted(self.superseded | (self.files - live_files))
+        return CatalogState(topics, self._policies, self._batches, superseded)
+
+    def ranges_by_commit(self) -> dict[int, list[OffsetRange]]:
+        """The records that each commit still holds, by its position."""
+        ranges: dict[int, list[OffsetRange]] = {}
+        for topic, partitions in self._topics.items():
+            for partition, index in enumerate(partitions):
+                for part in index:
+                    ranges.setdefault(part.position, []).append(OffsetRange(topic, partition, part.first, part.end))
+        return ranges
 
     def add(self, commit: TopicCommitSummary, position: int) -> None:
         """Adds the commit at a position of the log."""
@@ -58,9 +111,8 @@ class Catalog:
                 self._release(index.trim(begin))
         stored = StoredCommit(commit.level)
         for run in commit.runs:
-            size = run.size or run.rows * _ROW_BYTES
-            stored.size += size
-            stored.parts += self._topics[run.topic][run.partition].add(run.rows, position, size, run.newest_ms)
+            stored.size += _size(run)
+            stored.parts += self._topics[run.topic][run.partition].add(run.rows, position, _size(run), run.newest_ms)
         for moved in commit.consolidated:
             run, index = moved.run, self._topics[moved.run.topic][moved.run.partition]
             stored.size += run.size
@@ -69,10 +121,13 @@ class Catalog:
             if commit.compacts:
                 index.note_compaction(moved.end, run.rows)
         if stored.parts:
-            stored.files = tuple({run.file for run in (*commit.runs, *(moved.run for moved in commit.consolidated))})
-            self.files.update(stored.files)
-            self._stored[position] = stored
-            self._note_size(position, stored)
+            self._store(position, stored, (*commit.runs, *(moved.run for moved in commit.consolidated)))
+
+    def _store(self, position: int, stored: StoredCommit, runs: Iterable[SegmentRunSummary]) -> None:
+        stored.files = tuple({run.file for run in runs})
+        self.files.update(stored.files)
+        self._stored[position] = stored
+        self._note_size(position, stored)
 
     def _release(self, parts: Iterable[Part]) -> None:
         """Notes that parts no longer refer to their commits. The files of a commit without parts are superseded."""
@@ -139,7 +194,7 @@ class Catalog:
 
     def partitions(self, topic: str) -> list[PartitionIndex]:
         if topic not in self._topics:
-            raise _unknown_topic(topic, self._topics)
+            raise unknown_topic(topic, self._topics)
         return self._topics[topic]
 
     def partition(self, topic: str, partition: int) -> PartitionIndex:
@@ -180,7 +235,7 @@ class Catalog:
             groups.setdefault((run.topic, run.partition), []).append(run)
         for (topic, partition), group in groups.items():
             if topic not in counts:
-                raise _unknown_topic(topic, counts)
+                raise unknown_topic(topic, counts)
             check_partition(topic, partition, counts[topic])
             subject = f"Topic {topic!r}, partition {partition}"
             repeated = [run.file for run in group if run.file in self.files or run.file in self.superseded]
@@ -194,28 +249,5 @@ class Catalog:
                 raise TopicError(message)
 
 
-def check_partition(topic: str, partition: int, partitions: int) -> None:
-    """Refuses a partition that a topic does not have."""
-    if not 0 <= partition < partitions:
-        message = f"Topic {topic!r} has no partition {partition}; it has {partitions}, counted from 0."
-        raise TopicError(message)
-
-
-def check_topic(topic: str, partitions: int) -> None:
-    """Refuses a name or a number of partitions that no topic can have."""
-    if not isinstance(topic, str) or not _NAME.fullmatch(topic) or topic in (".", ".."):
-        message = (
-            f"{topic!r} is not a topic name: it needs 1 to 249 of the characters a-z, A-Z, 0-9, '.', '_' and '-', "
-            "and is neither '.' nor '..'."
-        )
-        raise TopicError(message)
-    if not isinstance(partitions, int) or isinstance(partitions, bool) or partitions < 1:
-        message = f"Topic {topic!r} cannot have {partitions!r} partitions; pass an integer of 1 or more."
-        raise TopicError(message)
-
-
-def _unknown_topic(topic: str, known: Iterable[str]) -> TopicError:
-    names = list(known)
-    return TopicError(
-        f"Topic {topic!r} does not exist.{nearest(topic, names)} Known topics: {known_names(names)}. Create it first."
-    )
+def _size(run: SegmentRunSummary) -> int:
+    return run.size or run.rows * _ROW_BYTES

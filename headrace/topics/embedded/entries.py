@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from headrace._formats import TOPICS_UPKEEP, unknown_format
+from headrace._formats import TOPICS_SNAPSHOT, unknown_format
 from headrace.errors import TopicError
 from headrace.topics.embedded.segments import UNKNOWN_MS, SegmentRun
 from headrace.topics.policy import TopicPolicy
@@ -111,5 +111,5 @@ def decode_summary(payload: bytes, directory: Path) -> TopicCommitSummary:
 
 
 def _check_format(number: int, directory: Path) -> None:
-    if number > TOPICS_UPKEEP:
-        raise TopicError(unknown_format(f"A commit to the topics in {str(directory)!r}", number, TOPICS_UPKEEP))
+    if number > TOPICS_SNAPSHOT:
+        raise TopicError(unknown_format(f"A commit to the topics in {str(directory)!r}", number, TOPICS_SNAPSHOT))

@@ -1,15 +1,21 @@
-"""File system helpers of embedded topics: a lock, and errors that name the path."""
+"""File system helpers of embedded topics: a lock, errors that name the path, files that are replaced."""
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TypeVar
 
 from headrace._files import full_disk
 from headrace.errors import TopicError
+
+_T = TypeVar("_T")
+_STALE_ATTEMPTS = 3
 
 
 @contextmanager
@@ -25,6 +31,17 @@ def os_errors(doing: str, path: Path, needed: int | None = None) -> Iterator[Non
         advice = f"{full}, then repeat the call" if full else f"{error.strerror or error}. Check its permissions"
         message = f"Cannot {doing} {str(path)!r}: {advice}."
         raise TopicError(message) from error
+
+
+def repeat_if_stale(read: Callable[[], _T]) -> _T:
+    """Repeats a read that failed because another machine replaced the file: a network file system reports that."""
+    for _ in range(_STALE_ATTEMPTS - 1):
+        try:
+            return read()
+        except OSError as error:
+            if error.errno != errno.ESTALE:
+                raise
+    return read()
 
 
 @contextmanager
@@ -54,3 +71,23 @@ def _lock(descriptor: int, path: Path, *, shared: bool, blocking: bool) -> bool:
         except BlockingIOError:
             return False
     return True
+
+
+def write_all(descriptor: int, data: bytes, position: int) -> None:
+    """Writes bytes at a position, the end of the file; if that fails, the file ends there again."""
+    try:
+        written = 0
+        while written < len(data):
+            written += os.pwrite(descriptor, data[written:], position + written)
+    except OSError:
+        os.ftruncate(descriptor, position)
+        raise
+
+
+def copy_permissions(old: Path, new: Path) -> None:
+    """Lets the users read and write the new file who may read and write the old one."""
+    shutil.copymode(old, new)
+    status = old.stat()
+    with suppress(PermissionError):
+        os.chown(new, -1, status.st_gid)
+        os.chown(new, status.st_uid, -1)

@@ -3,151 +3,279 @@
 Readers follow it without a lock. A reader's position is always the end of a complete entry. After it come complete
 entries, and then perhaps an unfinished one: a write under way, or one of a process that died, which the next writer
 truncates. A broken entry anywhere else means that the file is damaged.
+
+A long log is replaced by a file of the next generation, which begins with a snapshot. The replaced file never changes
+again. A reader notices the new generation when it opens the log the next time, and starts over with the snapshot.
 """
 
 from __future__ import annotations
 
 import logging
 import os
-import re
-import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, TypeAlias
 
-from headrace._files import sync_directory
+from headrace._files import make_directory, sync_directory
 from headrace.errors import TopicError
-from headrace.topics.embedded.files import file_lock, os_errors
+from headrace.topics.embedded.files import (
+    copy_permissions,
+    file_lock,
+    os_errors,
+    repeat_if_stale,
+    write_all,
+)
+from headrace.topics.embedded.framing import (
+    HEADER,
+    PREAMBLE_BYTES,
+    UNFINISHED,
+    frame,
+    framed_length,
+    payload_at,
+    preamble_of,
+    with_preamble,
+)
 
 _logger = logging.getLogger(__name__)
-_HEADER = re.compile(rb"([0-9a-f]{8}) ([0-9a-f]{8}) (?=\{)")
-# What a crash can leave of an entry: a prefix of it, or zeros where its blocks were never written.
-_UNFINISHED = re.compile(rb"[0-9a-f]{0,8}(\0|\Z| [0-9a-f]{0,8}(\0|\Z| (\0|\Z|\{)))")
 
 Entries: TypeAlias = list[tuple[int, bytes]]
 
 
-class _Tail(NamedTuple):
+class Position(NamedTuple):
+    """A number of bytes in the file of a generation, always at the end of an entry."""
+
+    generation: int = 0
+    offset: int = 0
+
+
+class Tail(NamedTuple):
+    """The entries after a position, each with its offset, and the position after the last one.
+
+    If the end is in another generation than the position, these are all entries of that file; `snapshot` has those of
+    its snapshot.
+    """
+
+    snapshot: Entries
     entries: Entries
-    end: int
+    end: Position
+
+
+class NewGenerationError(TopicError):
+    """The log was replaced by one of a newer generation; read it to get the new offsets of entries."""
+
+
+class _File(NamedTuple):
+    """The file that was opened last; it has no identity if there was none."""
+
+    generation: int = 0
+    snapshot_end: int = 0
+    identity: tuple[int, int] | None = None
+
+
+class _Scan(NamedTuple):
+    tail: Tail
     size: int
     damaged: bool
 
 
 class Journal:
-    """Reads and appends entries of one commit log. A position is a number of bytes, always at the end of an entry."""
+    """Reads, appends to and replaces one commit log."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._path = directory / "commits.log"
         self._lock_path = directory / "lock"
-        self._identity: tuple[int, int] | None = None
+        self._file = _File()
 
-    def read(self, position: int) -> tuple[Entries, int]:
-        """The entries after a position, each with its own position, and the position after the last one."""
-        tail = self._scan(position)
-        if tail.damaged:
+    @property
+    def snapshot_end(self) -> int:
+        """Where the snapshot of the log ends, as of the last read; 0 if it has none."""
+        return self._file.snapshot_end
+
+    def read(self, position: Position) -> Tail:
+        """The entries after a position."""
+        found = self._scan(position)
+        if found.damaged:
             # While a writer replaces an unfinished entry, a reader can see parts of both. Under the lock it cannot.
             with file_lock(self._lock_path, shared=True):
-                tail = self._scan(position)
-            self._refuse_damage(tail)
-        return tail.entries, tail.end
+                found = self._scan(position)
+            self._refuse_damage(found)
+        return found.tail
 
-    def size(self) -> int:
-        """The size of the log in bytes, including an unfinished entry."""
+    def has_changed(self, position: Position) -> bool:
+        """Whether there may be entries after a position: the file has another size, or was replaced."""
         try:
-            return self._path.stat().st_size
+            status = self._path.stat()
         except OSError:
-            return 0
+            return position.offset != 0
+        return (status.st_size, (status.st_dev, status.st_ino)) != (position.offset, self._file.identity)
 
-    def read_at(self, positions: Iterable[int]) -> Iterator[bytes]:
-        """The entries at positions returned by `read`."""
-        file = self._open()
-        if file is None:
-            raise self._replaced()
-        with os_errors("read", self._path), file:
-            for position in positions:
-                file.seek(position)
-                payload = _payload_at(file.readline(), 0)
-                if payload is None:
-                    raise self._damaged(position)
-                yield payload
+    def read_at(self, generation: int, offsets: Iterable[int]) -> list[bytes]:
+        """The entries at offsets returned by `read`.
+
+        Raises:
+            NewGenerationError: if the log has been replaced.
+        """
+        offsets = list(offsets)
+        with os_errors("read", self._path):
+            return repeat_if_stale(lambda: self._read_entries(generation, offsets))
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
-        """Waits for and holds the lock that excludes writers in all processes; `recover` and `append` require it."""
+        """Waits for and holds the lock that excludes writers in all processes.
+
+        `recover`, `append` and `replace` require it, in this order: `recover` finds the file that is not replaced.
+        """
         with os_errors("create the topics directory", self._directory):
-            self._directory.mkdir(parents=True, exist_ok=True)
+            if not self._directory.is_dir():
+                make_directory(self._directory)
         with file_lock(self._lock_path):
             yield
 
-    def recover(self, position: int) -> tuple[Entries, int]:
+    def recover(self, position: Position) -> Tail:
         """Reads like `read`, and truncates an unfinished entry left by a writer that died."""
-        tail = self._scan(position)
-        self._refuse_damage(tail)
-        if tail.size > tail.end:
-            _logger.warning("Removing %d bytes of an unfinished commit from %s", tail.size - tail.end, self._path)
+        found = self._scan(position)
+        self._refuse_damage(found)
+        end = found.tail.end.offset
+        if found.size > end:
+            _logger.warning("Removing %d bytes of an unfinished commit from %s", found.size - end, self._path)
             with os_errors("repair", self._path):
-                os.truncate(self._path, tail.end)
-        return tail.entries, tail.end
+                os.truncate(self._path, end)
+        return found.tail
 
-    def append(self, position: int, payload: bytes) -> int:
+    def append(self, position: Position, payload: bytes) -> Position:
         """Appends one entry durably at `position`, the end of the log, and returns the new end."""
-        data = b"%08x %08x %b\n" % (len(payload), zlib.crc32(payload), payload)
+        data = frame(payload)
         with os_errors("append to", self._path, len(data)):
-            descriptor = os.open(self._path, os.O_WRONLY | (0 if position else os.O_CREAT), 0o666)
+            descriptor = os.open(self._path, os.O_WRONLY | (0 if position.offset else os.O_CREAT), 0o666)
             try:
-                self._identity = _identity(descriptor)
-                _write_all(descriptor, data, position)
+                self._check_current(descriptor)
+                if position.offset == self.snapshot_end:
+                    # A process that died may have created or replaced the file without syncing its name.
+                    sync_directory(self._directory)
+                write_all(descriptor, data, position.offset)
                 # If this fails, the entry stays, because readers may have seen it: its outcome is unknown.
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
-            if position == 0:
-                sync_directory(self._directory)
-        return position + len(data)
+        return position._replace(offset=position.offset + len(data))
 
-    def _scan(self, position: int) -> _Tail:
-        data = self._bytes_from(position)
-        entries: Entries = []
+    def sync(self) -> None:
+        """Makes durable what was read: the process that wrote it may have died before it did so."""
+        with os_errors("sync", self._path):
+            descriptor = os.open(self._path, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+            sync_directory(self._directory)
+
+    def replace(self, position: Position, snapshot: Iterable[bytes]) -> None:
+        """Replaces the log, which ends at `position`, by a file with a snapshot; durably, and at once for all readers.
+
+        The payloads of the snapshot must say the same as the entries up to the position.
+        """
+        data = with_preamble(position.generation + 1, snapshot)
+        new = self._path.with_name("commits.log.new")
+        with os_errors("replace", self._path, len(data)):
+            new.unlink(missing_ok=True)
+            descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+            try:
+                write_all(descriptor, data, 0)
+                copy_permissions(self._path, new)
+                os.fsync(descriptor)
+                new.replace(self._path)
+            except OSError:
+                new.unlink()
+                raise
+            finally:
+                os.close(descriptor)
+            sync_directory(self._directory)
+
+    def _scan(self, position: Position) -> _Scan:
+        with os_errors("read", self._path):
+            start, data = repeat_if_stale(lambda: self._bytes_from(position))
+        found: Entries = []
         at = 0
-        while (payload := _payload_at(data, at)) is not None:
-            entries.append((position + at, payload))
-            at += _framed_length(payload)
-        damaged = at < len(data) and any(
-            _payload_at(data, header.start()) is not None for header in _HEADER.finditer(data, at + 1)
+        while (payload := payload_at(data, at)) is not None:
+            found.append((start + at, payload))
+            at += framed_length(payload)
+        generation, snapshot_end, _ = self._file
+        damaged = start + at < snapshot_end or (
+            at < len(data)
+            and any(payload_at(data, header.start()) is not None for header in HEADER.finditer(data, at + 1))
         )
-        if position + at == 0 and not damaged and not _UNFINISHED.match(data):
+        if start + at == 0 and not damaged and not UNFINISHED.match(data):
             # Some other program's file: it must not be truncated.
             raise self._foreign()
-        return _Tail(entries, position + at, position + len(data), damaged)
+        snapshot = [entry for entry in found if 0 < entry[0] < snapshot_end]
+        entries = [entry for entry in found if entry[0] >= snapshot_end]
+        return _Scan(Tail(snapshot, entries, Position(generation, start + at)), start + len(data), damaged)
 
-    def _bytes_from(self, position: int) -> bytes:
-        file = self._open()
+    def _bytes_from(self, position: Position) -> tuple[int, bytes]:
+        """The bytes after a position, or all if the file is of a newer generation; and the offset of the first."""
+        file = self._open(position.generation)
         if file is None:
-            if position:
+            if position != Position():
                 raise self._replaced()
-            return b""
-        with os_errors("read", self._path), file:
-            if file.seek(0, os.SEEK_END) < position:
+            self._file = _File()
+            return 0, b""
+        with file:
+            start = position.offset if self._file.generation == position.generation else 0
+            if file.seek(0, os.SEEK_END) < start:
                 raise self._replaced()
-            file.seek(position)
-            return file.read()
+            file.seek(start)
+            return start, file.read()
 
-    def _open(self) -> BinaryIO | None:
-        """Opens the file; `None` if it does not exist, an error if it is not the one that was read before."""
-        with os_errors("read", self._path):
-            try:
-                file = self._path.open("rb")
-            except FileNotFoundError:
-                return None
-        identity = _identity(file.fileno())
-        if self._identity not in (None, identity):
-            file.close()
+    def _read_entries(self, generation: int, offsets: Iterable[int]) -> list[bytes]:
+        file = self._open(generation)
+        if file is None:
             raise self._replaced()
-        self._identity = identity
+        found = []
+        with file:
+            if self._file.generation != generation:
+                message = f"{str(self._path)!r} is of generation {self._file.generation}, no longer {generation}."
+                raise NewGenerationError(message)
+            for offset in offsets:
+                file.seek(offset)
+                payload = payload_at(file.readline(), 0)
+                if payload is None:
+                    raise self._damaged(offset)
+                found.append(payload)
+        return found
+
+    def _open(self, generation: int) -> BinaryIO | None:
+        """Opens the file; `None` if it does not exist.
+
+        An error if it is neither the one of this generation that was read before, nor of a newer generation.
+        """
+        try:
+            file = self._path.open("rb")
+        except FileNotFoundError:
+            return None
+        try:
+            opened = _opened(file.fileno())
+            self._refuse_other(opened, generation)
+        except BaseException:
+            file.close()
+            raise
+        self._file = opened
         return file
+
+    def _refuse_other(self, opened: _File, generation: int) -> None:
+        known = self._file
+        is_other = opened.generation == known.generation and known.identity not in (None, opened.identity)
+        if is_other or opened.generation < generation:
+            raise self._replaced()
+
+    def _check_current(self, descriptor: int) -> None:
+        """Refuses to append to a file that was replaced or deleted, which a network file system may still show."""
+        status = os.fstat(descriptor)
+        identity = (status.st_dev, status.st_ino)
+        if self._file.identity not in (None, identity) or not status.st_nlink:
+            raise self._replaced()
+        self._file = self._file._replace(identity=identity)
 
     def _replaced(self) -> TopicError:
         return TopicError(
@@ -161,9 +289,9 @@ class Journal:
             "Restore it from a backup, or choose another topics directory; nothing was changed."
         )
 
-    def _refuse_damage(self, tail: _Tail) -> None:
-        if tail.damaged:
-            raise self._damaged(tail.end)
+    def _refuse_damage(self, found: _Scan) -> None:
+        if found.damaged:
+            raise self._damaged(found.tail.end.offset)
 
     def _damaged(self, position: int) -> TopicError:
         return TopicError(
@@ -172,31 +300,6 @@ class Journal:
         )
 
 
-def _payload_at(data: bytes, position: int) -> bytes | None:
-    """The payload of the entry that starts here; `None` if there is no complete entry."""
-    header = _HEADER.match(data, position)
-    if header is None:
-        return None
-    start, length = header.end(), int(header[1], 16)
-    payload = data[start : start + length]
-    ended = data[start + length : start + length + 1] == b"\n"
-    return payload if ended and zlib.crc32(payload) == int(header[2], 16) else None
-
-
-def _framed_length(payload: bytes) -> int:
-    return len(b"00000000 00000000 ") + len(payload) + len(b"\n")
-
-
-def _identity(descriptor: int) -> tuple[int, int]:
+def _opened(descriptor: int) -> _File:
     status = os.fstat(descriptor)
-    return status.st_dev, status.st_ino
-
-
-def _write_all(descriptor: int, data: bytes, position: int) -> None:
-    try:
-        written = 0
-        while written < len(data):
-            written += os.pwrite(descriptor, data[written:], position + written)
-    except OSError:
-        os.ftruncate(descriptor, position)
-        raise
+    return _File(*preamble_of(os.pread(descriptor, PREAMBLE_BYTES, 0)), (status.st_dev, status.st_ino))

@@ -19,14 +19,16 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from headrace._files import make_directory
 from headrace._formats import TOPICS_APPENDED, TOPICS_UPKEEP
 from headrace.errors import TopicError
+from headrace.topics.embedded import snapshot
 from headrace.topics.embedded.catalog import FAN_IN, Catalog
 from headrace.topics.embedded.consolidation import compact, ranges_of, rewrite
 from headrace.topics.embedded.entries import TopicCommit, decode, decode_summary, encode
 from headrace.topics.embedded.extents import read_extents, read_timestamps
 from headrace.topics.embedded.files import file_lock, os_errors
-from headrace.topics.embedded.journal import Entries, Journal
+from headrace.topics.embedded.journal import Journal, NewGenerationError, Position, Tail
 from headrace.topics.embedded.partition_index import OffsetRange
 from headrace.topics.embedded.segments import ORDER_SCHEMA, RECORD_SCHEMA, Extent, MissingSegmentError, SegmentRun
 from headrace.topics.embedded.writer import SegmentWriter
@@ -38,6 +40,9 @@ __all__ = ["ORDER_SCHEMA", "RECORD_SCHEMA", "Extent", "SegmentRun", "SegmentWrit
 _logger = logging.getLogger(__name__)
 # Names of data files with consolidated records. Uncommitted ones are deleted by the next process that consolidates.
 _CONSOLIDATED = "consolidated."
+# The commit log is shortened when it exceeds twice the size of its snapshot by this many bytes. That bounds its size,
+# and the bytes of snapshots by those of commits.
+_SHORTEN_AFTER_BYTES = 256 << 10
 
 
 def _system_clock_ms() -> int:
@@ -66,11 +71,11 @@ class TopicLog:
     def refresh(self) -> None:
         """Reads the commits since the last refresh."""
         with self._mutex:
-            self._apply(*self._journal.read(self._catalog.position))
+            self._apply(self._journal.read(self._catalog.position))
 
     def has_grown(self) -> bool:
         """Whether there may be commits since the last refresh."""
-        return self._journal.size() != self._catalog.position
+        return self._journal.has_changed(self._catalog.position)
 
     def topics(self) -> dict[str, int]:
         """The number of partitions of every topic."""
@@ -117,28 +122,35 @@ class TopicLog:
         with self._mutex:
             if end > self._current().partition(topic, partition).end:
                 self.refresh()
-            index = self._catalog.partition(topic, partition)
-            if not 0 <= start <= end <= index.end:
-                message = (
-                    f"Topic {topic!r}, partition {partition}: cannot read offsets from {start} up to {end}, because "
-                    f"the partition ends before offset {index.end}. Was the topics directory replaced?"
-                )
-                raise TopicError(message)
-            if start < min(index.begin, end):
-                message = (
-                    f"Topic {topic!r}, partition {partition}: the records at offsets {start} to "
-                    f"{min(index.begin, end) - 1} are deleted, by the retention of the topic; the first offset is "
-                    f"{index.begin}. An application that needs them was stopped or too slow for longer than the topic "
-                    "keeps records: continue without them by starting over with `headrace reset`, and give the topic "
-                    "more retention."
-                )
-                raise TopicError(message)
-            parts = index.between(start, end)
-            commits = map(decode, self._journal.read_at(part.position for part in parts))
-            return [
-                Extent(part.first, part.end, commit.runs_at(topic, partition, part.first))
-                for part, commit in zip(parts, commits, strict=True)
-            ]
+            while True:
+                try:
+                    return self._extents(topic, partition, start, end)
+                except NewGenerationError:
+                    self.refresh()
+
+    def _extents(self, topic: str, partition: int, start: int, end: int) -> list[Extent]:
+        index = self._catalog.partition(topic, partition)
+        if not 0 <= start <= end <= index.end:
+            message = (
+                f"Topic {topic!r}, partition {partition}: cannot read offsets from {start} up to {end}, because "
+                f"the partition ends before offset {index.end}. Was the topics directory replaced?"
+            )
+            raise TopicError(message)
+        if start < min(index.begin, end):
+            message = (
+                f"Topic {topic!r}, partition {partition}: the records at offsets {start} to "
+                f"{min(index.begin, end) - 1} are deleted, by the retention of the topic; the first offset is "
+                f"{index.begin}. An application that needs them was stopped or too slow for longer than the topic "
+                "keeps records: continue without them by starting over with `headrace reset`, and give the topic "
+                "more retention."
+            )
+            raise TopicError(message)
+        parts = index.between(start, end)
+        commits = map(decode, self._read_entries(part.position for part in parts))
+        return [
+            Extent(part.first, part.end, commit.runs_at(topic, partition, part.first))
+            for part, commit in zip(parts, commits, strict=True)
+        ]
 
     def read_extents(self, extents: Iterable[Extent], start: int, end: int) -> Iterator[pa.RecordBatch]:
         """Reads records like `read`, from extents that were looked up before.
@@ -223,6 +235,7 @@ class TopicLog:
             raise TopicError(message)
         with self._mutex, self._writing():
             if producer is not None and batch is not None and self._catalog.has_committed(producer, batch):
+                self._journal.sync()
                 self._remove_uncommitted(run.file for run in runs)
                 return False
             missing = self._catalog.to_create(create or {})
@@ -304,19 +317,40 @@ class TopicLog:
             self._append(TopicCommit(TOPICS_UPKEEP, consolidated=(run,), level=1, compacts=True))
         return True
 
+    def shorten(self) -> bool:
+        """Replaces the commit log by a snapshot of what it says; returns whether it did.
+
+        Other processes may read and write meanwhile; if another one consolidates or shortens, this call does nothing.
+        """
+        with file_lock(self._directory / "consolidate.lock", blocking=False) as is_locked:
+            if not is_locked:
+                return False
+            with self._mutex, self._writing():
+                self._delete_superseded()
+                self._journal.replace(self._catalog.position, snapshot.take(self._catalog, self._read_entries))
+                self._apply(self._journal.recover(self._catalog.position))
+            return True
+
     def _keep_tidy(self) -> None:
-        """Consolidates after a commit if it is time. The commit is done, so a failure is no error of the caller."""
+        """Consolidates and shortens after a commit if it is time."""
         self._postponed = max(0, self._postponed - 1)
-        if not self._catalog.needs_upkeep or self._postponed:
+        if self._postponed:
             return
+        if self._catalog.needs_upkeep:
+            self._try(self.consolidate, "consolidate small data files")
+        if self._catalog.position.offset > 2 * self._journal.snapshot_end + _SHORTEN_AFTER_BYTES:
+            self._try(self.shorten, "shorten the commit log")
+
+    def _try(self, upkeep: Callable[[], bool], doing: str) -> None:
+        """Runs a step of upkeep after a commit. The commit is done, so a failure is no error of the caller."""
         try:
-            self.consolidate()
+            upkeep()
         except TopicError as error:
             self._postponed = FAN_IN
-            _logger.warning("Cannot consolidate small data files; trying again after some commits. %s", error)
+            _logger.warning("Cannot %s; trying again after some commits. %s", doing, error)
 
     def _ranges(self, positions: list[int]) -> list[OffsetRange]:
-        commits = map(decode, self._journal.read_at(positions)) if positions else ()
+        commits = map(decode, self._read_entries(positions)) if positions else ()
         return ranges_of(self._catalog, zip(positions, commits, strict=True))
 
     def _delete_superseded(self) -> None:
@@ -326,7 +360,10 @@ class TopicLog:
         with os_errors("list", self._segments):
             names = {path.name for path in self._segments.iterdir()}
         abandoned = {name for name in names if name.startswith(_CONSOLIDATED)} - self._catalog.files
-        for name in (names & self._catalog.superseded) | abandoned:
+        superseded = names & self._catalog.superseded
+        if superseded:
+            self._journal.sync()
+        for name in superseded | abandoned:
             with os_errors("remove", self._segments / name):
                 (self._segments / name).unlink(missing_ok=True)
         self._catalog.superseded.clear()
@@ -345,19 +382,29 @@ class TopicLog:
     @contextmanager
     def _writing(self) -> Iterator[None]:
         with self._journal.exclusive():
-            self._apply(*self._journal.recover(self._catalog.position))
+            self._apply(self._journal.recover(self._catalog.position))
             yield
 
-    def _apply(self, entries: Entries, end: int) -> None:
-        for position, payload in entries:
-            self._catalog.position = position
-            self._catalog.add(decode_summary(payload, self._directory), position)
-        self._catalog.position = end
+    def _apply(self, tail: Tail) -> None:
+        generation = tail.end.generation
+        if generation != self._catalog.position.generation:
+            self._catalog = snapshot.restore(tail.snapshot, self._directory)
+        for offset, payload in tail.entries:
+            self._catalog.position = Position(generation, offset)
+            self._catalog.add(decode_summary(payload, self._directory), offset)
+        self._catalog.position = tail.end
         self._is_loaded = True
 
     def _append(self, commit: TopicCommit) -> None:
         payload, position = encode(commit), self._catalog.position
-        self._apply([(position, payload)], self._journal.append(position, payload))
+        if not position.offset:
+            # The first append syncs the names in the topics directory.
+            with os_errors("create", self._segments):
+                make_directory(self._segments)
+        self._apply(Tail([], [(position.offset, payload)], self._journal.append(position, payload)))
+
+    def _read_entries(self, offsets: Iterable[int]) -> list[bytes]:
+        return self._journal.read_at(self._catalog.position.generation, offsets)
 
     def _check_files(self, runs: Iterable[SegmentRun]) -> None:
         sizes: dict[str, int] = {}

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, Self
+
+import msgspec
 
 
 class Part(NamedTuple):
@@ -27,6 +29,15 @@ class OffsetRange(NamedTuple):
     end: int
 
 
+class PartitionState(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """What a partition has besides its parts: its first offset, and what is known of its last compaction."""
+
+    begin: int = 0
+    compacted_end: int = 0
+    compacted_records: int = 0
+    commits_since_compaction: int = 0
+
+
 class PartitionIndex:
     """The parts of one partition, by offset: 32 bytes per part, because a log may have very many."""
 
@@ -39,6 +50,21 @@ class PartitionIndex:
         self._compacted_end = 0
         self._compacted_records = 0
         self._commits_since_compaction = 0
+
+    @classmethod
+    def restored(cls, state: PartitionState, parts: Iterable[Part]) -> Self:
+        """An index with a state and parts, by offset and without gaps."""
+        index = cls()
+        index.begin = state.begin
+        index._compacted_end, index._compacted_records = state.compacted_end, state.compacted_records
+        index._commits_since_compaction = state.commits_since_compaction
+        for part in parts:
+            index._insert(len(index._ends), len(index._ends), part)
+        return index
+
+    @property
+    def state(self) -> PartitionState:
+        return PartitionState(self.begin, self._compacted_end, self._compacted_records, self._commits_since_compaction)
 
     def __iter__(self) -> Iterator[Part]:
         return map(self._part, range(len(self._ends)))

@@ -12,7 +12,7 @@ from typing import BinaryIO, Self
 
 import pyarrow as pa
 
-from headrace._files import sync_directory
+from headrace._files import make_directory, sync_directory
 from headrace.errors import TopicError, known_names
 from headrace.topics.batches import MAX_BYTES, MAX_ROWS, concatenate, copy_if_shared, max_batch_rows
 from headrace.topics.embedded.files import os_errors
@@ -135,7 +135,7 @@ class SegmentWriter:
         blob, data = encode_blob(run.take_buffered(), self._written)
         with os_errors("write", self._path, blob.length):
             if self._file is None:
-                self._path.parent.mkdir(parents=True, exist_ok=True)
+                make_directory(self._path.parent)
                 self._file = self._path.open("xb")
             self._file.write(data)
         self._written += blob.length

@@ -13,7 +13,7 @@ from headrace.errors import TopicError
 from headrace.model.record import Record
 from headrace.model.type_variables import TypeVar
 from headrace.serdes import Json, Serde, String
-from headrace.topics.embedded.catalog import check_topic
+from headrace.topics.embedded.names import check_topic
 from headrace.topics.embedded.topics import TopicDescription
 from headrace.topics.kafka.cluster import KafkaCluster
 from headrace.topics.kafka.send import OutgoingBatch, check_outgoing, write_at_least_once

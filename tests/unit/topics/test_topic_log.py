@@ -505,17 +505,17 @@ class TestTornWrites:
         log.commit(runs, producer="query", batch=0)
         assert values(log) == [1, 2, 3]
 
-    @pytest.mark.parametrize("payload", [b'{"format":3,"new":[]}', b'{"format":3,"runs":"elsewhere"}'])
+    @pytest.mark.parametrize("payload", [b'{"format":4,"new":[]}', b'{"format":4,"runs":"elsewhere"}'])
     def test_a_newer_format_is_refused(self, log, payload):
         log.create("t", 1)
         with log._journal.exclusive():
             log._journal.append(log._catalog.position, payload)
         with pytest.raises(
-            TopicError, match=r"newer version of Headrace \(format 3\); this version reads formats 1 to 2: upgrade"
+            TopicError, match=r"newer version of Headrace \(format 4\); this version reads formats 1 to 3: upgrade"
         ):
             log.refresh()
         with pytest.raises(
-            TopicError, match=r"newer version of Headrace \(format 3\); this version reads formats 1 to 2: upgrade"
+            TopicError, match=r"newer version of Headrace \(format 4\); this version reads formats 1 to 3: upgrade"
         ):
             log.refresh()
 

@@ -1,0 +1,54 @@
+"""The snapshot at the beginning of a commit log that was shortened: what all its earlier entries have left.
+
+Its first entry has the topics and the last batch of every producer. Each of the others is what is left of a commit: its
+runs that are still read, with their offsets. Last batches stay forever, because an application may be stopped for any
+time before it publishes its last batch again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from headrace._formats import TOPICS_UPKEEP
+from headrace.topics.embedded.catalog import Catalog, CatalogState
+from headrace.topics.embedded.entries import ConsolidatedRun, TopicCommit, decode, decode_summary, encode
+from headrace.topics.embedded.journal import Entries
+from headrace.topics.embedded.partition_index import OffsetRange
+
+_decode_state = msgspec.json.Decoder(CatalogState).decode
+
+
+def take(catalog: Catalog, read_at: Callable[[Iterable[int]], Iterable[bytes]]) -> list[bytes]:
+    """The entries of a snapshot of a catalog; `read_at` reads entries of the log at their positions."""
+    live = sorted(catalog.ranges_by_commit().items())
+    commits = map(decode, read_at(position for position, _ in live))
+    left = [
+        TopicCommit(TOPICS_UPKEEP, consolidated=tuple(_live_runs(commit, ranges)), level=commit.level)
+        for (_, ranges), commit in zip(live, commits, strict=True)
+    ]
+    files = {moved.run.file for commit in left for moved in commit.consolidated}
+    return [msgspec.json.encode(catalog.state(files)), *map(encode, left)]
+
+
+def restore(entries: Entries, directory: Path) -> Catalog:
+    """The catalog of a snapshot."""
+    (_, state), *commits = entries
+    return Catalog.restored(
+        _decode_state(state), ((position, decode_summary(commit, directory)) for position, commit in commits)
+    )
+
+
+def _live_runs(commit: TopicCommit, ranges: list[OffsetRange]) -> Iterator[ConsolidatedRun]:
+    """The runs of a commit that hold these ranges. New records of a commit are one range of each partition."""
+    by_partition = {(wanted.topic, wanted.partition): wanted for wanted in ranges}
+    for run in commit.runs:
+        wanted = by_partition.get((run.topic, run.partition))
+        if wanted is not None:
+            yield ConsolidatedRun(wanted.first, wanted.end, run)
+    firsts = {wanted[:3] for wanted in ranges}
+    for moved in commit.consolidated:
+        if (moved.run.topic, moved.run.partition, moved.first) in firsts:
+            yield moved
