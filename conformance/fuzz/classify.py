@@ -39,7 +39,7 @@ OUR_RULES = {
 THEIR_RULES = {
     "suppress-sends-what-its-last-update-replaced": {"suppress"},
     "deletions-by-foreign-key-may-be-lost": {"foreign_join"},
-    "deletions-of-only-versions-are-forgotten": {"history"},
+    "deletions-of-first-versions-are-forgotten": {"history"},
     "first-change-replaces-the-initial-value": {"count", "reduce", "aggregate", "cogroup"},
     "final-results-are-read-after-the-record-is-stored": {"emit"},
     "sub-topologies-are-one-task": {"tick_stream", "tick_wall", "flush_wall"},

@@ -22,8 +22,16 @@ from headrace._core.operators.windows.time_windows import TimeWindowAggregate
 from headrace._core.operators.windows.windowed_operator import WindowedOperator
 from headrace._core.task.decoding import Decoder
 from headrace._runtime.local import LocalRuntime
-from headrace._state.bytes.composite import HISTORY, LATEST, escape_key, time_at
-from headrace._state.stores.versioned import TypedVersionedStore
+from headrace._state.bytes.composite import (
+    HISTORY,
+    LATEST,
+    TIME_SIZE,
+    descending_time_at,
+    escape_key,
+    time_at,
+    time_bytes,
+)
+from headrace._state.stores.versioned import NEWEST, TypedVersionedStore
 from headrace.model.record import Change, Record
 
 _buffer = TableSuppress.process
@@ -77,13 +85,25 @@ def _receive(self: Any, record: Any) -> None:
 
 
 def _write(self: Any, key_bytes: bytes, value: Any, timestamp_ms: int) -> int:
-    """Forgets a deletion with the timestamp of the key's only version."""
-    contents = self._contents
+    """Forgets a deletion with the timestamp of the key's latest version, if there was no row just before that.
+
+    In Kafka Streams only the end of the version before tells of such a deletion, and a deletion that was itself the
+    latest version has no end.
+    """
+    contents, endless = self._contents, self.__dict__.setdefault("endless", set())
     latest = contents.get(LATEST + key_bytes)
     valid_to_ms = _put_version(self, key_bytes, value, timestamp_ms)
-    is_only = not any(contents.prefix(HISTORY + escape_key(key_bytes)))
-    if value is None and latest is not None and time_at(latest, 0) == timestamp_ms and is_only:
+    if value is not None or valid_to_ms != NEWEST or (key_bytes, timestamp_ms) in endless:
+        return valid_to_ms
+    if latest is None or time_at(latest, 0) < timestamp_ms:
+        endless.add((key_bytes, timestamp_ms))
+        return valid_to_ms
+    entry_key, _ = next(contents.prefix(HISTORY + escape_key(key_bytes)), (None, None))
+    if entry_key is None:
         contents.delete(LATEST + key_bytes)
+    elif (key_bytes, before_ms := descending_time_at(entry_key, -TIME_SIZE)) in endless:
+        contents.delete(entry_key)
+        contents.put(LATEST + key_bytes, time_bytes(before_ms))
     return valid_to_ms
 
 
@@ -96,7 +116,7 @@ _REPLACED: dict[str, tuple[tuple[type, str, Callable[..., Any]], ...]] = {
         (ForeignKeySubscribe, "_inner", _inner),
         (ForeignKeyReceive, "process", _receive),
     ),
-    "deletions-of-only-versions-are-forgotten": ((TypedVersionedStore, "write", _write),),
+    "deletions-of-first-versions-are-forgotten": ((TypedVersionedStore, "write", _write),),
     "first-change-replaces-the-initial-value": (
         (StreamAggregate, "process", their_aggregations.aggregate),
         (TimeWindowAggregate, "_emit", their_aggregations.emit_update),

@@ -74,17 +74,29 @@ def test_the_order_of_internal_topics_is_by_stage_and_then_by_name():
     assert topic_order(topology) == {"g1-repartition/0": [1, 0], "g3-repartition/0": [2, 2], "g5-repartition/0": [2, 1]}
 
 
-def test_a_deletion_of_the_only_version_is_forgotten_only_by_kafkas_rule():
-    joined = case(
+def joined_with_versions(*rows):
+    return case(
         ("table", (), {"topics": ["t"], "history": 100}),
         ("stream", (), {"topics": ["a"]}),
         ("left_join", (1, 0), {"joiner": "pair"}),
         ("to", (2,), {}),
-        steps=[["t", "k", "y", 5], ["t", "k", None, 5], ["t", "k", "x", 1], ["a", "k", "s", 9]],
+        steps=[*(["t", "k", *row] for row in rows), ["a", "k", "s", 9]],
     )
+
+
+@pytest.mark.parametrize("before", [(), ((None, 0),)])
+def test_a_deletion_of_the_first_version_is_forgotten_only_by_kafkas_rule(before):
+    joined = joined_with_versions(*before, ("y", 5), (None, 5), ("x", 1))
     assert on_driver(joined)["outputs"] == {"out3": [["k", "(s,_)", 9]]}
-    forgotten = on_driver(joined, "deletions-of-only-versions-are-forgotten")
+    forgotten = on_driver(joined, "deletions-of-first-versions-are-forgotten")
     assert forgotten["outputs"] == {"out3": [["k", "(s,x)", 9]]}
+
+
+@pytest.mark.parametrize("before", [(("w", 0),), ((None, 5),), (("y", 5), (None, 0))])
+def test_a_deletion_of_another_version_is_not_forgotten_by_kafkas_rule_either(before):
+    joined = joined_with_versions(*before, ("y", 5), (None, 5), ("x", 1))
+    assert on_driver(joined)["outputs"] == {"out3": [["k", "(s,_)", 9]]}
+    assert on_driver(joined, "deletions-of-first-versions-are-forgotten") == on_driver(joined)
 
 
 EVEN_COUNTS = case(
