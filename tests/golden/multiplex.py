@@ -134,7 +134,8 @@ def _own_partition(partitioner, topic, key, value, partitions):
 
 
 def _with_topic_prefix(topic_of, prefix, key, value, context):
-    return prefix + topic_of(key, value, context._replace(topic=context.topic.removeprefix(prefix)))
+    own = context.topic and context.topic.removeprefix(prefix)  # None for a record of a punctuation
+    return prefix + topic_of(key, value, context._replace(topic=own))
 
 
 class _PrefixedProcessor(hr.Processor):
