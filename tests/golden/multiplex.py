@@ -181,7 +181,8 @@ class _PrefixedContext:
     def current_stream_time_ms(self):
         return self._context.current_stream_time_ms
 
-    def state_store(self, name):
+    def state_store(self, store):
+        name = store if isinstance(store, str) else store.name
         return self._context.state_store(self._prefix + name)
 
     def forward(self, record, to=None):
