@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from headrace._core.task.order import Order, concatenated
 from headrace.model.end_of_time import END_OF_TIME_MS
@@ -17,6 +18,7 @@ from headrace.topics.embedded.log import TopicLog
 
 _FAR_MS = 1 << 43  # the year 2248: asked for first, because few timestamps are later
 _WELL_FILLED = 0.75
+_MORE_THAN_A_SHARE = 1.25  # how many timestamps are read at first, for each record of an equal share of the batch
 
 # From start offsets, the number of records available after each, and a limit: how many of each to read.
 Take = Callable[[Sequence[int], Sequence[int], int], list[int]]
@@ -55,26 +57,49 @@ def _prefix(starts: Sequence[int], available: Sequence[int], limit: int, take: T
 def by_timestamps(
     log: TopicLog, places: Sequence[tuple[str, int]], latest_ms: Callable[[str], int | None] = lambda _: None
 ) -> Take:
-    """Chooses the first records by reading all their timestamps.
+    """Chooses the first records by reading timestamps.
 
     `latest_ms` gives the highest timestamp that a topic accepts; a later one does not advance the partition's time.
     """
 
     def take(starts: Sequence[int], available: Sequence[int], limit: int) -> list[int]:
-        order = concatenated(
-            [
-                Order.of_partition(
-                    rank, start, log.timestamps(*place, start, start + number), latest_ms=latest_ms(place[0])
-                )
-                for rank, (place, start, number) in enumerate(zip(places, starts, available, strict=True))
-                if number
-            ]
-        )
-        first = np.lexsort((order.offset, order.source, order.time_ms))[:limit]
-        chosen: list[int] = np.bincount(order.source[first], minlength=len(places)).tolist()
-        return chosen
+        share = limit * _MORE_THAN_A_SHARE // sum(number > 0 for number in available) + 1
+        wanted = [min(number, int(share)) for number in available]
+        times = [np.empty(0, np.int64) for _ in places]
+        while True:
+            for rank, (place, start, number) in enumerate(zip(places, starts, wanted, strict=True)):
+                read = len(times[rank])
+                if number > read:
+                    more = log.timestamps(*place, start + read, start + number)
+                    times[rank] = np.concatenate([times[rank], more])
+            chosen = _first(places, times, limit, latest_ms)
+            # Where all timestamps that were read are chosen, later records may come before others that are chosen.
+            undecided = [rank for rank, number in enumerate(chosen) if number == wanted[rank] < available[rank]]
+            if not undecided:
+                return chosen
+            for rank in undecided:
+                wanted[rank] = min(available[rank], 2 * wanted[rank])
 
     return take
+
+
+def _first(
+    places: Sequence[tuple[str, int]],
+    times: Sequence[npt.NDArray[np.int64]],
+    limit: int,
+    latest_ms: Callable[[str], int | None],
+) -> list[int]:
+    """How many of the first `limit` records are of each topic-partition."""
+    order = concatenated(
+        [
+            Order.of_partition(rank, 0, timestamps, latest_ms=latest_ms(topic))
+            for rank, ((topic, _), timestamps) in enumerate(zip(places, times, strict=True))
+        ]
+    )
+    # Stable: records with equal times stay in the order of topic-partition and offset.
+    first = np.argsort(order.time_ms, kind="stable")[:limit]
+    chosen: list[int] = np.bincount(order.source[first], minlength=len(places)).tolist()
+    return chosen
 
 
 def by_time_index(offsets_at: Callable[[int], Sequence[int]]) -> Take:
