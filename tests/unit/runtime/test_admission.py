@@ -28,8 +28,8 @@ def admit(queues, starts, limit, global_topics=()):
     return admitted(places, starts, list(map(len, queues)), limit, by_time_index(index_of(queues)), global_topics)
 
 
-@given(QUEUES, st.integers(1, 20))
-def test_batches_chosen_by_the_time_index_are_prefixes_of_the_one_order_and_read_everything(queues, limit):
+def batch_sizes(queues, limit, admit):
+    """The sizes of batches until all is read; checks that each batch continues a prefix of the one order."""
     order = sorted(
         (time_ms, rank, offset)
         for rank, queue in enumerate(queues)
@@ -38,10 +38,15 @@ def test_batches_chosen_by_the_time_index_are_prefixes_of_the_one_order_and_read
     starts = [0] * len(queues)
     while starts != list(map(len, queues)):
         ends = admit(queues, starts, limit)
-        assert 0 < sum(ends) - sum(starts) <= limit
         admitted_so_far = {(rank, offset) for rank, end in enumerate(ends) for offset in range(end)}
         assert {(rank, offset) for _, rank, offset in order[: len(admitted_so_far)]} == admitted_so_far
+        yield sum(ends) - sum(starts)
         starts = ends
+
+
+@given(QUEUES, st.integers(1, 20))
+def test_batches_chosen_by_the_time_index_are_prefixes_of_the_one_order_and_read_everything(queues, limit):
+    assert all(0 < size <= limit for size in batch_sizes(queues, limit, admit))
 
 
 def test_batch_that_is_well_filled_ends_between_two_timestamps():
@@ -80,18 +85,9 @@ def admit_by_timestamps(queues, starts, limit):
 
 @given(QUEUES, st.integers(1, 20))
 def test_batches_chosen_by_timestamps_are_full_prefixes_of_the_one_order(queues, limit):
-    order = sorted(
-        (time_ms, rank, offset)
-        for rank, queue in enumerate(queues)
-        for offset, time_ms in enumerate(accumulate(queue, max))
-    )
-    starts = [0] * len(queues)
-    while starts != list(map(len, queues)):
-        ends, _ = admit_by_timestamps(queues, starts, limit)
-        assert sum(ends) == min(sum(starts) + limit, len(order))
-        admitted_so_far = {(rank, offset) for rank, end in enumerate(ends) for offset in range(end)}
-        assert {(rank, offset) for _, rank, offset in order[: len(admitted_so_far)]} == admitted_so_far
-        starts = ends
+    *full, last = [*batch_sizes(queues, limit, lambda *given: admit_by_timestamps(*given)[0])] or [limit]
+    assert full == [limit] * len(full)
+    assert 0 < last <= limit
 
 
 def test_not_many_more_timestamps_are_read_than_a_batch_has_records():
