@@ -21,7 +21,7 @@ class Descendants:
         self._count = 0
 
     def add(self, topics: list[str]) -> None:
-        """Counts records that were written to these topics, one for each.
+        """Counts one more record for each of these topics, to which the topology has written it.
 
         Raises:
             StreamsError: if there are so many that the topology probably never stops writing them.

@@ -52,7 +52,7 @@ def payload_at(data: bytes, position: int) -> bytes | None:
 
 
 def preamble_of(data: bytes) -> Preamble:
-    """The preamble of a log that begins with these bytes."""
+    """Decodes the first line of a shortened log; a log without it is of generation 0 and has no snapshot."""
     payload = payload_at(data, 0)
     found = None if payload is None else _PREAMBLE_PATTERN.fullmatch(payload)
     if payload is None or found is None:

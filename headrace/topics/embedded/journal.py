@@ -214,7 +214,7 @@ class Journal:
         return _Scan(Tail(snapshot, entries, Position(generation, start + at)), start + len(data), damaged)
 
     def _bytes_from(self, position: Position) -> tuple[int, bytes]:
-        """The bytes after a position, or all if the file is of a newer generation; and the offset of the first."""
+        """Reads what follows a position, or the whole file if it is of a newer generation; returns its offset, too."""
         file = self._open(position.generation)
         if file is None:
             if position != Position():

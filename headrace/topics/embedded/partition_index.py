@@ -53,7 +53,7 @@ class PartitionIndex:
 
     @classmethod
     def restored(cls, state: PartitionState, parts: Iterable[Part]) -> Self:
-        """An index with a state and parts, by offset and without gaps."""
+        """Builds an index from a snapshot: the partition's state, and its parts by offset, without gaps."""
         index = cls()
         index.begin = state.begin
         index._compacted_end, index._compacted_records = state.compacted_end, state.compacted_records

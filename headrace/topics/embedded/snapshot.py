@@ -22,7 +22,7 @@ _decode_state = msgspec.json.Decoder(CatalogState).decode
 
 
 def take(catalog: Catalog, read_at: Callable[[Iterable[int]], Iterable[bytes]]) -> list[bytes]:
-    """The entries of a snapshot of a catalog; `read_at` reads entries of the log at their positions."""
+    """Creates the entries of a snapshot from a catalog; `read_at` reads entries of the log at their positions."""
     live = sorted(catalog.ranges_by_commit().items())
     commits = map(decode, read_at(position for position, _ in live))
     left = [
