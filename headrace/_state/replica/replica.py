@@ -56,10 +56,14 @@ class ReplicaBuilder:
 
 
 class Replica:
-    """The replica of one task of one stage of one application, in `directory`. Opened at first use."""
+    """The replica of one task of one stage of one application, in `directory`. Opened at first use.
 
-    def __init__(self, directory: Path, *, map_size: int = MAP_SIZE) -> None:
+    With `stays_open`, this process keeps its files open after `close()`, because the next batch needs them again.
+    """
+
+    def __init__(self, directory: Path, *, map_size: int = MAP_SIZE, stays_open: bool = False) -> None:
         self.directory = directory
+        self._stays_open = stays_open
         self._live = directory / f"live-{REPLICA}-{boot_id()}"
         self._map_size = map_size
         self._environment: Environment | None = None
@@ -135,7 +139,7 @@ class Replica:
 
     def close(self) -> None:
         if self._environment is not None:
-            environments.release(self._environment)
+            environments.release(self._environment, stays_open=self._stays_open)
             self._environment = None
 
     def _open_environment(self) -> Environment:

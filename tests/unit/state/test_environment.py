@@ -1,5 +1,7 @@
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import lmdb
 import pytest
@@ -29,6 +31,88 @@ def test_second_open_in_a_process_shares_the_first(tmp_path):
     assert third is not first
     assert get(third, b"k") == b"v"
     release(third)
+
+
+def use(path: Path, **puts: bytes) -> Environment:
+    """Opens an environment, writes to it and leaves it open without users, as a batch does."""
+    environment = acquire(path, SIZE)
+    for key, value in puts.items():
+        put(environment, key.encode(), value)
+    release(environment, stays_open=True)
+    return environment
+
+
+def is_open(environment: Environment) -> bool:
+    try:
+        environment.begin().abort()
+    except lmdb.Error:
+        return False
+    return True
+
+
+def test_environment_that_stays_open_is_used_again(tmp_path):
+    first = use(tmp_path / "e", k=b"v")
+    second = acquire(tmp_path / "e", SIZE)
+    assert second is first
+    assert get(second, b"k") == b"v"
+    release(second)
+    assert not is_open(second)
+
+
+def test_environment_that_stayed_open_is_opened_again_after_another_process_wrote_it(tmp_path):
+    first = use(tmp_path / "e", k=b"v")
+    subprocess.run([sys.executable, "-c", _GROW, str(tmp_path / "e")], check=True)
+    second = acquire(tmp_path / "e", SIZE)
+    assert second is not first
+    assert not is_open(first)
+    assert (get(second, b"k"), get(second, b"grown")) == (b"v", bytes(1 << 18))
+    release(second)
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda raw: raw[: len(raw) // 2], lambda raw: raw[:5000], lambda raw: b"?" * len(raw)]
+)
+def test_environment_damaged_while_it_had_no_users_is_recreated(tmp_path, damage):
+    use(tmp_path / "e", **{str(i): bytes(400) for i in range(300)})
+    data = tmp_path / "e" / "data.mdb"
+    data.write_bytes(damage(data.read_bytes()))
+    os.utime(data, (0, 0))
+    environment = acquire(tmp_path / "e", SIZE)
+    assert get(environment, b"0") is None
+    put(environment, b"0", b"new")
+    assert get(environment, b"0") == b"new"
+    release(environment)
+
+
+@pytest.mark.parametrize("remove", [discard, lambda path: path.rename(path.with_name("moved"))])
+def test_environment_removed_while_it_had_no_users_is_created_anew(tmp_path, remove):
+    first = use(tmp_path / "e", k=b"old")
+    remove(tmp_path / "e")
+    second = acquire(tmp_path / "e", SIZE)
+    assert get(second, b"k") is None
+    assert not is_open(first)
+    release(second)
+
+
+def test_replaced_environment_without_users_is_closed(tmp_path):
+    old = use(tmp_path / "e", k=b"old")
+    fresh = Environment(tmp_path / "fresh", SIZE)
+    put(fresh, b"k", b"new")
+    replace(tmp_path / "e", fresh)
+    assert not is_open(old)
+    again = acquire(tmp_path / "e", SIZE)
+    assert get(again, b"k") == b"new"
+    release(fresh)
+    release(again)
+
+
+def test_environment_used_longest_ago_is_closed_first(tmp_path, monkeypatch):
+    monkeypatch.setattr(environments, "_MAX_IDLE", 2)
+    a, b = use(tmp_path / "a"), use(tmp_path / "b")
+    assert use(tmp_path / "a") is a
+    c = use(tmp_path / "c")
+    assert [is_open(environment) for environment in (a, b, c)] == [True, False, True]
+    assert acquire(tmp_path / "b", SIZE) is not b
 
 
 def test_full_map_grows(tmp_path):

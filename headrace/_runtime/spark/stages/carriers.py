@@ -76,7 +76,7 @@ class _StageProcessor(StatefulProcessor):
                 yield Row(**frame._asdict())
 
     def close(self) -> None:
-        """Has nothing to close: nothing stays open after a batch."""
+        """Has nothing to close: replicas stay open for the next batch, whichever task runs it."""
 
 
 def _run_stage(plan: Plan, index: int, received: list[Frame]) -> Iterator[Frame]:

@@ -158,7 +158,7 @@ def run_task(
 
 def replica_of(plan: Plan, task: str) -> Replica:
     """The replica of a task on this machine."""
-    return Replica(replicas_of(plan.instance, plan.local_dir) / task)
+    return Replica(replicas_of(plan.instance, plan.local_dir) / task, stays_open=True)
 
 
 def _decode_received(plan: Plan, received: Iterable[Frame]) -> tuple[Tick, list[Chunk]]:
