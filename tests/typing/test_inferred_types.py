@@ -95,7 +95,7 @@ def test_any_is_written_only_where_a_value_may_be_of_any_type():
         MockProcessorContext.key_serde MockProcessorContext.value_serde
         ProcessorContext.app_configs ProcessorContext.app_configs_with_prefix StreamsConfig.app_configs
         ProcessorContext.key_serde ProcessorContext.value_serde
-        StreamsBuilder.add_global_store StreamsBuilder.add_read_only_state_store
+        ProcessorStores.add_global_store ProcessorStores.add_read_only_state_store
         Topology.add_global_store Topology.add_read_only_state_store
         Topology.add_source Topology.add_sink StoreSpec.key_serde StoreSpec.value_serde
         Serde.with_default Wrapping.inner Wrapping.with_default

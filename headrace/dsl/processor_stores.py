@@ -1,0 +1,164 @@
+"""Adds stores for processors, also those that a processor maintains from a topic."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from headrace._graph.graph import GraphBuilder
+from headrace._graph.names import checked_name
+from headrace._graph.nodes import Source
+from headrace._graph.stores import StoreSpec
+from headrace._graph.topic_stores import add_store_of_topic
+from headrace.dsl.sources import refuse_read_already
+from headrace.model.processor import ProcessorFactory
+from headrace.model.timestamps import Extractor
+from headrace.serdes import Serde
+
+
+class ProcessorStores:
+    """The methods of `StreamsBuilder` that add stores for processors."""
+
+    def __init__(self) -> None:
+        self._graph = GraphBuilder()
+
+    def add_state_store(self, store: StoreSpec) -> Self:
+        """Adds a store that processors can use by its name: `stream.process(factory, stores=["name"])`.
+
+        Args:
+            store: its spec, as `Stores` returns it.
+        """
+        self._graph.add_store(store)
+        return self
+
+    def add_global_store(
+        self,
+        store: StoreSpec,
+        topic: str,
+        factory: ProcessorFactory,
+        *,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        timestamp_extractor: Extractor | None = None,
+        name: str | None = None,
+    ) -> Self:
+        """Adds a global store that a processor of your own maintains from a topic.
+
+        Every task that reads the store has all of it, and a processor of its own that maintains it: it gets every
+        record of the topic, with its timestamp and headers, null keys included, before the other records of a
+        micro-batch, and is the only one that may write the store. Processors of streams read it: name it in their
+        `stores=`. All copies must stay equal, so what the processor writes may depend only on the records and the
+        store; it cannot forward records, schedule punctuations, or use the stream time. If you just need the newest
+        value of each key, use `global_table`.
+
+        Args:
+            store: its spec, as `Stores` returns it; of any kind.
+            topic: the topic; nothing else can read it.
+            factory: creates a new processor for every task: a `Processor` class, or a function without arguments.
+            key_serde: serde of the topic's keys; default: the configured one, then `serdes.String()`.
+            value_serde: serde of the topic's values; default: the configured one, then `serdes.Json()`.
+            timestamp_extractor: returns the timestamp of a record; a negative timestamp drops the record.
+            name: name of the processor node.
+
+        Example:
+            >>> import headrace as hr
+            >>> from headrace import serdes
+            >>> from headrace.testing import TopologyTestDriver
+            >>> rates = hr.Stores.key_value("rates", value_serde=serdes.Double())
+            >>> class Maintain(hr.Processor):
+            ...     def process(self, record):
+            ...         for currency, rate in record.value.items():
+            ...             self.context.state_store(rates).put(currency, rate)
+            >>> class Convert(hr.Processor):
+            ...     def process(self, record):
+            ...         rate = self.context.state_store(rates).get(record.key)
+            ...         self.context.forward(record.with_value(record.value * rate))
+            >>> builder = hr.StreamsBuilder()
+            >>> builder.add_global_store(rates, "daily-rates", Maintain).stream("prices").process(
+            ...     Convert, stores=[rates]
+            ... ).to("converted")
+            >>> with TopologyTestDriver(builder.build()) as driver:
+            ...     driver.input_topic("daily-rates").pipe("monday", {"EUR": 0.5, "USD": 2.0}, timestamp_ms=1)
+            ...     driver.input_topic("prices").pipe("EUR", 30, timestamp_ms=7)
+            ...     driver.output_topic("converted").read_all()
+            [Record(key='EUR', value=15.0, timestamp_ms=7)]
+        """
+        serdes = (key_serde, value_serde, timestamp_extractor)
+        self._store_of_topic("add_global_store()", store, topic, factory, name, serdes, is_global=True)
+        return self
+
+    def add_read_only_state_store(
+        self,
+        store: StoreSpec,
+        topic: str,
+        factory: ProcessorFactory,
+        *,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        timestamp_extractor: Extractor | None = None,
+        name: str | None = None,
+    ) -> Self:
+        """Adds a store that a processor of your own maintains from a topic, and that others can only read (KIP-813).
+
+        The store is partitioned like the topic: a task has what its processor made of its partition. Processors that
+        name the store in their `stores=` run in the same task, so they find the keys of their own partition if both
+        topics have equally many partitions. The processor gets the records in the one order of its task, by timestamp.
+
+        Args:
+            store: its spec, as `Stores` returns it; of any kind.
+            topic: the topic; no stream can read it, too.
+            factory: creates a new processor for every task: a `Processor` class, or a function without arguments.
+            key_serde: serde of the topic's keys; default: the configured one, then `serdes.String()`.
+            value_serde: serde of the topic's values; default: the configured one, then `serdes.Json()`.
+            timestamp_extractor: returns the timestamp of a record; a negative timestamp drops the record.
+            name: name of the processor node.
+
+        Example:
+            >>> import headrace as hr
+            >>> from headrace.testing import TopologyTestDriver
+            >>> limits = hr.Stores.key_value("limits")
+            >>> class Maintain(hr.Processor):
+            ...     def process(self, record):
+            ...         self.context.state_store(limits).put(record.key, record.value)
+            >>> class Check(hr.Processor):
+            ...     def process(self, record):
+            ...         if record.value > self.context.state_store(limits).get(record.key):
+            ...             self.context.forward(record)
+            >>> builder = hr.StreamsBuilder()
+            >>> builder.add_read_only_state_store(limits, "limits", Maintain)
+            <...StreamsBuilder object at ...>
+            >>> builder.stream("orders").process(Check, stores=[limits]).to("too-much")
+            >>> with TopologyTestDriver(builder.build()) as driver:
+            ...     driver.input_topic("limits").pipe("ann", 100, timestamp_ms=1)
+            ...     driver.input_topic("orders").pipe("ann", 120, timestamp_ms=7)
+            ...     driver.output_topic("too-much").read_all()
+            [Record(key='ann', value=120, timestamp_ms=7)]
+        """
+        serdes = (key_serde, value_serde, timestamp_extractor)
+        self._store_of_topic("add_read_only_state_store()", store, topic, factory, name, serdes, is_global=False)
+        return self
+
+    def _store_of_topic(
+        self,
+        operation: str,
+        store: StoreSpec,
+        topic: str,
+        factory: ProcessorFactory,
+        name: str | None,
+        reading: tuple[Serde[Any] | None, Serde[Any] | None, Extractor | None],
+        *,
+        is_global: bool,
+    ) -> None:
+        """Adds a store that a processor maintains from a topic, with Kafka Streams' names for its nodes."""
+        refuse_read_already(self._graph, checked_name(topic, "topic"), operation)
+        key_serde, value_serde, timestamp_extractor = reading
+        source_name = None if name is None else f"{checked_name(name, 'node')}-source"
+        source = Source(
+            name=self._graph.names.node(source_name, "KSTREAM-SOURCE-"),
+            topics=(topic,),
+            key_serde=key_serde,
+            value_serde=value_serde,
+            timestamp_extractor=timestamp_extractor,
+            is_global=is_global,
+        )
+        processor = self._graph.names.node(name, "KTABLE-SOURCE-")
+        add_store_of_topic(self._graph, store, source, processor, factory, operation)
