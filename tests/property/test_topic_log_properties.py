@@ -110,7 +110,7 @@ def test_the_log_equals_a_model_of_lists(operations, data):
             end = data.draw(st.integers(start, len(expected)))
             assert read(reader, place, start, end) == expected[start:end]
             assert reader.timestamps(*place, start, end).tolist() == expected[start:end]
-        reader.sweep(older_than_s=-1)
+        reader.upkeep.sweep(older_than_s=-1)
         assert everything(reader) == model
 
 
@@ -121,10 +121,10 @@ def test_a_log_cut_anywhere_holds_a_prefix_of_the_commits(commits, data):
     with directory() as path:
         log, numbers = TopicLog(path), count()
         log.commit([], create=TOPICS)
-        states = [(log._catalog.position.offset, everything(log))]
+        states = [(log.catalog.position.offset, everything(log))]
         for batch, writers in enumerate(commits):
             commit(log, writers, numbers, model, batch)
-            states.append((log._catalog.position.offset, everything(log)))
+            states.append((log.catalog.position.offset, everything(log)))
         cut = data.draw(st.integers(states[0][0], states[-1][0]))
         os.truncate(path / "commits.log", cut)
         expected = [state for end, state in states if end <= cut][-1]
@@ -141,7 +141,7 @@ def test_a_flipped_bit_raises_an_error_or_loses_only_the_last_commit(commits, bi
         log, numbers = TopicLog(path), count()
         log.commit([], create=TOPICS)
         for batch, writers in enumerate(commits):
-            before, last = everything(log), log._catalog.position.offset
+            before, last = everything(log), log.catalog.position.offset
             commit(log, writers, numbers, model, batch)
         content = bytearray((path / "commits.log").read_bytes())
         at = data.draw(st.integers(0, len(content) - 1))
@@ -162,7 +162,7 @@ def test_a_flipped_bit_of_data_raises_an_error(writers, bit, data):
         log = TopicLog(path)
         log.commit([], create=TOPICS)
         commit(log, writers, count(), model, 0)
-        file = path / "segments" / data.draw(st.sampled_from(sorted(log._catalog.files)))
+        file = path / "segments" / data.draw(st.sampled_from(sorted(log.catalog.files)))
         content = bytearray(file.read_bytes())
         content[data.draw(st.integers(0, len(content) - 1))] ^= 1 << bit
         file.write_bytes(content)

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace.topics.embedded import catalog as _catalog
-from headrace.topics.embedded import log as _log
+from headrace.topics.embedded import upkeep as _upkeep
 from headrace.topics.embedded.log import ORDER_SCHEMA, TopicLog
 from headrace.topics.policy import TopicPolicy
 from tests.support.dose import examples
@@ -97,13 +97,13 @@ def described(log):
     return {
         "topics": {topic: (partitions, log.policy(topic)) for topic, partitions in topics.items()},
         "batches": {producer: log.last_batch(producer) for producer in ("p0", "p1")},
-        "levels": sorted((stored.level, stored.size, stored.parts) for stored in log._catalog._stored.values()),
+        "levels": sorted((stored.level, stored.size, stored.parts) for stored in log.catalog._stored.values()),
         "partitions": {place: partition(log, *place) for place in PLACES},
     }
 
 
 def partition(log, topic, number):
-    index = log._catalog.partition(topic, number)
+    index = log.catalog.partition(topic, number)
     parts = [(part.first, part.end, part.size, part.newest_ms) for part in index]
     batches = list(log.read(topic, number, index.begin, index.end))
     return index.state, parts, [row for batch in batches for row in batch.to_pylist()]
@@ -112,7 +112,7 @@ def partition(log, topic, number):
 @contextmanager
 def early_upkeep(process):
     with ExitStack() as stack:
-        for module in (_catalog, _log):
+        for module in (_catalog, _upkeep):
             stack.enter_context(mock.patch.object(module, "FAN_IN", 3))
         stack.enter_context(process.installed())
         yield Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -126,33 +126,33 @@ def test_shortened_log_says_the_same_as_one_that_is_not(operations):
         plain, shortened = Topics(directory / "plain"), Topics(directory / "shortened")
         for kind, argument in operations:
             if kind == "shorten":
-                assert shortened.writer.shorten()
+                assert shortened.writer.upkeep.shorten()
             elif kind == "die":
                 process.die_at(argument)
                 with suppress(Death):
-                    shortened.writer.shorten()
+                    shortened.writer.upkeep.shorten()
                 process.restart()
                 shortened.writer = shortened.open()
             for topics in (plain, shortened):
                 if kind == "commit":
                     topics.commit(*argument)
                 elif kind == "consolidate":
-                    topics.writer.consolidate()
+                    topics.writer.upkeep.consolidate()
                 elif kind == "reopen":
                     topics.writer = topics.open()
                 elif kind == "follow":
                     topics.reader.refresh()
-        shortened.writer.shorten()
+        shortened.writer.upkeep.shorten()
         assert shortened.contents() == plain.contents()
         for topics in (plain, shortened):
             for _ in range(8):
                 topics.commit({("latest", 0): 1, ("all", 0): 2}, 1)
         assert shortened.contents() == plain.contents()
         # No file is forgotten: what no commit needs is deleted in the end.
-        shortened.writer.consolidate()
+        shortened.writer.upkeep.consolidate()
         for _ in range(2):
-            shortened.writer.shorten()
-        assert {path.name for path in shortened.writer._segments.iterdir()} == shortened.writer._catalog.files
+            shortened.writer.upkeep.shorten()
+        assert {path.name for path in shortened.writer.segments.iterdir()} == shortened.writer.catalog.files
 
 
 class Machine:
@@ -182,10 +182,10 @@ class Machine:
         self.acknowledged = list(range(batch + 1))
 
     def shorten(self):
-        self.log.shorten()
+        self.log.upkeep.shorten()
 
     def consolidate(self):
-        self.log.consolidate()
+        self.log.upkeep.consolidate()
 
     def next_commit(self):
         self.commit(self.batch + 1)
@@ -265,7 +265,7 @@ def test_files_are_deleted_only_after_the_commit_that_supersedes_them_is_durable
             with suppress(Death):
                 tested.next_commit()
             tested.process.restart()
-            TopicLog(tested.directory).consolidate()
+            TopicLog(tested.directory).upkeep.consolidate()
             tested.disk.lose_power(Random(seed))
             tested.start()
             tested.check()

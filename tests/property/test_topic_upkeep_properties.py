@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from headrace.errors import TopicError
 from headrace.topics import batches as _batches
 from headrace.topics.embedded import catalog as _catalog
-from headrace.topics.embedded import log as _log
+from headrace.topics.embedded import upkeep as _upkeep
 from headrace.topics.embedded import writer as _writer
 from headrace.topics.embedded.log import TopicLog
 from headrace.topics.policy import TopicPolicy
@@ -92,7 +92,7 @@ class World:
         self.process.die_at(call)
         try:
             self.commit(sizes)
-            self.writer.consolidate()
+            self.writer.upkeep.consolidate()
         except Death:
             self.process.restart()
             self.writer = self.open()
@@ -147,10 +147,10 @@ class World:
         self.note_commit()
         assert bounds(self.writer, ("all", 0))[0] == bounds(self.writer, ("all", 1))[0] == 0
         begin, _ = bounds(self.writer, ("old", 0))
-        parts = self.writer._catalog.partition("old", 0)
+        parts = self.writer.catalog.partition("old", 0)
         assert all(number < self.now_ms - OLD_MS for number in self.records["old", 0][:begin])
         assert all(part.newest_ms >= self.now_ms - OLD_MS for part in list(parts)[:1])
-        sizes = [part.size for part in self.writer._catalog.partition("large", 0)]
+        sizes = [part.size for part in self.writer.catalog.partition("large", 0)]
         assert sum(sizes[1:]) < LARGE_BYTES
         assert sum(sizes) >= LARGE_BYTES or not bounds(self.writer, ("large", 0))[0]
 
@@ -173,7 +173,7 @@ def read(batches):
 @given(operations=operations)
 def test_every_reader_sees_exactly_the_committed_records_at_their_offsets(operations):
     with ExitStack() as stack:
-        for module in (_catalog, _log):
+        for module in (_catalog, _upkeep):
             stack.enter_context(mock.patch.object(module, "FAN_IN", 3))
         for module in (_batches, _writer):
             stack.enter_context(mock.patch.object(module, "MAX_ROWS", 4))
@@ -187,16 +187,16 @@ def test_every_reader_sees_exactly_the_committed_records_at_their_offsets(operat
             elif kind == "look up":
                 world.look_up(argument)
             elif kind == "consolidate":
-                world.writer.consolidate()
+                world.writer.upkeep.consolidate()
             else:
                 world.writer = world.open()
         world.check()
         world.check_policies()
         # What is neither read nor superseded has been swept.
-        while world.writer.consolidate():
+        while world.writer.upkeep.consolidate():
             pass
-        world.writer.consolidate()
-        left = {path.name for path in world.writer._segments.glob("*")}
-        assert {name for name in left if name.startswith("consolidated.")} <= world.writer._catalog.files
-        assert len(world.writer._catalog._stored) <= 2 * 5
+        world.writer.upkeep.consolidate()
+        left = {path.name for path in world.writer.segments.glob("*")}
+        assert {name for name in left if name.startswith("consolidated.")} <= world.writer.catalog.files
+        assert len(world.writer.catalog._stored) <= 2 * 5
         world.check()

@@ -50,7 +50,7 @@ def kill_after(process, batches, topics, rng):
     instance = None
     while process.poll() is None:
         log.refresh()
-        newest = max(log._catalog._batches.values(), default=-1)
+        newest = max(log.catalog._batches.values(), default=-1)
         if instance is None:
             instance = newest
         if newest >= instance + batches:

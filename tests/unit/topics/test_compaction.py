@@ -11,14 +11,14 @@ from headrace import LocalTopics, Record
 from headrace.cli.commands.consume import read_stored_records
 from headrace.errors import TopicError
 from headrace.topics.embedded import catalog as _catalog
-from headrace.topics.embedded import log as _log
+from headrace.topics.embedded import upkeep as _upkeep
 from headrace.topics.embedded.log import TopicLog
 from tests.support.plan_runner import PlanRunner
 
 
 @pytest.fixture(autouse=True)
 def groups_of_four(monkeypatch):
-    for module in (_catalog, _log):
+    for module in (_catalog, _upkeep):
         monkeypatch.setattr(module, "FAN_IN", 4)
 
 
@@ -32,7 +32,7 @@ def topics(tmp_path):
 def produce(topics, *pairs):
     for i, (key, value) in enumerate(pairs):
         topics.produce("t", [Record(key, value, i)])
-    while topics._log.consolidate():
+    while topics._log.upkeep.consolidate():
         pass
 
 
@@ -70,7 +70,7 @@ def test_compaction_follows_further_commits(topics):
     for round_number in range(6):
         produce(topics, *((f"k{i}", 10 * round_number + i) for i in range(4)))
     assert [(r.key, r.value) for r in topics.read("t")] == [(f"k{i}", 50 + i) for i in range(4)]
-    assert len(list(topics._log._segments.iterdir())) < 10
+    assert len(list(topics._log.segments.iterdir())) < 10
 
 
 def test_application_reads_a_compacted_topic_in_bounded_batches(topics, tmp_path):

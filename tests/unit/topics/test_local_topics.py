@@ -126,7 +126,7 @@ def test_a_value_that_cannot_be_serialized_is_named_and_nothing_is_written(topic
     with pytest.raises(SerdeError, match=r"^Topic 't', key of record 0 of this call: .*String"):
         topics.produce("t", [Record(5, 1, 0)])
     assert topics.read("t") == []
-    assert not list((topics._log._segments).glob("*"))
+    assert not list((topics._log.segments).glob("*"))
 
 
 def test_bytes_that_cannot_be_deserialized_are_named(topics):

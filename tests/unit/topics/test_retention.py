@@ -45,7 +45,7 @@ def test_records_are_deleted_when_they_are_too_old(log, clock):
     assert bounds(log) == ([0], [5])
     clock[0] = 121
     append(log, 92)
-    for reader in (log, TopicLog(log._directory)):
+    for reader in (log, TopicLog(log.directory)):
         assert bounds(reader) == ([3], [6])
         assert reader.timestamps("t", 0, 3, 6).tolist() == [90, 91, 92]
 
@@ -63,11 +63,11 @@ def test_an_old_record_behind_a_newer_one_stays_until_both_are_too_old(log, cloc
 
 
 def test_oldest_records_of_a_large_partition_are_deleted(log):
-    append_to = LocalTopics(log._directory)
+    append_to = LocalTopics(log.directory)
     append_to.create("t", 1, retention_bytes=3_000)
     for i in range(10):
         append_to.produce("t", [Record("k", i, i)])
-    sizes = [part.size for part in append_to._log._catalog.partition("t", 0)]
+    sizes = [part.size for part in append_to._log.catalog.partition("t", 0)]
     assert sum(sizes[2:]) < 3_000 <= sum(sizes)
     assert [record.value for record in append_to.read("t")] == list(range(10))[-len(sizes) :]
 
@@ -95,7 +95,7 @@ def test_deleted_offsets_are_refused_with_what_to_do(log, clock):
     assert list(log.read("t", 0, 1, 1)) == []
     # The file is still there for a reader that has looked it up, and gone after the next deletion.
     assert [batch.num_rows for batch in log.read_extents(located, 0, 2)] == [2]
-    log.consolidate()
+    log.upkeep.consolidate()
     with pytest.raises(TopicError, match="are deleted, by the retention"):
         list(log.read_extents(located, 0, 2))
 
@@ -105,7 +105,7 @@ def test_files_of_deleted_records_are_deleted_even_if_there_are_too_few_to_conso
     for i in range(1000):
         clock[0] = i
         append(log, i)
-    assert len(list(log._segments.iterdir())) < 140
+    assert len(list(log.segments.iterdir())) < 140
     assert bounds(log) == ([994], [1000])
 
 

@@ -55,17 +55,17 @@ def values(log, topic="t", partition=0, start=0, end=None):
 
 
 def log_file(log):
-    return log._directory / "commits.log"
+    return log.directory / "commits.log"
 
 
 def segment_names(log):
-    return sorted(path.name for path in log._segments.iterdir())
+    return sorted(path.name for path in log.segments.iterdir())
 
 
 class TestCommits:
     def test_nothing_exists_before_the_first_write(self, log):
         assert log.topics() == {}
-        assert not log._directory.exists()
+        assert not log.directory.exists()
 
     def test_records_are_read_back_with_all_columns(self, log):
         log.create("t", 2)
@@ -99,7 +99,7 @@ class TestCommits:
     def test_one_commit_adds_records_to_many_topics_atomically(self, log):
         runs = write(log, ("a", 0, batch([1, 2])), ("b", 2, batch([3])), ("a", 1, batch([4])))
         log.commit(runs, create={"a": 2, "b": 3})
-        reader = TopicLog(log._directory)
+        reader = TopicLog(log.directory)
         assert reader.topics() == {"a": 2, "b": 3}
         assert reader.end_offsets("a") == [2, 1]
         assert reader.end_offsets("b") == [0, 0, 1]
@@ -108,7 +108,7 @@ class TestCommits:
     def test_what_is_not_committed_is_not_visible(self, log):
         log.create("t", 1)
         write(log, ("t", 0, batch([1])))
-        assert TopicLog(log._directory).end_offsets("t") == [0]
+        assert TopicLog(log.directory).end_offsets("t") == [0]
 
     def test_any_slice_across_commits(self, log):
         log.create("t", 1)
@@ -121,7 +121,7 @@ class TestCommits:
 
     def test_a_reader_sees_later_commits_after_a_refresh(self, log):
         log.create("t", 1)
-        reader = TopicLog(log._directory)
+        reader = TopicLog(log.directory)
         assert reader.end_offsets("t") == [0]
         log.commit(write(log, ("t", 0, batch([1]))))
         assert reader.end_offsets("t") == [0]
@@ -130,7 +130,7 @@ class TestCommits:
 
     def test_reading_past_the_known_end_refreshes(self, log):
         log.create("t", 1)
-        reader = TopicLog(log._directory)
+        reader = TopicLog(log.directory)
         reader.refresh()
         log.commit(write(log, ("t", 0, batch([1]))))
         assert values(reader, end=1) == [1]
@@ -146,7 +146,7 @@ class TestCommits:
         for chunk in ([0, 1, 2], [3, 4]):
             log.commit(write(log, ("t", 0, batch(chunk))))
         extents = pickle.loads(pickle.dumps(log.extents("t", 0, 1, 4)))
-        elsewhere = TopicLog(log._directory)
+        elsewhere = TopicLog(log.directory)
         (read,) = elsewhere.read_extents(extents, 1, 4)
         assert read.column("value").to_pylist() == [b"1", b"2", b"3"]
         assert not elsewhere._is_loaded
@@ -289,14 +289,14 @@ class TestIdempotence:
 
     def test_another_process_skips_it_too(self, log):
         log.create("t", 1)
-        other = TopicLog(log._directory)
+        other = TopicLog(log.directory)
         other.refresh()
         log.commit(write(log, ("t", 0, batch([1]))), producer="query", batch=0)
         assert not other.commit(write(other, ("t", 0, batch([1]))), producer="query", batch=0)
 
     def test_an_empty_batch_is_remembered(self, log):
         assert log.commit([], producer="query", batch=0)
-        assert not TopicLog(log._directory).commit([], producer="query", batch=0)
+        assert not TopicLog(log.directory).commit([], producer="query", batch=0)
 
     def test_repeating_a_commit_with_the_same_runs_keeps_their_data(self, log):
         log.create("t", 1)
@@ -346,21 +346,21 @@ class TestCleanUp:
         log.create("t", 1)
         log.commit(write(log, ("t", 0, batch([1]))))
         (orphan,) = {run.file for run in write(log, ("t", 0, batch([2])))}
-        assert log.sweep(older_than_s=3600) == []
+        assert log.upkeep.sweep(older_than_s=3600) == []
         an_hour_ago = time.time() - 3601
         for name in segment_names(log):
-            os.utime(log._segments / name, (an_hour_ago, an_hour_ago))
-        assert log.sweep(older_than_s=3600) == [orphan]
-        assert values(TopicLog(log._directory)) == [1]
+            os.utime(log.segments / name, (an_hour_ago, an_hour_ago))
+        assert log.upkeep.sweep(older_than_s=3600) == [orphan]
+        assert values(TopicLog(log.directory)) == [1]
 
     def test_sweeping_nothing(self, log):
-        assert log.sweep(older_than_s=0) == []
-        assert not log._directory.exists()
+        assert log.upkeep.sweep(older_than_s=0) == []
+        assert not log.directory.exists()
 
     def test_a_swept_file_cannot_be_committed(self, log):
         log.create("t", 1)
         runs = write(log, ("t", 0, batch([1])))
-        log.sweep(older_than_s=0)
+        log.upkeep.sweep(older_than_s=0)
         with pytest.raises(TopicError, match=r"Cannot commit the records in .*No such file"):
             log.commit(runs)
         assert log.end_offsets("t") == [0]
@@ -368,7 +368,7 @@ class TestCleanUp:
     def test_a_truncated_file_cannot_be_committed(self, log):
         log.create("t", 1)
         runs = write(log, ("t", 0, batch([1])))
-        os.truncate(log._segments / runs[0].file, 10)
+        os.truncate(log.segments / runs[0].file, 10)
         with pytest.raises(TopicError, match="the file has 10 of"):
             log.commit(runs)
 
@@ -386,7 +386,7 @@ class TestTornWrites:
         data, good = two_commits
         for cut in range(good, len(data)):
             log_file(log).write_bytes(data[:cut])
-            reader, writer = TopicLog(log._directory), TopicLog(log._directory)
+            reader, writer = TopicLog(log.directory), TopicLog(log.directory)
             assert values(reader) == [1]
             writer.create("u", 1)
             assert values(writer) == [1]
@@ -397,9 +397,9 @@ class TestTornWrites:
         data, good = two_commits
         for tail in (b"\0" * 5000, b"noise\nmore noise", data[good:-9] + b"?" * 9 + b"\n"):
             log_file(log).write_bytes(data[:good] + tail)
-            reader = TopicLog(log._directory)
+            reader = TopicLog(log.directory)
             assert values(reader) == [1]
-            writer = TopicLog(log._directory)
+            writer = TopicLog(log.directory)
             writer.commit(write(writer, ("t", 0, batch([3]))))
             reader.refresh()
             assert values(reader) == [1, 3]
@@ -407,7 +407,7 @@ class TestTornWrites:
     def test_a_reader_waits_for_an_entry_that_is_being_written(self, log, two_commits):
         data, good = two_commits
         log_file(log).write_bytes(data[:good])
-        reader = TopicLog(log._directory)
+        reader = TopicLog(log.directory)
         for cut in range(good, len(data)):
             log_file(log).write_bytes(data[:cut])
             reader.refresh()
@@ -428,9 +428,9 @@ class TestTornWrites:
         log_file(log).write_bytes(damaged)
         expected = f"commits.log' is damaged at byte {first}: .* Restore the file from a backup"
         with pytest.raises(TopicError, match=expected):
-            TopicLog(log._directory).topics()
+            TopicLog(log.directory).topics()
         with pytest.raises(TopicError, match=expected):
-            TopicLog(log._directory).create("u", 1)
+            TopicLog(log.directory).create("u", 1)
         assert log_file(log).read_bytes() == damaged
 
     def test_damage_found_when_a_known_entry_is_needed_again(self, log, two_commits):
@@ -446,13 +446,13 @@ class TestTornWrites:
         data, _ = two_commits
         log_file(log).write_bytes(b"?" + data[1:])
         with pytest.raises(TopicError, match="damaged at byte 0"):
-            TopicLog(log._directory).topics()
+            TopicLog(log.directory).topics()
 
     def test_an_unfinished_first_entry_is_replaced(self, log, two_commits):
         data, _ = two_commits
         for tail in (*(data[:cut] for cut in range(40)), b"\0" * 100, data[:9] + b"\0" * 100):
             log_file(log).write_bytes(tail)
-            writer = TopicLog(log._directory)
+            writer = TopicLog(log.directory)
             writer.create("u", 1)
             assert writer.topics() == {"u": 1}
 
@@ -467,7 +467,7 @@ class TestTornWrites:
         os.truncate(log_file(log), good)
         with pytest.raises(TopicError, match="deleted, replaced or shortened"):
             log.refresh()
-        log_file(log).rename(log._directory / "kept")
+        log_file(log).rename(log.directory / "kept")
         with pytest.raises(TopicError, match="deleted, replaced or shortened"):
             log.refresh()
         log_file(log).write_bytes(data + b" " * 100)
@@ -508,8 +508,8 @@ class TestTornWrites:
     @pytest.mark.parametrize("payload", [b'{"format":4,"new":[]}', b'{"format":4,"runs":"elsewhere"}'])
     def test_a_newer_format_is_refused(self, log, payload):
         log.create("t", 1)
-        with log._journal.exclusive():
-            log._journal.append(log._catalog.position, payload)
+        with log.journal.exclusive():
+            log.journal.append(log.catalog.position, payload)
         with pytest.raises(
             TopicError, match=r"newer version of Headrace \(format 4\); this version reads formats 1 to 3: upgrade"
         ):
@@ -529,7 +529,7 @@ class TestDamagedData:
         for i in range(3):
             runs = write(log, ("t", 1, batch([2 * i, 2 * i + 1])))
             log.commit(runs)
-            files.append(log._segments / runs[0].file)
+            files.append(log.segments / runs[0].file)
         return files
 
     def check_second_commit_is_lost(self, log, file, reason):
@@ -563,7 +563,7 @@ class TestDamagedData:
     def test_damage_in_one_of_several_runs_names_the_whole_commit(self, log, files):
         runs = [*write(log, ("t", 0, ordered([1], [1], 0))), *write(log, ("t", 0, ordered([2], [2], 1)))]
         log.commit(runs)
-        (log._segments / runs[1].file).unlink()
+        (log.segments / runs[1].file).unlink()
         with pytest.raises(TopicError, match=f"partition 0: the records at offsets 0 to 1 .*{runs[1].file}"):
             values(log)
 
@@ -655,10 +655,10 @@ class TestConcurrency:
     def test_processes_write_while_others_read(self, log):
         log.create("t", 2)
         context = multiprocessing.get_context("spawn")
-        producers = [context.Process(target=_produce, args=(log._directory, n, 25)) for n in range(2)]
+        producers = [context.Process(target=_produce, args=(log.directory, n, 25)) for n in range(2)]
         for process in producers:
             process.start()
-        reader = TopicLog(log._directory)
+        reader = TopicLog(log.directory)
         while any(process.is_alive() for process in producers):
             reader.refresh()
             for partition, end in enumerate(reader.end_offsets("t")):
@@ -690,7 +690,7 @@ class TestConcurrency:
         acknowledged = []
         for life in range(4):
             producer = subprocess.Popen(
-                [sys.executable, "-c", _ENDLESS_PRODUCER, log._directory, str(1_000_000 * life)],
+                [sys.executable, "-c", _ENDLESS_PRODUCER, log.directory, str(1_000_000 * life)],
                 stdout=subprocess.PIPE,
                 text=True,
             )
@@ -700,7 +700,7 @@ class TestConcurrency:
             acknowledged += [int(line) for line in producer.stdout]
             producer.stdout.close()
             producer.wait()
-            reader = TopicLog(log._directory)
+            reader = TopicLog(log.directory)
             stored = values(reader)
             assert len(set(stored)) == len(stored)
             missing = {first + i for first in acknowledged for i in range(10)} - set(stored)
@@ -708,8 +708,8 @@ class TestConcurrency:
             assert len(stored) <= 10 * (len(acknowledged) + life + 1)
         log.commit(write(log, ("t", 0, batch([-1]))))
         assert values(log)[-1] == -1
-        log.sweep(older_than_s=0)
-        assert len(segment_names(log)) == len(log._catalog.files)
+        log.upkeep.sweep(older_than_s=0)
+        assert len(segment_names(log)) == len(log.catalog.files)
 
 
 def _produce(directory, producer, commits):

@@ -74,8 +74,8 @@ class EmbeddedBackend:
 
     def prepare(self, plan: Plan, state: ApplicationState) -> None:
         self.publish(plan, state)
-        self._log.sweep_producer(plan.instance, plan.epoch)
-        self._log.sweep(_ABANDONED_AFTER_S)
+        self._log.upkeep.sweep_producer(plan.instance, plan.epoch)
+        self._log.upkeep.sweep(_ABANDONED_AFTER_S)
 
     def settle(self, plan: Plan) -> None:
         """Has nothing to wait for: published output is visible at once."""

@@ -1,0 +1,100 @@
+"""What a process knows of the embedded topics in a directory: the commit log, and a catalog of what it says."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from headrace._files import make_directory
+from headrace.errors import TopicError
+from headrace.topics.embedded import snapshot
+from headrace.topics.embedded.catalog import Catalog
+from headrace.topics.embedded.entries import TopicCommit, decode_summary, encode
+from headrace.topics.embedded.files import os_errors
+from headrace.topics.embedded.journal import Journal, Position, Tail
+
+
+class LogState:
+    """The commit log, the catalog as of the last `refresh`, and the data files; the first use refreshes automatically.
+
+    Hold `mutex` while you read the catalog, and `writing` while you append.
+    """
+
+    def __init__(self, directory: str | os.PathLike[str]) -> None:
+        self.directory = _check_directory(directory)
+        self.segments = self.directory / "segments"
+        self.journal = Journal(self.directory)
+        self.catalog = Catalog()
+        self.mutex = threading.RLock()
+        self._is_loaded = False
+
+    def refresh(self) -> None:
+        """Reads the commits since the last refresh."""
+        with self.mutex:
+            self._apply(self.journal.read(self.catalog.position))
+
+    def has_grown(self) -> bool:
+        """Whether there may be commits since the last refresh."""
+        return self.journal.has_changed(self.catalog.position)
+
+    def current(self) -> Catalog:
+        """The catalog, which the first use reads."""
+        if not self._is_loaded:
+            self.refresh()
+        return self.catalog
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Locks the log against other threads and processes, with an up-to-date catalog."""
+        with self.mutex, self.journal.exclusive():
+            self.recover()
+            yield
+
+    def recover(self) -> None:
+        """Reads the commits since the last refresh, and removes one that its writer did not complete."""
+        self._apply(self.journal.recover(self.catalog.position))
+
+    def append(self, commit: TopicCommit) -> None:
+        """Appends a commit, durably, and adds it to the catalog."""
+        payload, position = encode(commit), self.catalog.position
+        if not position.offset:
+            # The first append syncs the names in the topics directory.
+            with os_errors("create", self.segments):
+                make_directory(self.segments)
+        self._apply(Tail([], [(position.offset, payload)], self.journal.append(position, payload)))
+
+    def read_entries(self, offsets: Iterable[int]) -> list[bytes]:
+        """The commits at these positions of the commit log, encoded."""
+        return self.journal.read_at(self.catalog.position.generation, offsets)
+
+    def remove_uncommitted(self, files: Iterable[str]) -> list[str]:
+        """Deletes files, but never committed ones: a caller may repeat a commit whose outcome it does not know."""
+        removed = sorted(set(files) - self.catalog.files)
+        for file in removed:
+            with os_errors("remove", self.segments / file):
+                (self.segments / file).unlink(missing_ok=True)
+        return removed
+
+    def _apply(self, tail: Tail) -> None:
+        generation = tail.end.generation
+        if generation != self.catalog.position.generation:
+            self.catalog = snapshot.restore(tail.snapshot, self.directory)
+        for offset, payload in tail.entries:
+            self.catalog.position = Position(generation, offset)
+            self.catalog.add(decode_summary(payload, self.directory), offset)
+        self.catalog.position = tail.end
+        self._is_loaded = True
+
+
+def _check_directory(directory: str | os.PathLike[str]) -> Path:
+    path = Path(directory).absolute()
+    if "://" in os.fspath(directory):
+        message = f"{os.fspath(directory)!r} is not a local directory; embedded topics need one."
+        raise TopicError(message)
+    if path.exists() and not path.is_dir():
+        message = f"{str(path)!r} is a file, not a topics directory; pass a directory, which need not exist yet."
+        raise TopicError(message)
+    return path
