@@ -13,6 +13,7 @@ import pytest
 
 import headrace as hr
 from headrace import Record, serdes
+from headrace._runtime.spark.session.forkserver import launcher
 from tests.spark.waiting import wait_until_caught_up
 from tests.support.runtimes import SparkRuntime
 from tests.support.topologies import word_letters
@@ -136,6 +137,11 @@ def test_replicas_may_be_deleted_at_any_time(runtime):
         shutil.rmtree(runtime.directory / "local")
     counts = [(r.key, r.value) for r in runtime.outputs(topology)["word-counts"]]
     assert sorted(counts) == [("ant", 1), ("ant", 2), ("ant", 3), ("bee", 1), ("bee", 2), ("bee", 3)]
+
+
+def test_programs_that_an_application_starts_do_not_use_its_workers_python(spark):
+    assert spark.sparkContext.pythonExec == launcher()
+    assert os.environ.get("PYSPARK_PYTHON") != launcher()
 
 
 @pytest.mark.slow

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from headrace._state.log.state_log import LogView
 
 _T = TypeVar("_T")
+_PYTHON = "PYSPARK_PYTHON"
 _STREAMING = "org.apache.spark.sql.execution.streaming"
 
 # Needed by every query, in any session. Spark's own checkpoint is only a scratch directory.
@@ -83,11 +84,29 @@ def own_session(config: StreamsConfig) -> Any:
         return SparkSession.builder.remote(remote).getOrCreate()
     if "PYSPARK_GATEWAY_PORT" in os.environ:
         require_java()
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         settings = {**_SESSION_SETTINGS, **_QUERY_SETTINGS, **_submitted(), **config.spark}
     else:
         settings = _launched(config)
-    return SparkSession.builder.config(map=settings).getOrCreate()
+    with _python_of_workers(settings.get("spark.master", "")):
+        return SparkSession.builder.config(map=settings).getOrCreate()
+
+
+@contextmanager
+def _python_of_workers(master: str) -> Iterator[None]:
+    """Tells Spark which Python its workers are, unless the user has, while its JVM or its context starts.
+
+    The variable does not stay: programs that this process starts inherit it, but may have other packages.
+    """
+    if _PYTHON in os.environ:
+        yield
+        return
+    os.environ[_PYTHON] = (
+        launcher() if is_local(master) and "PYSPARK_GATEWAY_PORT" not in os.environ else sys.executable
+    )
+    try:
+        yield
+    finally:
+        del os.environ[_PYTHON]
 
 
 # The launch that is in progress, with the configuration it is for.
@@ -166,9 +185,6 @@ def _launch(config: StreamsConfig) -> dict[str, str]:
     if is_local(settings["spark.master"]):
         # Shuffled records: Spark's default is a directory in /tmp that everyone may read.
         settings.update({**_LOCAL_SETTINGS, "spark.local.dir": str(temporary_directory()), **config.spark})
-        if "PYSPARK_PYTHON" not in os.environ:
-            os.environ["PYSPARK_PYTHON"] = launcher()
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     logging = Path(__file__).with_name("log4j2.properties")
     with lean_spark_home() as home:
         options = [settings.get("spark.driver.extraJavaOptions", ""), f"-Dlog4j2.configurationFile={logging.as_uri()}"]
@@ -176,7 +192,8 @@ def _launch(config: StreamsConfig) -> dict[str, str]:
             options += class_archive.java_options(home)
         settings["spark.driver.extraJavaOptions"] = " ".join(options).strip()
         try:
-            quiet.launch(settings)
+            with _python_of_workers(settings["spark.master"]):
+                quiet.launch(settings)
         except PySparkRuntimeError as error:
             given = f" Check these settings of spark=: {known_names(config.spark)}." if config.spark else ""
             message = f"Spark did not start; it wrote the reason to stderr.{given}"
