@@ -31,6 +31,11 @@ class Job(NamedTuple):
     directory: Path
 
 
+def job_of(name: str, workload: str, servers: str, directory: Path) -> Job:
+    """A job with topics and a directory of its own."""
+    return Job(workload, servers, f"{name}-input", f"{name}-output", name, directory / name)
+
+
 Commands = Callable[[Job], list[list[str]]]
 
 

@@ -179,14 +179,18 @@ class Trickle:
 
 def summary(rounds: Sequence[Measured]) -> dict[str, Any]:
     """The figures of several rounds together."""
-    latencies_ms = [latency_s * 1000 for one in rounds for latency_s in one.latencies_s]
-    percentiles = statistics.quantiles(latencies_ms, n=100, method="inclusive")
     return {
-        **{f"p{percent}_ms": round(percentiles[percent - 1]) for percent in (50, 90, 99)},
+        **percentiles_ms([latency_s for one in rounds for latency_s in one.latencies_s]),
         "first_result_s": round(statistics.median(one.first_s for one in rounds), 1),
         "cores_trickling": round(statistics.mean(one.cores_trickling for one in rounds), 3),
         "cores_idle": round(statistics.mean(one.cores_idle for one in rounds), 3),
     }
+
+
+def percentiles_ms(latencies_s: Sequence[float], digits: int | None = None) -> dict[str, float]:
+    """The median and two higher percentiles, rounded to so many digits."""
+    hundredths_s = statistics.quantiles(latencies_s, n=100, method="inclusive")
+    return {f"p{percent}_ms": round(hundredths_s[percent - 1] * 1000, digits) for percent in (50, 90, 99)}
 
 
 def show(title: str, figures_by_contender: dict[str, dict[str, Any] | str]) -> None:

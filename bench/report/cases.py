@@ -29,10 +29,10 @@ def described(case: str) -> Case:
     known = CASES[name]
     if not commit:
         return known
-    return Case(
-        f"{known.title}: against {commit}",
-        f"Case `{name}` with an earlier version of Headrace, commit {commit}, each version in processes of its own.",
-    )
+    text = f"Case `{name}` with an earlier version of Headrace, commit {commit}, each version in processes of its own."
+    if name == "latency":
+        text += " Both run at the same time and get records in turns, each when the one before has its result."
+    return Case(f"{known.title}: against {commit}", text)
 
 
 def command(case: str) -> str:
