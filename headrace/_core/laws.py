@@ -17,7 +17,10 @@ Time = TypeVar("Time", int, Ints)
 
 
 def latest(first_ms: int, second_ms: int) -> int:
-    """The timestamp of a result of two records or rows: the later of theirs (KIP-259)."""
+    """The timestamp of a result of two records or rows: the later of theirs (KIP-259).
+
+    It is not used where a stream looks up a table: there the result has the timestamp of the stream's record.
+    """
     return max(first_ms, second_ms)
 
 

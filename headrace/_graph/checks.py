@@ -35,7 +35,7 @@ def first_accepted(function: Callable[..., object], *counts: int) -> int | None:
 
 
 def checked_partitioner(partitioner: object, operation: str) -> None:
-    """Refuses a partitioner that is no function; `None` stands for Kafka's default rule."""
+    """Raises an error if a partitioner is not callable; `None` means Kafka's default partitioner."""
     if partitioner is not None:
         checked_callable(partitioner, operation, "partitioner(topic, key, value, partitions)")
 

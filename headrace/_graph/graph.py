@@ -51,7 +51,7 @@ class SubTopology:
 
     @cached_property
     def global_topics(self) -> tuple[str, ...]:
-        """Topics that each task reads whole."""
+        """Topics of global tables and global stores: each task reads all of their partitions."""
         return _topics(source for source in self.sources if source.is_global)
 
     @property

@@ -108,7 +108,7 @@ class Supervisor:
         return self._ended.is_set()
 
     def wait(self, timeout: timedelta | None) -> bool:
-        """Waits for the end; returns whether it has come.
+        """Waits until the query has ended for good, or the timeout is over; returns whether it has ended.
 
         Raises:
             StreamsError: if the query failed.

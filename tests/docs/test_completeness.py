@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields
 
 import typer
 
 import headrace as hr
 from headrace.cli.program import program
+from headrace.model.drop_reason import DropReason
 from tests.docs.pages import PAGES, ROOT, links_of
 
 
 def test_the_settings_page_lists_every_setting():
     page = (ROOT / "docs" / "settings.md").read_text()
     assert [setting.name for setting in fields(hr.StreamsConfig) if f"| `{setting.name}` |" not in page] == []
+
+
+def test_the_page_on_errors_lists_every_reason_for_dropping_a_record():
+    page = (ROOT / "docs" / "errors.md").read_text()
+    tables = page[page.index("## Reasons") :].partition("\n## ")[0]
+    rows = re.findall(r"^\| (`[^|]+`) \|", tables, re.MULTILINE)
+    assert sorted(reason for row in rows for reason in re.findall(r"`([^`]+)`", row)) == sorted(DropReason)
 
 
 def test_the_readme_shows_every_command():

@@ -17,6 +17,7 @@ from headrace._core.operators.topics.sink import TopicWriter
 from headrace._core.operators.topics.source import Source
 from headrace._core.task.context import SourceRecord, TaskContext
 from headrace.errors import ProcessingError
+from headrace.model.drop_reason import DropReason
 from headrace.model.error_handlers import ErrorHandlerContext, ErrorKind
 from headrace.model.record import Headers
 
@@ -47,7 +48,7 @@ class ErrorPolicy:
         """Logs how many records the batch has dropped besides those already logged."""
         self._log.end_batch()
 
-    def undecodable(self, operator: str, reason: str, error: BaseException) -> None:
+    def undecodable(self, operator: str, reason: DropReason, error: BaseException) -> None:
         """Handles the current record, which cannot be decoded or has a negative timestamp."""
         source = self._context.source_record
         report = self._report(operator, source, source.key, error)
@@ -58,16 +59,18 @@ class ErrorPolicy:
     def punctuation_failed(self, node: str, clock: str, error: BaseException) -> None:
         """Handles a punctuation whose callback raised."""
         report = punctuation_error(error, self._context.task_id, node, clock)
-        self._decide(self._describe("processing", node, "punctuation error", error), report)
+        self._decide(self._describe("processing", node, DropReason.PUNCTUATION_ERROR, error), report)
 
-    def drop_refused(self, operator: str, reason: str, error: ProcessingError, *, dead_letter: bool) -> None:
+    def drop_refused(self, operator: str, reason: DropReason, error: ProcessingError, *, dead_letter: bool) -> None:
         """Drops the current record, which a source refuses although it can be decoded."""
         failed = self._describe("deserialization", operator, reason, error)
         self._drop(failed, f"{operator} refuses record {_position(failed)}: {error}", Answer(dead_letter))
 
     def _processing_failed(self, operator: Operator, record: AnyRecord, error: BaseException) -> None:
         report = self._report(operator.name, self._context.source_record, record.key, error)
-        self._decide(self._describe("processing", operator.name, "processing error", error, record=record), report)
+        self._decide(
+            self._describe("processing", operator.name, DropReason.PROCESSING_ERROR, error, record=record), report
+        )
 
     def _production_failed(self, operator: Operator, record: AnyRecord, error: BaseException) -> None:
         assert isinstance(operator, TopicWriter)
@@ -95,12 +98,12 @@ class ErrorPolicy:
         )
 
     def _describe(
-        self, kind: ErrorKind, operator: str, reason: str, error: BaseException, **more: Any
+        self, kind: ErrorKind, operator: str, reason: DropReason, error: BaseException, **more: Any
     ) -> ErrorHandlerContext:
         source = self._context.source_record
         return ErrorHandlerContext(
             kind,
-            reason,
+            reason.value,
             operator,
             self._context.task_id,
             *source.metadata,
@@ -118,7 +121,7 @@ class ErrorPolicy:
     def _drop(self, failed: ErrorHandlerContext, message: str, answer: Answer) -> None:
         if self.muted:
             return
-        self._context.drop(failed.operator, failed.reason)
+        self._context.drop(failed.operator, DropReason(failed.reason))
         self._log.add(failed, message, self._handlers.dead_letter_topic if answer.dead_letter else None)
         if answer.letters is not None:
             for letter in answer.letters:

@@ -14,6 +14,7 @@ from headrace._core.metrics import Metrics
 from headrace._core.task.order import CLOCK, Order, concatenated
 from headrace._core.time.punctuation import Agenda
 from headrace._state.bytes.api import ByteStore
+from headrace.model.drop_reason import DropReason
 from headrace.model.processor import RecordMetadata
 from headrace.model.record import Headers
 from headrace.serdes import Serde
@@ -215,6 +216,6 @@ class TaskContext:
         source = int(order.source[position])
         return _NOWHERE if source == CLOCK else RecordMetadata(*self.places[source], int(order.offset[position]))
 
-    def drop(self, operator: str, reason: str, records: int = 1) -> None:
+    def drop(self, operator: str, reason: DropReason, records: int = 1) -> None:
         """Counts records that an operator drops."""
         self.metrics.dropped(operator, reason, records)

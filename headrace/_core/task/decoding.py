@@ -14,6 +14,7 @@ from headrace._core.task.context import TaskContext
 from headrace._core.task.extraction import extract_times
 from headrace._state.bytes.api import ByteStore
 from headrace.errors import StreamsError
+from headrace.model.drop_reason import DropReason
 from headrace.model.timestamps import Extractor
 from headrace.serdes.topics import deserialize_column
 
@@ -21,7 +22,7 @@ from headrace.serdes.topics import deserialize_column
 class Poison(NamedTuple):
     """Why a record cannot be processed."""
 
-    reason: str
+    reason: DropReason
     error: Exception
 
 
@@ -154,10 +155,10 @@ def _decode_one_by_one(source: Source, topic: str, columns: RecordColumns) -> De
     poison: dict[int, Poison] = {}
     headers = columns.headers or [()] * len(keys)
     for row, (key, value) in enumerate(zip(columns.keys, columns.values, strict=True)):
-        reason = "undecodable key"
+        reason = DropReason.UNDECODABLE_KEY
         try:
             keys[row] = key_serde.deserialize_with_headers(key, headers[row])
-            reason = "undecodable value"
+            reason = DropReason.UNDECODABLE_VALUE
             values[row] = value_serde.deserialize_with_headers(value, headers[row])
         except Exception as error:
             poison[row] = Poison(reason, error)
@@ -166,4 +167,4 @@ def _decode_one_by_one(source: Source, topic: str, columns: RecordColumns) -> De
 
 def _negative_timestamp(timestamp_ms: int) -> Poison:
     message = f"the timestamp {timestamp_ms} is negative, and the source has no timestamp_extractor to give it another"
-    return Poison("negative timestamp", StreamsError(message))
+    return Poison(DropReason.NEGATIVE_TIMESTAMP, StreamsError(message))

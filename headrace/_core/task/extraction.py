@@ -14,6 +14,7 @@ from headrace._core.task.chunk import Chunk, RecordColumns
 from headrace._core.task.context import TaskContext
 from headrace._core.task.order import Order
 from headrace._state.bytes.api import ByteStore
+from headrace.model.drop_reason import DropReason
 from headrace.model.processor import RecordMetadata
 from headrace.model.record import check_timestamp
 from headrace.model.timestamps import ConsumerRecord, Extractor
@@ -64,7 +65,7 @@ def extract_times(
             metadata = RecordMetadata(topic, partition, offset)
             raise processing_error(error, context.task_id, metadata, key=keys[row], operator=operator) from error
         if timestamp_ms < 0:
-            context.drop(operator, "negative timestamp")
+            context.drop(operator, DropReason.NEGATIVE_TIMESTAMP)
             continue
         if timestamp_ms <= latest_ms:
             partition_time_ms = max(partition_time_ms, timestamp_ms)

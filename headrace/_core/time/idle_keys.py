@@ -25,14 +25,16 @@ class IdleSettings(NamedTuple):
 
 
 class IdleKey(NamedTuple):
-    """A key without records for too long, and its bytes."""
+    """An idle key, deserialized and serialized."""
 
     key: Any
     key_bytes: bytes
 
 
 class IdleKeys:
-    """The idle keys of one operator, which has a stream time for each key in `key_times`.
+    """Remembers when one operator last saw each key, and removes the keys that are idle.
+
+    `key_times` is the store with the stream time of each key; an idle key is removed from it, too.
 
     A key is seen at the system time of its batch, so that a batch that is repeated gives the same times.
     """

@@ -64,7 +64,7 @@ class Files(Protocol):
         """Creates a directory, if it is missing, and makes it durable."""
 
     def settle(self, directory: str) -> None:
-        """Makes the names in a directory durable, including those of processes that were killed before they did so."""
+        """Syncs a directory, so that entries of processes that were killed before they synced it are durable, too."""
 
 
 class DiskFiles:

@@ -11,7 +11,10 @@ _NONCE_BYTES = 8
 
 
 class Position(NamedTuple):
-    """Equal positions mean equal content: two attempts at the same version have different nonces."""
+    """Identifies the content of a task's state: its version, and a nonce of the attempt that wrote it.
+
+    Equal positions mean equal content: two attempts at the same version have different nonces.
+    """
 
     version: int
     nonce: bytes

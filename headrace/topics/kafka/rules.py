@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headrace.errors import TopicError
+from headrace.model.drop_reason import DropReason
 from headrace.model.record import Headers
 from headrace.serdes.base import shortened
 
@@ -46,7 +47,7 @@ class OutgoingRecord(NamedTuple):
 class Refusal(NamedTuple):
     """Why a topic refuses a record: a `reason` for metrics, and `why` as part of a sentence."""
 
-    reason: str
+    reason: DropReason
     why: str
 
     def error(self, record: OutgoingRecord) -> TopicError:
@@ -85,23 +86,23 @@ class TopicRules(NamedTuple):
                 f"has {record.size:,} bytes, and the topic accepts up to {self.max_bytes:,}. Raise the topic's "
                 "max.message.bytes, or write smaller records"
             )
-            return Refusal("record too large", why)
+            return Refusal(DropReason.RECORD_TOO_LARGE, why)
         if self.compacted and record.key is None:
-            return Refusal("key missing", "has no key, and the topic is compacted. Give it one")
+            return Refusal(DropReason.KEY_MISSING, "has no key, and the topic is compacted. Give it one")
         time_ms = record.timestamp_ms
         if not time_ms:
             why = (
                 "has timestamp 0, which Kafka's C client replaces with the current time. Use a timestamp of 1 ms or "
                 "more"
             )
-            return Refusal("timestamp out of range", why)
+            return Refusal(DropReason.TIMESTAMP_OUT_OF_RANGE, why)
         if self.accepted_ms(time_ms, now_ms) != time_ms:
             side, limit = ("ahead", "after") if time_ms > now_ms else ("ago", "before")
             why = (
                 f"has timestamp {time_ms}, {abs(time_ms - now_ms):,} ms {side}, farther than the topic's "
                 f"message.timestamp.{limit}.max.ms"
             )
-            return Refusal("timestamp out of range", why)
+            return Refusal(DropReason.TIMESTAMP_OUT_OF_RANGE, why)
         return None
 
     def suspect_rows(self, records: pa.RecordBatch, now_ms: int) -> list[int]:

@@ -14,6 +14,7 @@ from headrace._core.columnar.caching import CachedCounts
 from headrace._core.columnar.groups import Groups, Ints
 from headrace._core.operator import Operator
 from headrace._state.bytes.api import ByteStore
+from headrace.model.drop_reason import DropReason
 
 _ABSENT = struct.pack(">qq", -1, 0)  # timestamp and count of a new key
 
@@ -73,8 +74,8 @@ class CountForm:
         if not batch.keys.null_count and not batch.values.null_count:
             return batch
         context, name = self._operator.context, self._operator.name
-        context.drop(name, "null key", batch.keys.null_count)
-        context.drop(name, "null value", pc.sum(pc.and_(keyed, pc.invert(valued))).as_py())
+        context.drop(name, DropReason.NULL_KEY, batch.keys.null_count)
+        context.drop(name, DropReason.NULL_VALUE, pc.sum(pc.and_(keyed, pc.invert(valued))).as_py())
         return batch.where(pc.and_(keyed, valued))
 
     def _put(self, keys: list[bytes], times: Ints, counts: Ints) -> None:

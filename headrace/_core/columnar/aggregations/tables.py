@@ -16,6 +16,7 @@ from headrace._core.columnar.layout import RowError
 from headrace._core.errors.user_errors import USER_ERRORS
 from headrace._core.task.context import Moment
 from headrace._state.stores.key_value import TIMESTAMP_SIZE, TypedTimestampedKeyValueStore, with_timestamp
+from headrace.model.drop_reason import DropReason
 
 _Rows = dict[bytes | None, bytes | None]
 
@@ -51,7 +52,7 @@ class TableGroupByForm:
             self._update_rows(batch, keys, rows)
         else:
             self._put(self._table.cache, batch, keys, rows)
-        self._table.context.drop(self._table.name, "null key", batch.keys.null_count)
+        self._table.context.drop(self._table.name, DropReason.NULL_KEY, batch.keys.null_count)
         store.contents.put_many((key, stored) for key, stored in rows.items() if key is not None)
 
     def _update_rows(self, batch: Batch, keys: list[bytes | None], rows: _Rows) -> None:

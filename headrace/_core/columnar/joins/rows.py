@@ -20,6 +20,7 @@ from headrace._core.columnar.layout import RowError
 from headrace._core.errors.user_errors import USER_ERRORS
 from headrace._core.operators.joins.stream_stream import StreamJoin
 from headrace._state.layouts.entry_lists import ListsBySpan
+from headrace.model.drop_reason import DropReason
 from headrace.model.record import Record
 from headrace.serdes import Json, Serde
 
@@ -95,8 +96,10 @@ class JoinRows:
         """Counts dropped records, and decodes those without a match: an undecodable one must fail all the same."""
         for (operator, _, value_serde), mine in zip(self._both, (self._is_left, ~self._is_left), strict=True):
             keyless = mine & (self.numbers < 0)
-            operator.context.drop(operator.name, "null key", int(np.count_nonzero(keyless)))
-            operator.context.drop(operator.name, "null value", int(np.count_nonzero(mine & ~keyless & ~self.joinable)))
+            operator.context.drop(operator.name, DropReason.NULL_KEY, int(np.count_nonzero(keyless)))
+            operator.context.drop(
+                operator.name, DropReason.NULL_VALUE, int(np.count_nonzero(mine & ~keyless & ~self.joinable))
+            )
             undecoded = self.batch.values.filter(pa.array(mine & ~self._decoded))
             for start in range(0, len(undecoded), ROWS_AT_ONCE):
                 value_serde.deserialize_many(undecoded.slice(start, ROWS_AT_ONCE).to_pylist())

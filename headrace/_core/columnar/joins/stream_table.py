@@ -13,6 +13,7 @@ from headrace._core.columnar.batch import Batch
 from headrace._core.columnar.layout import RowError
 from headrace._core.errors.user_errors import USER_ERRORS
 from headrace._state.stores.key_value import TIMESTAMP_SIZE, TypedTimestampedKeyValueStore
+from headrace.model.drop_reason import DropReason
 from headrace.serdes import Serde
 
 _IMMUTABLE = (str, int, float, bytes, type(None))
@@ -86,6 +87,8 @@ class StreamTableJoinForm:
 
     def _count_dropped(self, batch: Batch) -> None:
         operator = self._operator
-        operator.context.drop(operator.name, "null value", batch.values.null_count)
+        operator.context.drop(operator.name, DropReason.NULL_VALUE, batch.values.null_count)
         if not operator.left:
-            operator.context.drop(operator.name, "null key", batch.keys.filter(batch.values.is_valid()).null_count)
+            operator.context.drop(
+                operator.name, DropReason.NULL_KEY, batch.keys.filter(batch.values.is_valid()).null_count
+            )

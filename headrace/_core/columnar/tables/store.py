@@ -7,6 +7,7 @@ from typing import Any
 from headrace._core import operators as ops
 from headrace._core.columnar.batch import Batch
 from headrace._state.stores.key_value import TypedTimestampedKeyValueStore, with_timestamp
+from headrace.model.drop_reason import DropReason
 
 
 class TableStoreForm:
@@ -22,5 +23,5 @@ class TableStoreForm:
             batch.keys.to_pylist(), batch.values.to_pylist(), batch.timestamps.tolist(), strict=True
         ):
             rows[key] = None if value is None else with_timestamp(value, timestamp_ms)
-        self._table.context.drop(self._table.name, "null key", batch.keys.null_count)
+        self._table.context.drop(self._table.name, DropReason.NULL_KEY, batch.keys.null_count)
         self._store.contents.put_many((key, row) for key, row in rows.items() if key is not None)

@@ -16,6 +16,7 @@ from headrace._core.columnar.caching import CachedCounts
 from headrace._core.columnar.groups import Groups, Ints
 from headrace._core.laws import last_closed_start
 from headrace._state.stores.window import TypedTimestampedWindowStore
+from headrace.model.drop_reason import DropReason
 from headrace.model.windows import TimeWindows
 
 _ABSENT = struct.pack(">qq", -1, 0)  # timestamp and count of a new window
@@ -92,7 +93,7 @@ class WindowCountForm:
         nulls = batch.keys.null_count
         if not nulls:
             return batch
-        self._operator.context.drop(self._operator.name, "null key", nulls)
+        self._operator.context.drop(self._operator.name, DropReason.NULL_KEY, nulls)
         return batch.where(pc.is_valid(batch.keys))
 
     def _drop_late(self, batch: Batch, times: Ints) -> tuple[Batch, Ints]:
@@ -104,6 +105,6 @@ class WindowCountForm:
         if not number:
             return batch, starts
         name = self._operator.name
-        self._operator.context.drop(name, "late", number)
+        self._operator.context.drop(name, DropReason.LATE, number)
         _log.info("%s: %d records are late; stream time is %d.", name, number, times[-1])
         return batch.where(pa.array(~late)), starts[~late]

@@ -9,9 +9,9 @@ from typing import Any
 from headrace._core.laws import latest
 from headrace._core.operator import AnyRecord, Operator
 from headrace._core.operators.aggregations.folds import counting, reducing
-from headrace._core.operators.tables.stored import TOO_OLD
 from headrace._core.task.context import TaskContext
 from headrace._state.stores.versioned import NEWEST, NOT_PUT
+from headrace.model.drop_reason import DropReason
 from headrace.model.record import Change, Record
 
 
@@ -55,7 +55,7 @@ class AggregatingOperator(Operator):
         old = None if row is None or not self.send_old_values else self._old(key_bytes, row[0])
         valid_to_ms = self._store.write(key_bytes, aggregate, timestamp_ms)
         if valid_to_ms == NOT_PUT:
-            self.context.drop(self.name, TOO_OLD)
+            self.context.drop(self.name, DropReason.BEFORE_HISTORY)
             return
         self.forward(Record(key, Change(aggregate, old, valid_to_ms == NEWEST), timestamp_ms, record.headers))
 
@@ -92,10 +92,10 @@ class StreamAggregate(AggregatingOperator):
 
     def accepts(self, key: Any, value: Any) -> bool:
         if key is None:
-            self.context.drop(self.name, "null key")
+            self.context.drop(self.name, DropReason.NULL_KEY)
             return False
         if value is None:
-            self.context.drop(self.name, "null value")
+            self.context.drop(self.name, DropReason.NULL_VALUE)
             return False
         return True
 

@@ -9,6 +9,7 @@ from headrace._core.operator import AnyRecord, Operator
 from headrace._core.operators.foreign_keys.messages import KeyedRecord
 from headrace._core.rows import row_for
 from headrace._core.task.context import TaskContext
+from headrace.model.drop_reason import DropReason
 from headrace.model.record import Record
 from headrace.serdes import Serde
 
@@ -37,11 +38,11 @@ class StreamForeignKeySelect(Operator):
     def process(self, record: AnyRecord) -> None:
         value = self._value_to_bytes(record.value)
         if value is None:
-            self.context.drop(self.name, "null value")
+            self.context.drop(self.name, DropReason.NULL_VALUE)
             return
         foreign = self._foreign_key(record.key, record.value)
         if foreign is None and not self._left:
-            self.context.drop(self.name, "null foreign key")
+            self.context.drop(self.name, DropReason.NULL_FOREIGN_KEY)
             return
         keyed = KeyedRecord(self._key_to_bytes(record.key), value)
         self.forward(Record(foreign, keyed, record.timestamp_ms, record.headers))

@@ -18,6 +18,7 @@ from headrace._core.operators.foreign_keys.messages import Answer, Instruction, 
 from headrace._core.rows import Rows
 from headrace._core.task.context import TaskContext
 from headrace._state.bytes.composite import end_of_key, escape_key
+from headrace.model.drop_reason import DropReason
 from headrace.model.record import Record
 from headrace.serdes import Serde
 
@@ -80,7 +81,7 @@ class ForeignKeySubscribe(Operator):
     def _inner(self, key_bytes: bytes, new: Any, old_foreign: Any, new_foreign: Any) -> list[_Message]:
         deleting = self.context.scratchpad(self.name)
         if new is not None and new_foreign is None:
-            self.context.drop(self.name, "null foreign key")
+            self.context.drop(self.name, DropReason.NULL_FOREIGN_KEY)
         if old_foreign is None or (new_foreign is not None and self._same_key(old_foreign, new_foreign)):
             if new_foreign is None:
                 return [(None, Instruction.DELETE_RESULT)] if key_bytes in deleting else []

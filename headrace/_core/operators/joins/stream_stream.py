@@ -11,6 +11,7 @@ from headrace._core.task.context import TaskContext
 from headrace._core.time.join_clock import ClockSettings, JoinClock
 from headrace._state.layouts.bykey import remove_key
 from headrace._state.stores.window import TypedWindowStore
+from headrace.model.drop_reason import DropReason
 from headrace.model.end_of_time import later
 from headrace.model.record import Record
 
@@ -94,7 +95,7 @@ class StreamJoin(Operator):
             remove_key(store.contents, key_bytes)
 
     def _drop(self, record: AnyRecord) -> None:
-        self.context.drop(self.name, "null key" if record.key is None else "null value")
+        self.context.drop(self.name, DropReason.NULL_KEY if record.key is None else DropReason.NULL_VALUE)
 
 
 def _swapped(joiner: Callable[[Any, Any, Any], Any]) -> Callable[[Any, Any, Any], Any]:

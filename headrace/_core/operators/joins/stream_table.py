@@ -11,6 +11,7 @@ from headrace._core.operator import AnyRecord, Operator
 from headrace._core.rows import row_for
 from headrace._core.task.context import TaskContext
 from headrace._core.time.stream_time import OperatorTime
+from headrace.model.drop_reason import DropReason
 from headrace.model.pending import PendingTask
 
 
@@ -49,10 +50,10 @@ class StreamTableJoin(Operator):
     def _accepts(self, record: AnyRecord) -> bool:
         """Whether a record can be joined; if not, counts it as dropped."""
         if record.value is None:
-            self.context.drop(self.name, "null value")
+            self.context.drop(self.name, DropReason.NULL_VALUE)
             return False
         if record.key is None and not self.left:
-            self.context.drop(self.name, "null key")
+            self.context.drop(self.name, DropReason.NULL_KEY)
             return False
         return True
 
@@ -149,11 +150,11 @@ class StreamGlobalJoin(Operator):
     def process(self, record: AnyRecord) -> None:
         value = record.value
         if value is None:
-            self.context.drop(self.name, "null value")
+            self.context.drop(self.name, DropReason.NULL_VALUE)
             return
         row_key = self._key_selector(record.key, value)
         if row_key is None and not self._left:
-            self.context.drop(self.name, "null join key")
+            self.context.drop(self.name, DropReason.NULL_JOIN_KEY)
             return
         row = None if row_key is None else self._rows.get(row_key)
         if row is not None:

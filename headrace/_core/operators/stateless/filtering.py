@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from headrace._core.operators.functions import FunctionOperator, Take, to_all
+from headrace.model.drop_reason import DropReason
 
 
 class StreamFilter(FunctionOperator):
@@ -41,7 +42,7 @@ class StreamBranch(FunctionOperator):
                 if predicate is None or predicate(key, value):
                     child(key, value)
                     return
-            self.context.drop(self.name, "no branch")
+            self.context.drop(self.name, DropReason.NO_BRANCH)
 
         return take
 
@@ -54,7 +55,7 @@ class NullKeyFilter(FunctionOperator):
 
         def take(key: Any, value: Any) -> None:
             if key is None:
-                self.context.drop(self.name, "null key")
+                self.context.drop(self.name, DropReason.NULL_KEY)
             else:
                 forward(key, value)
 

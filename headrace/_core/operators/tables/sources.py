@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from headrace._core.operator import AnyRecord, Operator
-from headrace._core.operators.tables.stored import TOO_OLD
 from headrace._core.task.context import TaskContext
 from headrace._state.stores.versioned import NEWEST, NOT_PUT
+from headrace.model.drop_reason import DropReason
 from headrace.model.record import Change
 
 
@@ -32,7 +32,7 @@ class TableSource(Operator):
     def process(self, record: AnyRecord) -> None:
         key = record.key
         if key is None:
-            self.context.drop(self.name, "null key")
+            self.context.drop(self.name, DropReason.NULL_KEY)
             return
         old = None
         if self._store is not None:
@@ -62,12 +62,12 @@ class VersionedTableSource(Operator):
     def process(self, record: AnyRecord) -> None:
         key = record.key
         if key is None:
-            self.context.drop(self.name, "null key")
+            self.context.drop(self.name, DropReason.NULL_KEY)
             return
         latest = self._store.get(key) if self._send_old_values else None
         valid_to_ms = self._store.put(key, record.value, record.timestamp_ms)
         if valid_to_ms == NOT_PUT:
-            self.context.drop(self.name, TOO_OLD)
+            self.context.drop(self.name, DropReason.BEFORE_HISTORY)
             return
         old = None if latest is None else latest.value
         self.forward(record.with_value(Change(record.value, old, is_latest=valid_to_ms == NEWEST)))

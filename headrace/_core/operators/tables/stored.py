@@ -7,9 +7,8 @@ from typing import Any
 from headrace._core.operator import AnyRecord, Operator
 from headrace._core.task.context import TaskContext
 from headrace._state.stores.versioned import NEWEST, NOT_PUT
+from headrace.model.drop_reason import DropReason
 from headrace.model.record import Change
-
-TOO_OLD = "older than the history of the versioned store"
 
 
 class StoredTable(Operator):
@@ -39,7 +38,7 @@ class StoredTable(Operator):
         if self._store is not None:
             valid_to_ms = self._store.write(self._store.key_bytes(record.key), new, record.timestamp_ms)
             if valid_to_ms == NOT_PUT:
-                self.context.drop(self.name, TOO_OLD)
+                self.context.drop(self.name, DropReason.BEFORE_HISTORY)
                 return
             is_latest = valid_to_ms == NEWEST
         self.forward(record.with_value(Change(new, old, is_latest)))

@@ -12,13 +12,13 @@ from headrace._core.operators.topics.sink import TopicWriter
 from headrace._core.partitioning import partition_for
 from headrace._core.task.context import TaskContext
 from headrace.errors import RoutingError, SerdeError
+from headrace.model.drop_reason import DropReason
 from headrace.model.routing import RecordContext, StreamPartitioner, TopicNameExtractor
 from headrace.serdes import Serde, SessionWindowedKey, WindowedKey
 from headrace.serdes.base import TopicPart
 from headrace.serdes.topics import for_topic
 
 _TOPIC_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
-_ROUTING_ERROR = "routing error"
 
 
 class RoutedSink(TopicWriter):
@@ -57,9 +57,9 @@ class RoutedSink(TopicWriter):
         super().init(context)
         self._collector = context.collector
 
-    def failure_reason(self, record: AnyRecord, error: BaseException) -> str:
+    def failure_reason(self, record: AnyRecord, error: BaseException) -> DropReason:
         if isinstance(error, RoutingError) or self.unserializable_part(record) is None:
-            return _ROUTING_ERROR
+            return DropReason.ROUTING_ERROR
         return super().failure_reason(record, error)
 
     def topic_of(self, record: AnyRecord) -> str | None:
@@ -92,7 +92,7 @@ class RoutedSink(TopicWriter):
         for partition in (None,) if chosen is None else chosen:
             self._collector.send(topic, key, value, record.timestamp_ms, headers, partition)
         if chosen is not None and not chosen:
-            self.context.drop(self.name, "no partition")
+            self.context.drop(self.name, DropReason.NO_PARTITION)
 
     def _name_topic(self, topic_of: TopicNameExtractor[Any, Any], record: AnyRecord) -> str:
         assert record.timestamp_ms is not None

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from headrace._core.operator import AnyRecord, Operator
 from headrace._core.task.context import TaskContext
 from headrace.errors import RegistryError, SerdeError, text_of
+from headrace.model.drop_reason import DropReason
 from headrace.model.error_handlers import ErrorKind
 from headrace.serdes import Serde
 from headrace.serdes.base import TopicPart
@@ -52,9 +53,10 @@ class TopicWriter(Operator):
     def topic_of(self, record: AnyRecord) -> str | None:
         """The topic that a record is written to; `None` if a function that failed was to choose it."""
 
-    def failure_reason(self, record: AnyRecord, error: BaseException) -> str:  # noqa: ARG002
-        """Why a record could not be written, in the words under which it is counted."""
-        return f"unserializable {self.unserializable_part(record) or 'value'}"
+    def failure_reason(self, record: AnyRecord, error: BaseException) -> DropReason:  # noqa: ARG002
+        """Why a record could not be written."""
+        is_key = self.unserializable_part(record) == "key"
+        return DropReason.UNSERIALIZABLE_KEY if is_key else DropReason.UNSERIALIZABLE_VALUE
 
     def unserializable_part(self, record: AnyRecord) -> Literal["key", "value"] | None:
         """Which part of a record cannot be encoded, "key" or "value", if one of them cannot."""

@@ -10,9 +10,8 @@ import pyarrow as pa
 from headrace._core.operator import AnyRecord, Operator
 from headrace._state.bytes.composite import MAX_TIME
 from headrace.errors import ProcessingError
+from headrace.model.drop_reason import DropReason
 from headrace.serdes import Serde
-
-_REASON = "timestamp too far ahead"
 
 
 class TimestampGuard(NamedTuple):
@@ -96,7 +95,7 @@ class Source(Operator):
             )
             raise ProcessingError(message)
         self.context.errors.drop_refused(
-            self.name, _REASON, ProcessingError(problem), dead_letter=handler == "dead_letter"
+            self.name, DropReason.TIMESTAMP_AHEAD, ProcessingError(problem), dead_letter=handler == "dead_letter"
         )
 
     def process(self, record: AnyRecord) -> None:

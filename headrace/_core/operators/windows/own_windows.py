@@ -9,6 +9,7 @@ from headrace._core.laws import latest
 from headrace._core.operator import AnyRecord
 from headrace._core.operators.windows.windowed_operator import WindowedOperator, WindowSettings
 from headrace.errors import StreamsError
+from headrace.model.drop_reason import DropReason
 from headrace.model.record import Change
 from headrace.model.windows import Window, Windows
 
@@ -35,7 +36,7 @@ class OwnWindowAggregate(WindowedOperator):
         self._emit_closed(record, last_closed_ms)
         windows = self._windows_for(timestamp_ms)
         if not windows:
-            self.context.drop(self.name, "in no window")
+            self.context.drop(self.name, DropReason.IN_NO_WINDOW)
         for window in windows:
             if window.end_ms <= last_closed_ms:
                 self._drop_late(record, window, time_ms)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from headrace._core.laws import latest
 from headrace._core.operator import AnyRecord
 from headrace._core.operators.windows.windowed_operator import WindowedOperator, WindowSettings
+from headrace.model.drop_reason import DropReason
 from headrace.model.record import Change
 from headrace.model.windows import SlidingWindows, Window, sized_window
 
@@ -39,7 +40,7 @@ class SlidingWindowAggregate(WindowedOperator):
 
     def process(self, record: AnyRecord) -> None:
         if record.key is not None and record.value is None:
-            self.context.drop(self.name, "null value")
+            self.context.drop(self.name, DropReason.NULL_VALUE)
             return
         super().process(record)
 

@@ -90,6 +90,7 @@ class TableSuppress(Operator):
     def _last_due_ms(self, time_ms: int) -> int:
         settings = self.settings
         if settings.until_window_closes:
+            # As in Kafka Streams, for sessions, too: their end belongs to them, so they close 1 ms after this.
             return last_closed_end(time_ms, settings.wait_ms)
         return time_ms - settings.wait_ms
 

@@ -12,6 +12,7 @@ from headrace._core.operator import AnyRecord
 from headrace._core.operators.windows.windowed_operator import WindowedOperator, WindowSettings
 from headrace._core.task.context import TaskContext
 from headrace._core.time.stream_time import KeyAdvances
+from headrace.model.drop_reason import DropReason
 from headrace.model.record import Change
 from headrace.model.windows import TimeWindows, UnlimitedWindows, sized_window
 
@@ -36,7 +37,7 @@ class TimeWindowAggregate(WindowedOperator):
         last_closed_ms = self._last_closed_start(time_ms, windows.size_ms)
         starts = windows.starts_for(timestamp_ms)
         if not starts:
-            self.context.drop(self.name, "before the first window")
+            self.context.drop(self.name, DropReason.BEFORE_FIRST_WINDOW)
         for start_ms in starts:
             window = sized_window(start_ms, windows.size_ms)
             if start_ms <= last_closed_ms:

@@ -15,6 +15,7 @@ from headrace._core.time.open_windows import ClosedWindow, OpenWindows
 from headrace._core.time.stream_time import stream_time
 from headrace._state.bytes.composite import MAX_TIME
 from headrace._state.layouts.bykey import remove_key
+from headrace.model.drop_reason import DropReason
 from headrace.model.end_of_time import later
 from headrace.model.pending import PendingTask
 from headrace.model.record import Change, Record
@@ -78,7 +79,7 @@ class WindowedOperator(Operator):
 
     def process(self, record: AnyRecord) -> None:
         if record.key is None:
-            self.context.drop(self.name, "null key")
+            self.context.drop(self.name, DropReason.NULL_KEY)
             return
         assert record.timestamp_ms is not None
         if self.idle is not None:
@@ -156,7 +157,7 @@ class WindowedOperator(Operator):
     def _drop_late(self, record: AnyRecord, window: Window, time_ms: int) -> None:
         """Counts a record that is late for a closed window, and forwards it to the child for late records."""
         close_ms = later(window.end_ms, self._wait_ms + self._end_included)
-        self.context.drop(self.name, "late")
+        self.context.drop(self.name, DropReason.LATE)
         _log.info(
             "%s: the record of key %r at %d is late for window [%s]: it closed at %d, stream time is %d.",
             self.name,

@@ -37,7 +37,7 @@ def lean_spark_home() -> Iterator[Path | None]:
 
 
 def spark_home(installed: Path) -> Path:
-    """The lean home for an installed pyspark. It is created once, atomically, and reused."""
+    """Returns a Spark home without the zip archive of pyspark; the first call creates it, atomically."""
     identity = hashlib.sha256(f"{installed}|{pyspark.__version__}".encode()).hexdigest()[:16]
     home = temporary_directory() / f"spark-{identity}"
     if not home.is_dir():

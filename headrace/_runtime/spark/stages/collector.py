@@ -80,7 +80,7 @@ class FrameCollector:
         self._add(topic, records, self.context.order.take(batch.positions), self._targets(topic, records))
 
     def drain(self) -> Iterator[Frame]:
-        """Returns the frames that are full."""
+        """Returns and removes the frames that are ready to be sent."""
         ready, self._ready = self._ready, []
         return iter(ready)
 

@@ -120,7 +120,7 @@ class ProductionErrors:
         raised = processing_error(error, task_id, place, key=record.key, timestamp_ms=time_ms, operator=operator)
         failed = ErrorHandlerContext(
             "production",
-            refusal.reason,
+            refusal.reason.value,
             operator,
             task_id,
             *place,
