@@ -10,8 +10,8 @@ from typing import Self
 import msgspec
 
 from headrace.errors import TopicError
-from headrace.topics.embedded.entries import SegmentRunSummary, TopicCommitSummary
-from headrace.topics.embedded.journal import Position
+from headrace.topics.embedded.commit_log.entries import SegmentRunSummary, TopicCommitSummary
+from headrace.topics.embedded.commit_log.journal import Position
 from headrace.topics.embedded.names import check_partition, check_topic, unknown_topic
 from headrace.topics.embedded.partition_index import OffsetRange, Part, PartitionIndex, PartitionState
 from headrace.topics.embedded.segments import SegmentRun

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from headrace.topics.embedded.catalog import Catalog
-from headrace.topics.embedded.entries import ConsolidatedRun, TopicCommit
+from headrace.topics.embedded.commit_log.entries import ConsolidatedRun, TopicCommit
 from headrace.topics.embedded.partition_index import OffsetRange
 from headrace.topics.embedded.segments import OFFSET
 from headrace.topics.embedded.writer import SegmentWriter

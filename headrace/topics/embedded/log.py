@@ -16,10 +16,10 @@ import pyarrow as pa
 
 from headrace._formats import TOPICS_APPENDED, TOPICS_UPKEEP
 from headrace.errors import TopicError
-from headrace.topics.embedded.entries import TopicCommit, decode
+from headrace.topics.embedded.commit_log.entries import TopicCommit, decode
+from headrace.topics.embedded.commit_log.journal import NewGenerationError
 from headrace.topics.embedded.extents import read_extents, read_timestamps
 from headrace.topics.embedded.files import os_errors
-from headrace.topics.embedded.journal import NewGenerationError
 from headrace.topics.embedded.log_state import LogState
 from headrace.topics.embedded.segments import ORDER_SCHEMA, RECORD_SCHEMA, Extent, MissingSegmentError, SegmentRun
 from headrace.topics.embedded.upkeep import Upkeep

@@ -12,9 +12,9 @@ from headrace._files import make_directory
 from headrace.errors import TopicError
 from headrace.topics.embedded import snapshot
 from headrace.topics.embedded.catalog import Catalog
-from headrace.topics.embedded.entries import TopicCommit, decode_summary, encode
+from headrace.topics.embedded.commit_log.entries import TopicCommit, decode_summary, encode
+from headrace.topics.embedded.commit_log.journal import Journal, Position, Tail
 from headrace.topics.embedded.files import os_errors
-from headrace.topics.embedded.journal import Journal, Position, Tail
 
 
 class LogState:

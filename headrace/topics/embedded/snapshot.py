@@ -14,8 +14,8 @@ import msgspec
 
 from headrace._formats import TOPICS_UPKEEP
 from headrace.topics.embedded.catalog import Catalog, CatalogState
-from headrace.topics.embedded.entries import ConsolidatedRun, TopicCommit, decode, decode_summary, encode
-from headrace.topics.embedded.journal import Entries
+from headrace.topics.embedded.commit_log.entries import ConsolidatedRun, TopicCommit, decode, decode_summary, encode
+from headrace.topics.embedded.commit_log.journal import Entries
 from headrace.topics.embedded.partition_index import OffsetRange
 
 _decode_state = msgspec.json.Decoder(CatalogState).decode

@@ -12,8 +12,8 @@ from headrace._formats import TOPICS_UPKEEP
 from headrace.errors import TopicError
 from headrace.topics.embedded import snapshot
 from headrace.topics.embedded.catalog import FAN_IN
+from headrace.topics.embedded.commit_log.entries import TopicCommit, decode
 from headrace.topics.embedded.consolidation import Read, compact, ranges_of, rewrite
-from headrace.topics.embedded.entries import TopicCommit, decode
 from headrace.topics.embedded.files import file_lock, os_errors
 from headrace.topics.embedded.log_state import LogState
 from headrace.topics.embedded.partition_index import OffsetRange

@@ -19,14 +19,7 @@ from typing import BinaryIO, NamedTuple, TypeAlias
 
 from headrace._files import make_directory, sync_directory
 from headrace.errors import TopicError
-from headrace.topics.embedded.files import (
-    copy_permissions,
-    file_lock,
-    os_errors,
-    repeat_if_stale,
-    write_all,
-)
-from headrace.topics.embedded.framing import (
+from headrace.topics.embedded.commit_log.framing import (
     HEADER,
     PREAMBLE_BYTES,
     UNFINISHED,
@@ -35,6 +28,13 @@ from headrace.topics.embedded.framing import (
     payload_at,
     preamble_of,
     with_preamble,
+)
+from headrace.topics.embedded.files import (
+    copy_permissions,
+    file_lock,
+    os_errors,
+    repeat_if_stale,
+    write_all,
 )
 
 _logger = logging.getLogger(__name__)

@@ -1,0 +1,1 @@
+"""The file of commits that defines what embedded topics contain, and its entries."""
