@@ -39,7 +39,7 @@ class LocalPartitions:
             self._counts, self._tasks = partition_counts(graph, _partitions_by_topic(graph, partitions))
 
     def tasks(self, stage: int) -> range:
-        """The partitions for which a stage has tasks from the start; without fixed partitions, only the first."""
+        """The partitions for which a stage has tasks from the start; only 0 if no numbers of partitions were given."""
         return range(self._tasks[stage])
 
     def of_input(self, topic: str, key: bytes | None, requested: int | None) -> int:

@@ -61,7 +61,7 @@ def known_store(graph: Graph, name: str) -> stores.StoreSpec:
 
 
 def make_store(spec: stores.StoreSpec, contents: ByteStore, serdes: _Serdes) -> Any:
-    """Creates the typed store of one task on its bytes."""
+    """Creates the typed store of one task on top of its byte store, `contents`."""
     return _KINDS[type(spec)].make(spec, contents, serdes)
 
 

@@ -21,7 +21,7 @@ _EXTRACTORS = ("timestamp_extractor",)
 
 
 def check_arguments(kind: type[T]) -> type[T]:
-    """Lets every public method of a class, and its constructor, explain arguments that it refuses.
+    """Class decorator: the constructor and all public methods say what is wrong with arguments and how to write them.
 
     These methods build topologies or run applications; none is called for each record.
     """

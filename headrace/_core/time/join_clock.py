@@ -33,7 +33,10 @@ class JoinClock:
         return context.shared(settings.join, lambda: cls(context, settings))
 
     def advance(self, key: Any, timestamp_ms: int) -> int:
-        """Advances time to a record of either side; one without a key only if all keys share one time."""
+        """Advances stream time by a record of either side, and returns it.
+
+        If each key has its own time, a record without a key advances nothing: its own timestamp is returned.
+        """
         if key is None and self.time.by_key:
             return timestamp_ms
         if self.idle is not None:

@@ -45,7 +45,7 @@ class ReduceFold:
 
 @dataclass(frozen=True)
 class AggregateFold:
-    """Folds the records of a window into an aggregate that starts as `initializer()`; `merger` joins sessions."""
+    """Aggregates the records of a window, from `initializer()` on; `merger` merges the aggregates of two sessions."""
 
     initializer: Callable[[], Any]
     aggregator: Callable[[Any, Any, Any], Any]

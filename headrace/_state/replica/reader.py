@@ -100,7 +100,7 @@ def _seek_last(cursor: Any, end: bytes | None) -> bool:
 def _with_long_keys(
     entries: list[Entry], start: bytes | None, end: bytes | None, *, reverse: bool = False
 ) -> Iterator[Entry]:
-    """The entries within a range, with each shared LMDB entry expanded to its long keys."""
+    """Expands each LMDB entry that several long keys share to those keys that are within a range."""
     for key, value in entries:
         if len(key) < SHARED:
             yield key, value

@@ -19,14 +19,14 @@ V_co = TypeVar("V_co", covariant=True)
 
 
 class ValueAndTimestamp(NamedTuple, Generic[V_co]):
-    """A value and the time, in epoch milliseconds, at which it was stored."""
+    """A value and the timestamp that was stored with it: event time, in epoch milliseconds."""
 
     value: V_co
     timestamp_ms: int
 
 
 class ValueTimestampHeaders(NamedTuple, Generic[V_co]):
-    """A value, the time, in epoch milliseconds, at which it was stored, and headers."""
+    """A value, the timestamp that was stored with it, in epoch milliseconds, and headers."""
 
     value: V_co
     timestamp_ms: int

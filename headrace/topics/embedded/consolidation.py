@@ -20,7 +20,7 @@ Read = Callable[[str, int, int, int], Iterator[pa.RecordBatch]]
 
 
 def ranges_of(catalog: Catalog, commits: Iterable[tuple[int, TopicCommit]]) -> list[OffsetRange]:
-    """The records that some commits, each with its position, hold; adjacent ranges are joined."""
+    """Returns the offset ranges of the records of some commits, each given with its position; merges adjacent ones."""
     found = []
     for position, commit in commits:
         runs = (*commit.runs, *(moved.run for moved in commit.consolidated))

@@ -39,7 +39,7 @@ class StoreReader:
         return Defaults.of(self._config).view(self._graph, name, parts)
 
     def pending(self, nodes: Sequence[Node]) -> list[Pending]:
-        """The results that nodes hold back."""
+        """Returns the pending results of each node, over all tasks."""
         waiting: dict[str, list[PendingTask]] = {node.name: [] for node in nodes}
         for index, blueprint in enumerate(self._stages):
             here = blueprint.sub.by_name

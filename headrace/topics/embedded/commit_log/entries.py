@@ -94,7 +94,7 @@ _decode_number = msgspec.json.Decoder(_Numbered).decode
 
 
 def decode_summary(payload: bytes, directory: Path) -> TopicCommitSummary:
-    """Decodes an entry of the log of a directory.
+    """Decodes an entry of the commit log, but only what the catalog needs.
 
     Raises:
         TopicError: if a newer version wrote it.

@@ -90,7 +90,7 @@ class Journal:
 
     @property
     def snapshot_end(self) -> int:
-        """Where the snapshot of the log ends, as of the last read; 0 if it has none."""
+        """The byte offset at which the snapshot ended when the log was last read; 0 without a snapshot."""
         return self._file.snapshot_end
 
     def read(self, position: Position) -> Tail:
