@@ -1,20 +1,16 @@
-"""LMDB environments used as a cache: quick to open, shared within a process, wiped when damaged.
+"""One LMDB environment, used as a cache: quick to open, wiped when damaged.
 
 Nothing is synced. A killed process leaves an environment whole, because the kernel has its pages; after a crash of the
-machine the boot id differs, which is part of the path, so the old files are not used. LMDB refuses to open an
-environment twice in a process, so this module counts its users. A handle stays valid when its files are deleted; the
-files disappear when it is closed.
-
-An environment may stay open without users: its pages stay mapped, so the next batch of a large store reads and writes
-it in about half the time. It is used again only if no one else has changed its file meanwhile.
+machine the boot id differs, which is part of the path, so the old files are not used. A handle stays valid when its
+files are deleted; the files disappear when it is closed.
 """
 
 from __future__ import annotations
 
 import errno
 import os
-import shutil
 import sys
+import time
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
@@ -30,11 +26,8 @@ ReplicaDamage = lmdb.Error
 MAP_SIZE = 64 << 30 if sys.maxsize > 1 << 32 else 512 << 20
 _MAX_STORES = 512
 _MAX_READERS = 4096
-_ATTEMPTS = 3
 _LOCK_BYTES = 8192  # LMDB's own data in the lock file, and its first readers
-_MAX_IDLE = 64  # each has four open files
-
-_open_environments: dict[str, Environment] = {}
+_IDLE_SECONDS = 60
 
 
 class Environment:
@@ -45,7 +38,8 @@ class Environment:
         self.users = 1
         self.databases: dict[str, Any] = {}
         self._process = os.getpid()
-        self._idle_since: tuple[int, ...] = ()
+        self._files_when_idle: list[tuple[int, ...]] | None = None
+        self._idle_until_s = 0.0
         self._open(map_size)
 
     def begin(self, *, write: bool = False) -> Any:
@@ -87,19 +81,38 @@ class Environment:
     def is_usable(self) -> bool:
         return self._process == os.getpid()
 
+    @property
+    def size(self) -> int:
+        """The size of its file."""
+        return os.fstat(self._data).st_size
+
     def set_idle(self) -> None:
-        """Notes the state of the file, now that the environment has no users."""
-        self._idle_since = _identity(os.fstat(self._data))
+        """Notes the state of its files, now that it has no users."""
+        self._files_when_idle = self._files()
+        self._idle_until_s = time.monotonic() + _IDLE_SECONDS
+
+    def is_as_left(self) -> bool:
+        """Whether its files are still at its path, and unchanged since it has no users."""
+        return self._files_when_idle is not None and self._files() == self._files_when_idle
+
+    def has_been_idle_for_long(self) -> bool:
+        return time.monotonic() > self._idle_until_s
 
     def resume(self) -> bool:
-        """Whether an idle environment can be used again: its file is at its path, and no one has changed it."""
+        """Prepares it for use again; returns false if it must be opened again instead."""
         try:
-            unchanged = _identity((self.path / "data.mdb").stat()) == self._idle_since
-        except OSError:
-            return False
-        if unchanged:
             self._free_dead_readers()
-        return unchanged
+        except lmdb.Error:
+            return False
+        return self.is_as_left()
+
+    def _files(self) -> list[tuple[int, ...]] | None:
+        try:
+            data, lock = (self.path / "data.mdb").stat(), (self.path / "lock.mdb").stat()
+        except OSError:
+            return None
+        # LMDB writes the lock file through memory, which need not change its time.
+        return [(data.st_dev, data.st_ino, data.st_size, data.st_mtime_ns), (lock.st_dev, lock.st_ino)]
 
     def _open(self, map_size: int) -> None:
         self._lmdb = _open_lmdb(self.path, map_size)
@@ -127,12 +140,14 @@ class Environment:
 
     def _extend_file(self) -> None:
         # LMDB does not write trailing pages that a transaction allocated and freed. The file is extended over them, so
-        # that a file that is too short is always a damaged one.
+        # that a file that is too short is always a damaged one. No other process must write meanwhile: its new pages
+        # would be cut off.
         if self._missing_bytes():
-            os.truncate(self._data, self._needed_bytes())
+            with self.begin(write=True):
+                os.truncate(self._data, max(self.size, self._needed_bytes()))
 
     def _missing_bytes(self) -> bool:
-        return os.fstat(self._data).st_size < self._needed_bytes()
+        return self.size < self._needed_bytes()
 
     def _needed_bytes(self) -> int:
         pages: int = self._lmdb.info()["last_pgno"] + 1
@@ -172,99 +187,6 @@ def _reserve_lock_file(path: Path) -> None:
         # LMDB reports everything else.
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise
-
-
-def acquire(path: Path, map_size: int = MAP_SIZE) -> Environment:
-    """Opens the environment at `path`, or a new one if it is missing or damaged. Call `release` when done."""
-    shared = _open_environments.get(str(path))
-    if shared is not None and shared.is_usable:
-        if shared.users or shared.resume():
-            shared.users += 1
-            return shared
-        _close_idle(shared)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    _open_environments[str(path)] = environment = _open_or_create(path, map_size)
-    return environment
-
-
-def _open_or_create(path: Path, map_size: int) -> Environment:
-    for _ in range(_ATTEMPTS):
-        try:
-            return Environment(path, map_size)
-        except (ReplicaDamage, FileNotFoundError):
-            # It is damaged, or another process is just replacing it.
-            discard(path)
-    return Environment(path, map_size)
-
-
-def release(environment: Environment, *, stays_open: bool = False) -> None:
-    """Ends one use of an environment; the last one closes it, or leaves it open for the next `acquire` of its path.
-
-    The process keeps a limited number of environments open without users; the one used longest ago is closed first.
-    """
-    environment.users -= 1
-    if environment.users:
-        return
-    if not (stays_open and _is_registered(environment) and environment.is_usable):
-        _close_idle(environment)
-        return
-    environment.set_idle()
-    _open_environments[str(environment.path)] = _open_environments.pop(str(environment.path))
-    idle = [other for other in _open_environments.values() if other.is_usable and not other.users]
-    for other in idle[:-_MAX_IDLE]:
-        _close_idle(other)
-
-
-def _close_idle(environment: Environment) -> None:
-    unregister(environment)
-    environment.close()
-
-
-def unregister(environment: Environment) -> None:
-    """Makes the next `acquire` of its path open the files again; current users keep this environment."""
-    if _is_registered(environment):
-        del _open_environments[str(environment.path)]
-
-
-def _is_registered(environment: Environment) -> bool:
-    return _open_environments.get(str(environment.path)) is environment
-
-
-def replace(path: Path, fresh: Environment) -> None:
-    """Moves a filled environment to `path`, for all later calls of `acquire`; current users of the old one keep it.
-
-    If other processes do the same in every attempt, `fresh` stays usable and disappears with its last user.
-    """
-    for _ in range(_ATTEMPTS):
-        discard(path)
-        try:
-            fresh.path.rename(path)
-        except FileNotFoundError:
-            return
-        except OSError:
-            # Another process has moved its own there in the meantime.
-            continue
-        fresh.path = path
-        _open_environments[str(path)] = fresh
-        return
-    discard(fresh.path)
-
-
-def discard(path: Path) -> None:
-    """Removes the files of an environment at once, even if processes have them open."""
-    shared = _open_environments.get(str(path))
-    if shared is not None and not shared.users:
-        _close_idle(shared)
-    doomed = path.with_name(f"doomed-{os.urandom(8).hex()}")
-    try:
-        path.rename(doomed)
-    except OSError:
-        return
-    shutil.rmtree(doomed, ignore_errors=True)
-
-
-def _identity(file: os.stat_result) -> tuple[int, ...]:
-    return file.st_dev, file.st_ino, file.st_size, file.st_mtime_ns
 
 
 @cache

@@ -20,8 +20,8 @@ from headrace._files import full_disk
 from headrace._formats import REPLICA
 from headrace._private import directory_in, temporary_directory
 from headrace._state.changes.delta import Columns
-from headrace._state.replica import environment as environments
 from headrace._state.replica import longkeys
+from headrace._state.replica import open_environments as environments
 from headrace._state.replica.environment import MAP_SIZE, Environment, boot_id
 from headrace._state.replica.position import ORIGIN, Position
 from headrace._state.replica.snapshot import POSITION_SLOT, Snapshot, empty_slot
@@ -62,9 +62,10 @@ class Replica:
     """
 
     def __init__(self, directory: Path, *, map_size: int = MAP_SIZE, stays_open: bool = False) -> None:
-        self.directory = directory
+        # One name for each directory: LMDB must not open an environment twice.
+        self.directory = directory.resolve()
         self._stays_open = stays_open
-        self._live = directory / f"live-{REPLICA}-{boot_id()}"
+        self._live = self.directory / f"live-{REPLICA}-{boot_id()}"
         self._map_size = map_size
         self._environment: Environment | None = None
 

@@ -61,6 +61,10 @@ class ModelTopicLog:
         world.published[producer] = self._known[producer] = batch
         return True
 
+    @property
+    def upkeep(self):
+        return self
+
     def sweep_producer(self, producer, start):
         self._world.simulation.step("sweep topics")
         earlier = [

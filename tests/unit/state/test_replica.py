@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from headrace._state.changes.delta import sort_changes
+from headrace._state.replica.open_environments import close_idle
 from headrace._state.replica.position import ORIGIN
 from headrace._state.replica.replica import Replica
 from headrace.errors import StateError
@@ -15,11 +16,12 @@ ONE, TWO = ORIGIN.next(), ORIGIN.next().next()
 LONG = b"L" * 511
 
 
-@pytest.fixture
-def replica(tmp_path):
-    replica = Replica(tmp_path / "replica", map_size=SIZE)
+@pytest.fixture(params=[True, False], ids=["stays open", "is closed"])
+def replica(tmp_path, request):
+    replica = Replica(tmp_path / "replica", map_size=SIZE, stays_open=request.param)
     yield replica
     replica.close()
+    close_idle()
 
 
 def contents(replica, store="s"):
@@ -65,6 +67,22 @@ def test_stores_are_separate_and_accept_keys_that_lmdb_refuses(replica):
         assert list(reader.range(None, b"")) == []
     assert replica.apply(sort_changes({"s": dict.fromkeys([b"", LONG, LONG + b"a", LONG + b"b"])}), ONE, TWO)
     assert contents(replica) == (TWO, [(LONG[:510], b"1"), (b"\xff" * 2000, b"5")])
+
+
+def test_replica_that_stays_open_is_not_opened_again(tmp_path):
+    for stays_open in (True, False):
+        replica = Replica(tmp_path / str(stays_open), map_size=SIZE, stays_open=stays_open)
+        assert replica.apply(delta(a=b"1"), ORIGIN, ONE)
+        replica.close()
+        assert close_idle() == stays_open
+
+
+def test_directory_may_have_two_names(replica, tmp_path):
+    assert replica.apply(delta(a=b"1"), ORIGIN, ONE)
+    (tmp_path / "link").symlink_to(tmp_path / "replica")
+    other = Replica(tmp_path / "link", map_size=SIZE)
+    assert contents(other) == contents(replica) == (ONE, [(b"a", b"1")])
+    other.close()
 
 
 def test_snapshot_does_not_see_later_deltas(replica):
@@ -145,6 +163,7 @@ _OTHER_PROCESS = """
 import os, signal, sys
 from pathlib import Path
 from headrace._state.changes.delta import sort_changes
+from headrace._state.replica.open_environments import close_idle
 from headrace._state.replica.position import Position
 from headrace._state.replica.replica import Replica, _write
 replica = Replica(Path(sys.argv[1]), map_size=1 << 24)
@@ -189,6 +208,7 @@ _FORK = """
 import os, sys
 from pathlib import Path
 from headrace._state.changes.delta import sort_changes
+from headrace._state.replica.open_environments import close_idle
 from headrace._state.replica.position import ORIGIN
 from headrace._state.replica.replica import Replica
 def look():
