@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -60,6 +62,11 @@ def squeezed(text):
 
 def test_no_arguments_show_the_help():
     assert headrace()[0].rstrip() == headrace("--help")[0].rstrip()
+
+
+def test_python_runs_the_command_line_as_a_module():
+    done = subprocess.run([sys.executable, "-m", "headrace", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == headrace("--version")[0]
 
 
 @pytest.mark.parametrize(
