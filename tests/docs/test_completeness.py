@@ -8,8 +8,8 @@ from dataclasses import fields
 import typer
 
 import headrace as hr
+from headrace._core.drop_reasons import DropReason
 from headrace.cli.program import program
-from headrace.model.drop_reason import DropReason
 from tests.docs.pages import PAGES, ROOT, links_of
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from headrace._core.drop_reasons import DropReason
 from headrace._core.errors.dead_letters import letter_headers
 from headrace._core.errors.failure import processing_error, punctuation_error
 from headrace._core.errors.handlers import Answer, DropLog, ErrorHandlers
@@ -17,7 +18,6 @@ from headrace._core.operators.topics.sink import TopicWriter
 from headrace._core.operators.topics.source import Source
 from headrace._core.task.context import SourceRecord, TaskContext
 from headrace.errors import ProcessingError
-from headrace.model.drop_reason import DropReason
 from headrace.model.error_handlers import ErrorHandlerContext, ErrorKind
 from headrace.model.record import Headers
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 import msgspec
 
 from headrace._core.columnar.batch import Batch
+from headrace._core.drop_reasons import DropReason
 from headrace._core.metrics import Metrics
 from headrace._core.task.order import CLOCK, Order, concatenated
 from headrace._core.time.punctuation import Agenda
 from headrace._state.bytes.api import ByteStore
-from headrace.model.drop_reason import DropReason
 from headrace.model.processor import RecordMetadata
 from headrace.model.record import Headers
 from headrace.serdes import Serde

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from headrace._core.drop_reasons import DropReason
 from headrace._core.operators.topics.source import Source
 from headrace._core.task.chunk import Chunk, RecordColumns, merged
 from headrace._core.task.context import TaskContext
 from headrace._core.task.extraction import extract_times
 from headrace._state.bytes.api import ByteStore
 from headrace.errors import StreamsError
-from headrace.model.drop_reason import DropReason
 from headrace.model.timestamps import Extractor
 from headrace.serdes.topics import deserialize_column
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from headrace._core.drop_reasons import DropReason
 from headrace._core.errors.failure import processing_error
 from headrace._core.errors.user_errors import USER_ERRORS
 from headrace._core.operators.topics.source import Source
@@ -14,7 +15,6 @@ from headrace._core.task.chunk import Chunk, RecordColumns
 from headrace._core.task.context import TaskContext
 from headrace._core.task.order import Order
 from headrace._state.bytes.api import ByteStore
-from headrace.model.drop_reason import DropReason
 from headrace.model.processor import RecordMetadata
 from headrace.model.record import check_timestamp
 from headrace.model.timestamps import ConsumerRecord, Extractor

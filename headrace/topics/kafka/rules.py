@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from headrace._core.drop_reasons import DropReason
 from headrace.errors import TopicError
-from headrace.model.drop_reason import DropReason
 from headrace.model.record import Headers
 from headrace.serdes.base import shortened
 

@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 from headrace._core.columnar.batch import Batch, longs
 from headrace._core.columnar.caching import CachedCounts
 from headrace._core.columnar.groups import Groups, Ints
+from headrace._core.drop_reasons import DropReason
 from headrace._core.operator import Operator
 from headrace._state.bytes.api import ByteStore
-from headrace.model.drop_reason import DropReason
 
 _ABSENT = struct.pack(">qq", -1, 0)  # timestamp and count of a new key
 

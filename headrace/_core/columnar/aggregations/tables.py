@@ -13,10 +13,10 @@ from headrace._core.caching import StoreCache, Update, flush_error
 from headrace._core.columnar.batch import Batch, headers_column, headers_of
 from headrace._core.columnar.caching import batch_of
 from headrace._core.columnar.layout import RowError
+from headrace._core.drop_reasons import DropReason
 from headrace._core.errors.user_errors import USER_ERRORS
 from headrace._core.task.context import Moment
 from headrace._state.stores.key_value import TIMESTAMP_SIZE, TypedTimestampedKeyValueStore, with_timestamp
-from headrace.model.drop_reason import DropReason
 
 _Rows = dict[bytes | None, bytes | None]
 

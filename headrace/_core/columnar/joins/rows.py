@@ -17,10 +17,10 @@ import pyarrow.compute as pc
 from headrace._core.columnar.batch import Batch, headers_of
 from headrace._core.columnar.groups import Ints
 from headrace._core.columnar.layout import RowError
+from headrace._core.drop_reasons import DropReason
 from headrace._core.errors.user_errors import USER_ERRORS
 from headrace._core.operators.joins.stream_stream import StreamJoin
 from headrace._state.layouts.entry_lists import ListsBySpan
-from headrace.model.drop_reason import DropReason
 from headrace.model.record import Record
 from headrace.serdes import Json, Serde
 

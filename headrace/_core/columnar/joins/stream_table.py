@@ -11,9 +11,9 @@ import pyarrow as pa
 from headrace._core import operators as ops
 from headrace._core.columnar.batch import Batch
 from headrace._core.columnar.layout import RowError
+from headrace._core.drop_reasons import DropReason
 from headrace._core.errors.user_errors import USER_ERRORS
 from headrace._state.stores.key_value import TIMESTAMP_SIZE, TypedTimestampedKeyValueStore
-from headrace.model.drop_reason import DropReason
 from headrace.serdes import Serde
 
 _IMMUTABLE = (str, int, float, bytes, type(None))

@@ -6,8 +6,8 @@ from typing import Any
 
 from headrace._core import operators as ops
 from headrace._core.columnar.batch import Batch
+from headrace._core.drop_reasons import DropReason
 from headrace._state.stores.key_value import TypedTimestampedKeyValueStore, with_timestamp
-from headrace.model.drop_reason import DropReason
 
 
 class TableStoreForm:

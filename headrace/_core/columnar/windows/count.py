@@ -14,9 +14,9 @@ from headrace._core import operators as ops
 from headrace._core.columnar.batch import Batch, longs
 from headrace._core.columnar.caching import CachedCounts
 from headrace._core.columnar.groups import Groups, Ints
+from headrace._core.drop_reasons import DropReason
 from headrace._core.laws import last_closed_start
 from headrace._state.stores.window import TypedTimestampedWindowStore
-from headrace.model.drop_reason import DropReason
 from headrace.model.windows import TimeWindows
 
 _ABSENT = struct.pack(">qq", -1, 0)  # timestamp and count of a new window

@@ -6,12 +6,12 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
+from headrace._core.drop_reasons import DropReason
 from headrace._core.laws import latest
 from headrace._core.operator import AnyRecord, Operator
 from headrace._core.operators.aggregations.folds import counting, reducing
 from headrace._core.task.context import TaskContext
 from headrace._state.stores.versioned import NEWEST, NOT_PUT
-from headrace.model.drop_reason import DropReason
 from headrace.model.record import Change, Record
 
 

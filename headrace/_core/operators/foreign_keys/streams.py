@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from headrace._core.drop_reasons import DropReason
 from headrace._core.operator import AnyRecord, Operator
 from headrace._core.operators.foreign_keys.messages import KeyedRecord
 from headrace._core.rows import row_for
 from headrace._core.task.context import TaskContext
-from headrace.model.drop_reason import DropReason
 from headrace.model.record import Record
 from headrace.serdes import Serde
 

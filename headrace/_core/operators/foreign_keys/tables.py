@@ -12,13 +12,13 @@ from typing import Any
 
 import msgspec
 
+from headrace._core.drop_reasons import DropReason
 from headrace._core.laws import latest
 from headrace._core.operator import AnyRecord, Operator
 from headrace._core.operators.foreign_keys.messages import Answer, Instruction, Subscription
 from headrace._core.rows import Rows
 from headrace._core.task.context import TaskContext
 from headrace._state.bytes.composite import end_of_key, escape_key
-from headrace.model.drop_reason import DropReason
 from headrace.model.record import Record
 from headrace.serdes import Serde
 

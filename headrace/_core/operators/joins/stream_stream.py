@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from headrace._core.drop_reasons import DropReason
 from headrace._core.laws import latest
 from headrace._core.operator import AnyRecord, Operator
 from headrace._core.task.context import TaskContext
 from headrace._core.time.join_clock import ClockSettings, JoinClock
 from headrace._state.layouts.bykey import remove_key
 from headrace._state.stores.window import TypedWindowStore
-from headrace.model.drop_reason import DropReason
 from headrace.model.end_of_time import later
 from headrace.model.record import Record
 

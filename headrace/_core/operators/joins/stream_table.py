@@ -6,12 +6,12 @@ from collections.abc import Callable
 from contextlib import closing
 from typing import Any
 
+from headrace._core.drop_reasons import DropReason
 from headrace._core.laws import due_at
 from headrace._core.operator import AnyRecord, Operator
 from headrace._core.rows import row_for
 from headrace._core.task.context import TaskContext
 from headrace._core.time.stream_time import OperatorTime
-from headrace.model.drop_reason import DropReason
 from headrace.model.pending import PendingTask
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from headrace._core.drop_reasons import DropReason
 from headrace._core.operators.functions import FunctionOperator, Take, to_all
-from headrace.model.drop_reason import DropReason
 
 
 class StreamFilter(FunctionOperator):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from headrace._core.drop_reasons import DropReason
 from headrace._core.operator import AnyRecord, Operator
 from headrace._core.task.context import TaskContext
 from headrace._state.stores.versioned import NEWEST, NOT_PUT
-from headrace.model.drop_reason import DropReason
 from headrace.model.record import Change
 
 

@@ -7,12 +7,12 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from headrace._core.drop_reasons import DropReason
 from headrace._core.operator import AnyRecord
 from headrace._core.operators.topics.sink import TopicWriter
 from headrace._core.partitioning import partition_for
 from headrace._core.task.context import TaskContext
 from headrace.errors import RoutingError, SerdeError
-from headrace.model.drop_reason import DropReason
 from headrace.model.routing import RecordContext, StreamPartitioner, TopicNameExtractor
 from headrace.serdes import Serde, SessionWindowedKey, WindowedKey
 from headrace.serdes.base import TopicPart

@@ -9,10 +9,10 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any, Literal
 
+from headrace._core.drop_reasons import DropReason
 from headrace._core.operator import AnyRecord, Operator
 from headrace._core.task.context import TaskContext
 from headrace.errors import RegistryError, SerdeError, text_of
-from headrace.model.drop_reason import DropReason
 from headrace.model.error_handlers import ErrorKind
 from headrace.serdes import Serde
 from headrace.serdes.base import TopicPart

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from headrace._core.drop_reasons import DropReason
 from headrace._core.operator import AnyRecord, Operator
 from headrace._state.bytes.composite import MAX_TIME
 from headrace.errors import ProcessingError
-from headrace.model.drop_reason import DropReason
 from headrace.serdes import Serde
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from headrace._core.drop_reasons import DropReason
 from headrace._core.laws import latest
 from headrace._core.operator import AnyRecord
 from headrace._core.operators.windows.windowed_operator import WindowedOperator, WindowSettings
 from headrace._core.task.context import TaskContext
 from headrace._core.time.stream_time import KeyAdvances
-from headrace.model.drop_reason import DropReason
 from headrace.model.record import Change
 from headrace.model.windows import TimeWindows, UnlimitedWindows, sized_window
 

@@ -7,6 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from headrace._core.drop_reasons import DropReason
 from headrace._core.laws import closes_at, last_closed_end, last_closed_start
 from headrace._core.operator import AnyRecord, Operator
 from headrace._core.task.context import TaskContext
@@ -15,7 +16,6 @@ from headrace._core.time.open_windows import ClosedWindow, OpenWindows
 from headrace._core.time.stream_time import stream_time
 from headrace._state.bytes.composite import MAX_TIME
 from headrace._state.layouts.bykey import remove_key
-from headrace.model.drop_reason import DropReason
 from headrace.model.end_of_time import later
 from headrace.model.pending import PendingTask
 from headrace.model.record import Change, Record
