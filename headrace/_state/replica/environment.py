@@ -10,7 +10,6 @@ from __future__ import annotations
 import errno
 import os
 import sys
-import time
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
@@ -27,7 +26,6 @@ MAP_SIZE = 64 << 30 if sys.maxsize > 1 << 32 else 512 << 20
 _MAX_STORES = 512
 _MAX_READERS = 4096
 _LOCK_BYTES = 8192  # LMDB's own data in the lock file, and its first readers
-_IDLE_SECONDS = 60
 
 
 class Environment:
@@ -39,7 +37,6 @@ class Environment:
         self.databases: dict[str, Any] = {}
         self._process = os.getpid()
         self._files_when_idle: list[tuple[int, ...]] | None = None
-        self._idle_until_s = 0.0
         self._open(map_size)
 
     def begin(self, *, write: bool = False) -> Any:
@@ -89,14 +86,10 @@ class Environment:
     def set_idle(self) -> None:
         """Notes the state of its files, now that it has no users."""
         self._files_when_idle = self._files()
-        self._idle_until_s = time.monotonic() + _IDLE_SECONDS
 
     def is_as_left(self) -> bool:
         """Whether its files are still at its path, and unchanged since it has no users."""
         return self._files_when_idle is not None and self._files() == self._files_when_idle
-
-    def has_been_idle_for_long(self) -> bool:
-        return time.monotonic() > self._idle_until_s
 
     def resume(self) -> bool:
         """Prepares it for use again; returns false if it must be opened again instead."""

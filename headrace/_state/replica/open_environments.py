@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import resource
 import shutil
+from itertools import count
 from pathlib import Path
 
 import lmdb
@@ -23,11 +24,13 @@ _ATTEMPTS = 3
 # How much stays open without users. Mapped pages count as memory of the process, though the system may reclaim them.
 _MAX_IDLE = 64
 _MAX_IDLE_BYTES = 1 << 30
+_MAX_IDLE_RELEASES = 1024
 _OPEN_FILES_PER_IDLE = 16  # an environment needs four, and the rest of the process some, too
 
 _used: dict[str, Environment] = {}
-# Those without users, in the order in which they are checked next.
-_idle: dict[str, Environment] = {}
+# Those without users, in the order in which they are checked next, with the number of the release that left them so.
+_idle: dict[str, tuple[Environment, int]] = {}
+_releases = count()
 
 
 def acquire(path: Path, map_size: int = MAP_SIZE) -> Environment:
@@ -46,7 +49,7 @@ def acquire(path: Path, map_size: int = MAP_SIZE) -> Environment:
 
 
 def _take_idle(path: Path) -> Environment | None:
-    environment = _idle.pop(str(path), None)
+    environment, _ = _idle.pop(str(path), (None, 0))
     if environment is not None and not environment.resume():
         environment.close()
         return None
@@ -70,28 +73,29 @@ def _open_or_create(path: Path, map_size: int) -> Environment:
 def release(environment: Environment, *, stays_open: bool = False) -> None:
     """Ends one use of an environment; the last one closes it, or leaves it open for the next `acquire` of its path.
 
-    Environments that stay open are closed if their files were removed, or after a minute.
+    Environments that stay open are closed if their files were removed, or after many releases of others.
     """
     environment.users -= 1
     if environment.users:
         return
     is_current = _is_registered(environment)
     unregister(environment)
-    _check_next_idle()
+    number = next(_releases)
+    _check_next_idle(number)
     if stays_open and is_current and environment.is_usable and _has_room_for(environment):
         environment.set_idle()
-        _idle[str(environment.path)] = environment
+        _idle[str(environment.path)] = environment, number
     else:
         environment.close()
 
 
-def _check_next_idle() -> None:
+def _check_next_idle(number: int) -> None:
     """Closes one of the environments without users if it is of no use any more; each call checks the next one."""
     key = next(iter(_idle), None)
     if key is not None:
-        environment = _idle.pop(key)
-        if environment.is_as_left() and not environment.has_been_idle_for_long():
-            _idle[key] = environment
+        environment, since = _idle.pop(key)
+        if environment.is_as_left() and number - since <= _MAX_IDLE_RELEASES:
+            _idle[key] = environment, since
         else:
             environment.close()
 
@@ -101,7 +105,7 @@ def _has_room_for(environment: Environment) -> bool:
     if address_space != resource.RLIM_INFINITY:
         return False
     at_most = _MAX_IDLE if open_files == resource.RLIM_INFINITY else min(_MAX_IDLE, open_files // _OPEN_FILES_PER_IDLE)
-    mapped = environment.size + sum(other.size for other in _idle.values())
+    mapped = environment.size + sum(other.size for other, _ in _idle.values())
     return len(_idle) < at_most and mapped <= _MAX_IDLE_BYTES
 
 
@@ -109,7 +113,7 @@ def close_idle() -> bool:
     """Closes all environments without users; returns whether there were any."""
     closed = list(_idle.values())
     _idle.clear()
-    for environment in closed:
+    for environment, _ in closed:
         environment.close()
     return bool(closed)
 
@@ -150,7 +154,7 @@ def replace(path: Path, fresh: Environment) -> None:
 
 def discard(path: Path) -> None:
     """Removes the files of an environment at once, even if processes have them open; closes it if it has no users."""
-    environment = _idle.pop(str(path), None)
+    environment, _ = _idle.pop(str(path), (None, 0))
     if environment is not None:
         environment.close()
     doomed = path.with_name(f"doomed-{os.urandom(8).hex()}")

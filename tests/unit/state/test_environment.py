@@ -8,7 +8,6 @@ from pathlib import Path
 import lmdb
 import pytest
 
-from headrace._state.replica import environment as environment_module
 from headrace._state.replica import open_environments as environments
 from headrace._state.replica.environment import Environment
 from headrace._state.replica.open_environments import acquire, close_idle, discard, release, replace
@@ -171,16 +170,15 @@ class TestWithoutUsers:
         small, large = use(tmp_path / "small", k=b"v"), use(tmp_path / "large", k=bytes(200_000))
         assert [is_open(small), is_open(large)] == [True, False]
 
-    @pytest.mark.parametrize("reason", ["its files were removed", "nobody has used it for long"])
+    @pytest.mark.parametrize("reason", ["its files were removed", "others were used many times"])
     def test_it_is_closed_while_others_are_used(self, tmp_path, monkeypatch, reason):
-        if reason == "nobody has used it for long":
-            monkeypatch.setattr(environment_module, "_IDLE_SECONDS", -1.0)
+        if reason == "others were used many times":
+            monkeypatch.setattr(environments, "_MAX_IDLE_RELEASES", 1)
         kept = [use(tmp_path / name) for name in "ab"]
-        monkeypatch.undo()
         if reason == "its files were removed":
             shutil.rmtree(tmp_path / "a")
             shutil.rmtree(tmp_path / "b")
-        for _ in range(2):
+        for _ in range(3):
             use(tmp_path / "other")
         assert [is_open(one) for one in kept] == [False, False]
 
