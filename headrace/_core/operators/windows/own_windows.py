@@ -6,11 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace._core.drop_reasons import DropReason
-from headrace._core.laws import latest
 from headrace._core.operator import AnyRecord
 from headrace._core.operators.windows.windowed_operator import WindowedOperator, WindowSettings
 from headrace.errors import StreamsError
-from headrace.model.record import Change
 from headrace.model.windows import Window, Windows
 
 
@@ -32,7 +30,7 @@ class OwnWindowAggregate(WindowedOperator):
         self._windows = windows
 
     def _fold(self, record: AnyRecord, key: Any, timestamp_ms: int, time_ms: int) -> None:
-        store, last_closed_ms = self._store, self._last_closed_end(time_ms)
+        last_closed_ms = self._last_closed_end(time_ms)
         self._emit_closed(record, last_closed_ms)
         windows = self._windows_for(timestamp_ms)
         if not windows:
@@ -41,15 +39,7 @@ class OwnWindowAggregate(WindowedOperator):
             if window.end_ms <= last_closed_ms:
                 self._drop_late(record, window, time_ms)
                 continue
-            start_ms = window.start_ms
-            row = store.fetch(key, start_ms)
-            base, result_ms = (self._initializer(), timestamp_ms) if row is None else row
-            new = self._aggregator(key, record.value, base)
-            # The aggregator may have changed the aggregate in place, so the old value is read again.
-            old = store.fetch(key, start_ms)[0] if self.settings.send_old_values and row is not None else None
-            result_ms = latest(timestamp_ms, result_ms)
-            store.put(key, new, start_ms, result_ms)
-            self._emit(record, window, Change(new, old), result_ms)
+            self._update(window, record, key, timestamp_ms)
 
     def _windows_for(self, timestamp_ms: int) -> list[Window]:
         """The windows of a timestamp; windows that would lose results are refused."""

@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 
 from headrace._core.drop_reasons import DropReason
-from headrace._core.laws import latest
 from headrace._core.operator import AnyRecord
 from headrace._core.operators.windows.windowed_operator import WindowedOperator, WindowSettings
 from headrace._core.task.context import TaskContext
 from headrace._core.time.stream_time import KeyAdvances
-from headrace.model.record import Change
 from headrace.model.windows import TimeWindows, UnlimitedWindows, sized_window
 
 
@@ -32,7 +30,7 @@ class TimeWindowAggregate(WindowedOperator):
         self.windows = windows
 
     def _fold(self, record: AnyRecord, key: Any, timestamp_ms: int, time_ms: int) -> None:
-        windows, store = self.windows, self._store
+        windows = self.windows
         self._emit_closed(record, self._last_closed_end(time_ms))
         last_closed_ms = self._last_closed_start(time_ms, windows.size_ms)
         starts = windows.starts_for(timestamp_ms)
@@ -43,14 +41,7 @@ class TimeWindowAggregate(WindowedOperator):
             if start_ms <= last_closed_ms:
                 self._drop_late(record, window, time_ms)
                 continue
-            row = store.fetch(key, start_ms)
-            base, result_ms = (self._initializer(), timestamp_ms) if row is None else row
-            new = self._aggregator(key, record.value, base)
-            # The aggregator may have changed the aggregate in place, so the old value is read again.
-            old = store.fetch(key, start_ms)[0] if self.settings.send_old_values and row is not None else None
-            result_ms = latest(timestamp_ms, result_ms)
-            store.put(key, new, start_ms, result_ms)
-            self._emit(record, window, Change(new, old), result_ms)
+            self._update(window, record, key, timestamp_ms)
 
     def init(self, context: TaskContext) -> None:
         super().init(context)

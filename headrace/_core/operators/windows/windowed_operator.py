@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from headrace._core.drop_reasons import DropReason
-from headrace._core.laws import closes_at, last_closed_end, last_closed_start
+from headrace._core.laws import closes_at, last_closed_end, last_closed_start, latest
 from headrace._core.operator import AnyRecord, Operator
 from headrace._core.task.context import TaskContext
 from headrace._core.time.idle_keys import IdleKeys, IdleSettings
@@ -134,6 +134,18 @@ class WindowedOperator(Operator):
             release_key=oldest.key if self.time.by_key else None,
             stream_time_ms=self.time.current(oldest.key),
         )
+
+    def _update(self, window: Window, record: AnyRecord, key: Any, timestamp_ms: int) -> None:
+        """Folds a record into the aggregate of one window, and emits the result."""
+        store, start_ms = self._store, window.start_ms
+        row = store.fetch(key, start_ms)
+        base, result_ms = (self._initializer(), timestamp_ms) if row is None else row
+        new = self._aggregator(key, record.value, base)
+        # The aggregator may have changed the aggregate in place, so the old value is read again.
+        old = store.fetch(key, start_ms)[0] if self.settings.send_old_values and row is not None else None
+        result_ms = latest(timestamp_ms, result_ms)
+        store.put(key, new, start_ms, result_ms)
+        self._emit(record, window, Change(new, old), result_ms)
 
     def _emit(self, record: AnyRecord, window: Window, change: Change[Any], timestamp_ms: int) -> None:
         """Forwards a new result of a window, or holds it back until the window closes."""
