@@ -41,7 +41,7 @@ def stopping() -> Iterator[None]:
         raise stop.error from stop.__cause__
 
 
-class Answer(NamedTuple):
+class HandlerAnswer(NamedTuple):
     """A handler's answer: to drop the record, and which dead letters to write.
 
     `letters` are the handler's own; without them a dead letter is the input record.
@@ -90,7 +90,7 @@ class ErrorHandlers(NamedTuple):
         """Whether a record may be dropped because of an error in an operator or a sink."""
         return self.processing != "fail" or self.production != "fail"
 
-    def answer(self, failed: ErrorHandlerContext, report: ProcessingError) -> Answer:
+    def answer(self, failed: ErrorHandlerContext, report: ProcessingError) -> HandlerAnswer:
         """The handler's answer, unless it is "fail".
 
         Raises:
@@ -102,7 +102,9 @@ class ErrorHandlers(NamedTuple):
         answer = "fail" if isinstance(failed.exception, RegistryError) else self._ask(failed, report)
         if answer == "fail":
             raise Stop(report) from failed.exception
-        return Answer(answer == "dead_letter") if isinstance(answer, str) else Answer(bool(answer), answer)
+        return (
+            HandlerAnswer(answer == "dead_letter") if isinstance(answer, str) else HandlerAnswer(bool(answer), answer)
+        )
 
     def _ask(self, failed: ErrorHandlerContext, report: ProcessingError) -> str | DeadLetters:
         handler = getattr(self, failed.kind)

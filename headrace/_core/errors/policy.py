@@ -12,7 +12,7 @@ from typing import Any
 from headrace._core.drop_reasons import DropReason
 from headrace._core.errors.dead_letters import letter_headers
 from headrace._core.errors.failure import processing_error, punctuation_error
-from headrace._core.errors.handlers import Answer, DropLog, ErrorHandlers
+from headrace._core.errors.handlers import DropLog, ErrorHandlers, HandlerAnswer
 from headrace._core.operator import AnyRecord, Operator
 from headrace._core.operators.topics.sink import TopicWriter
 from headrace._core.operators.topics.source import Source
@@ -64,7 +64,7 @@ class ErrorPolicy:
     def drop_refused(self, operator: str, reason: DropReason, error: ProcessingError, *, dead_letter: bool) -> None:
         """Drops the current record, which a source refuses although it can be decoded."""
         failed = self._describe("deserialization", operator, reason, error)
-        self._drop(failed, f"{operator} refuses record {_position(failed)}: {error}", Answer(dead_letter))
+        self._drop(failed, f"{operator} refuses record {_position(failed)}: {error}", HandlerAnswer(dead_letter))
 
     def _processing_failed(self, operator: Operator, record: AnyRecord, error: BaseException) -> None:
         report = self._report(operator.name, self._context.source_record, record.key, error)
@@ -118,7 +118,7 @@ class ErrorPolicy:
     def _decide(self, failed: ErrorHandlerContext, report: ProcessingError) -> None:
         self._drop(failed, str(report), self._handlers.answer(failed, report))
 
-    def _drop(self, failed: ErrorHandlerContext, message: str, answer: Answer) -> None:
+    def _drop(self, failed: ErrorHandlerContext, message: str, answer: HandlerAnswer) -> None:
         if self.muted:
             return
         self._context.drop(failed.operator, DropReason(failed.reason))

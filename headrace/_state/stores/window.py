@@ -16,8 +16,7 @@ from headrace._state.layouts.typed import TypedStore
 from headrace._state.stores.key_value import TIMESTAMP_SIZE, timestamp_of, with_timestamp
 from headrace.model.record import Headers
 from headrace.model.stores.interfaces import ValueAndTimestamp, ValueTimestampHeaders
-from headrace.model.windows import Windowed, sized_window
-from headrace.model.windows import Windows as OwnWindows
+from headrace.model.windows import Windowed, Windows, sized_window
 from headrace.serdes import Serde
 
 K = TypeVar("K")
@@ -25,7 +24,7 @@ V = TypeVar("V")
 S = TypeVar("S")
 
 
-class Windows(TypedStore[K], Generic[K, S]):
+class BaseWindowStore(TypedStore[K], Generic[K, S]):
     """The base of all kinds; `S` is what reads return for an entry."""
 
     def __init__(
@@ -37,7 +36,7 @@ class Windows(TypedStore[K], Generic[K, S]):
         *,
         window_size_ms: int,
         retain_duplicates: bool = False,
-        windows: OwnWindows | None = None,
+        windows: Windows | None = None,
         name: str = "",
     ) -> None:
         super().__init__(key_serde, value_serde, name)
@@ -136,7 +135,7 @@ class Windows(TypedStore[K], Generic[K, S]):
         return Windowed(key, window)
 
 
-class TypedWindowStore(Windows[K, V]):
+class TypedWindowStore(BaseWindowStore[K, V]):
     """Values by key and window start.
 
     A window expires when the clock has reached its start plus the retention; the clock has the highest start put. An
@@ -173,7 +172,7 @@ class TypedWindowStore(Windows[K, V]):
         return value
 
 
-class TypedTimestampedWindowStore(Windows[K, ValueAndTimestamp[V]], Generic[K, V]):
+class TypedTimestampedWindowStore(BaseWindowStore[K, ValueAndTimestamp[V]], Generic[K, V]):
     """Values by key and window start, each with a timestamp in epoch milliseconds.
 
     Example:
@@ -219,7 +218,7 @@ class TypedTimestampedWindowStore(Windows[K, ValueAndTimestamp[V]], Generic[K, V
         return ValueAndTimestamp(self._read_value(raw[TIMESTAMP_SIZE:]), timestamp_of(raw))
 
 
-class TypedWindowStoreWithHeaders(Windows[K, ValueTimestampHeaders[V]], Generic[K, V]):
+class TypedWindowStoreWithHeaders(BaseWindowStore[K, ValueTimestampHeaders[V]], Generic[K, V]):
     """Values by key and window start, each with a timestamp in epoch milliseconds and headers.
 
     Example:

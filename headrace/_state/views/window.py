@@ -8,10 +8,10 @@ from operator import itemgetter
 from typing import Any, Generic, TypeVar, cast, overload
 
 from headrace._state.stores.window import (
+    BaseWindowStore,
     TypedTimestampedWindowStore,
     TypedWindowStore,
     TypedWindowStoreWithHeaders,
-    Windows,
 )
 from headrace._suggestions.attributes import suggest_attributes
 from headrace.model.stores.interfaces import ValueAndTimestamp, ValueTimestampHeaders
@@ -30,7 +30,7 @@ class _Reads(Generic[K, V]):
     `show` turns what is stored for a window into what a read returns.
     """
 
-    def __init__(self, parts: Sequence[Windows[K, Any]], show: Callable[[Any], V] | None) -> None:
+    def __init__(self, parts: Sequence[BaseWindowStore[K, Any]], show: Callable[[Any], V] | None) -> None:
         self._parts = tuple(parts)
         self._show = show
 

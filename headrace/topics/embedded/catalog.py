@@ -11,7 +11,7 @@ import msgspec
 
 from headrace.errors import TopicError
 from headrace.topics.embedded.commit_log.entries import SegmentRunSummary, TopicCommitSummary
-from headrace.topics.embedded.commit_log.journal import Position
+from headrace.topics.embedded.commit_log.journal import LogPosition
 from headrace.topics.embedded.names import check_partition, check_topic, unknown_topic
 from headrace.topics.embedded.partition_index import OffsetRange, Part, PartitionIndex, PartitionState
 from headrace.topics.embedded.segments import SegmentRun
@@ -48,7 +48,7 @@ class Catalog:
     """What the commit log contains up to `position`."""
 
     def __init__(self) -> None:
-        self.position = Position()
+        self.position = LogPosition()
         self.files: set[str] = set()
         self.superseded: set[str] = set()
         self._topics: dict[str, list[PartitionIndex]] = {}

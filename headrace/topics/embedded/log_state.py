@@ -13,7 +13,7 @@ from headrace.errors import TopicError
 from headrace.topics.embedded import snapshot
 from headrace.topics.embedded.catalog import Catalog
 from headrace.topics.embedded.commit_log.entries import TopicCommit, decode_summary, encode
-from headrace.topics.embedded.commit_log.journal import Journal, Position, Tail
+from headrace.topics.embedded.commit_log.journal import Journal, LogPosition, NewCommits
 from headrace.topics.embedded.files import os_errors
 
 
@@ -64,7 +64,7 @@ class LogState:
             # The first append syncs the names in the topics directory.
             with os_errors("create", self.segments):
                 make_directory(self.segments)
-        self._apply(Tail([], [(position.offset, payload)], self.journal.append(position, payload)))
+        self._apply(NewCommits([], [(position.offset, payload)], self.journal.append(position, payload)))
 
     def read_entries(self, offsets: Iterable[int]) -> list[bytes]:
         """The commits at these positions of the commit log, encoded."""
@@ -78,12 +78,12 @@ class LogState:
                 (self.segments / file).unlink(missing_ok=True)
         return removed
 
-    def _apply(self, tail: Tail) -> None:
+    def _apply(self, tail: NewCommits) -> None:
         generation = tail.end.generation
         if generation != self.catalog.position.generation:
             self.catalog = snapshot.restore(tail.snapshot, self.directory)
         for offset, payload in tail.entries:
-            self.catalog.position = Position(generation, offset)
+            self.catalog.position = LogPosition(generation, offset)
             self.catalog.add(decode_summary(payload, self.directory), offset)
         self.catalog.position = tail.end
         self._is_loaded = True

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from headrace._core.errors.dead_letters import letter_headers
 from headrace._core.errors.failure import processing_error
-from headrace._core.errors.handlers import Answer, DropLog
+from headrace._core.errors.handlers import DropLog, HandlerAnswer
 from headrace._core.metrics import Metrics
 from headrace._core.partitioning import partition_for
 from headrace._core.task.order import CLOCK
@@ -59,7 +59,7 @@ class _Drop(NamedTuple):
     """A dropped result, and what the handler said about it."""
 
     failed: ErrorHandlerContext
-    answer: Answer
+    answer: HandlerAnswer
 
 
 class ProductionErrors:

@@ -42,14 +42,14 @@ _logger = logging.getLogger(__name__)
 Entries: TypeAlias = list[tuple[int, bytes]]
 
 
-class Position(NamedTuple):
+class LogPosition(NamedTuple):
     """A number of bytes in the file of a generation, always at the end of an entry."""
 
     generation: int = 0
     offset: int = 0
 
 
-class Tail(NamedTuple):
+class NewCommits(NamedTuple):
     """The entries after a position, each with its offset, and the position after the last one.
 
     If the end is in another generation than the position, these are all entries of that file; `snapshot` has those of
@@ -58,7 +58,7 @@ class Tail(NamedTuple):
 
     snapshot: Entries
     entries: Entries
-    end: Position
+    end: LogPosition
 
 
 class NewGenerationError(TopicError):
@@ -74,7 +74,7 @@ class _File(NamedTuple):
 
 
 class _Scan(NamedTuple):
-    tail: Tail
+    tail: NewCommits
     size: int
     damaged: bool
 
@@ -93,7 +93,7 @@ class Journal:
         """The byte offset at which the snapshot ended when the log was last read; 0 without a snapshot."""
         return self._file.snapshot_end
 
-    def read(self, position: Position) -> Tail:
+    def read(self, position: LogPosition) -> NewCommits:
         """The entries after a position."""
         found = self._scan(position)
         if found.damaged:
@@ -103,7 +103,7 @@ class Journal:
             self._refuse_damage(found)
         return found.tail
 
-    def has_changed(self, position: Position) -> bool:
+    def has_changed(self, position: LogPosition) -> bool:
         """Whether there may be entries after a position: the file has another size, or was replaced."""
         try:
             status = self._path.stat()
@@ -133,7 +133,7 @@ class Journal:
         with file_lock(self._lock_path):
             yield
 
-    def recover(self, position: Position) -> Tail:
+    def recover(self, position: LogPosition) -> NewCommits:
         """Reads like `read`, and truncates an unfinished entry left by a writer that died."""
         found = self._scan(position)
         self._refuse_damage(found)
@@ -144,7 +144,7 @@ class Journal:
                 os.truncate(self._path, end)
         return found.tail
 
-    def append(self, position: Position, payload: bytes) -> Position:
+    def append(self, position: LogPosition, payload: bytes) -> LogPosition:
         """Appends one entry durably at `position`, the end of the log, and returns the new end."""
         data = frame(payload)
         with os_errors("append to", self._path, len(data)):
@@ -171,7 +171,7 @@ class Journal:
                 os.close(descriptor)
             sync_directory(self._directory)
 
-    def replace(self, position: Position, snapshot: Iterable[bytes]) -> None:
+    def replace(self, position: LogPosition, snapshot: Iterable[bytes]) -> None:
         """Replaces the log, which ends at `position`, by a file with a snapshot; durably, and at once for all readers.
 
         The payloads of the snapshot must say the same as the entries up to the position.
@@ -193,7 +193,7 @@ class Journal:
                 os.close(descriptor)
             sync_directory(self._directory)
 
-    def _scan(self, position: Position) -> _Scan:
+    def _scan(self, position: LogPosition) -> _Scan:
         with os_errors("read", self._path):
             start, data = repeat_if_stale(lambda: self._bytes_from(position))
         found: Entries = []
@@ -211,13 +211,13 @@ class Journal:
             raise self._foreign()
         snapshot = [entry for entry in found if 0 < entry[0] < snapshot_end]
         entries = [entry for entry in found if entry[0] >= snapshot_end]
-        return _Scan(Tail(snapshot, entries, Position(generation, start + at)), start + len(data), damaged)
+        return _Scan(NewCommits(snapshot, entries, LogPosition(generation, start + at)), start + len(data), damaged)
 
-    def _bytes_from(self, position: Position) -> tuple[int, bytes]:
+    def _bytes_from(self, position: LogPosition) -> tuple[int, bytes]:
         """Reads what follows a position, or the whole file if it is of a newer generation; returns its offset, too."""
         file = self._open(position.generation)
         if file is None:
-            if position != Position():
+            if position != LogPosition():
                 raise self._replaced()
             self._file = _File()
             return 0, b""
