@@ -3,9 +3,9 @@
 LMDB refuses to open an environment twice in a process, so this module counts the users of each.
 
 An environment may stay open without users: its pages stay mapped, so the next batch of a large store reads and writes
-it in about half the time. LMDB itself allows that other processes write meanwhile. But files that were replaced or
-damaged would be noticed only when they are opened, so an environment is used again only if its files are as it left
-them.
+it in about two thirds of the time. LMDB itself allows that other processes write meanwhile. But files that were
+replaced or damaged would be noticed only when they are opened, so an environment is used again only if its files are as
+it left them.
 """
 
 from __future__ import annotations
