@@ -11,6 +11,7 @@ from headrace.serdes.schemas.avro import Avro
 from headrace.serdes.schemas.json_schema import JsonSchema
 from headrace.serdes.schemas.protobuf import Protobuf
 from headrace.serdes.schemas.registry import Registry
+from headrace.serdes.wrapping.change import ChangeEvent
 from headrace.serdes.wrapping.list_ import List
 from headrace.serdes.wrapping.windowed import SessionWindowedKey, WindowedKey
 
@@ -18,6 +19,7 @@ __all__ = [
     "Avro",
     "Bool",
     "Bytes",
+    "ChangeEvent",
     "Double",
     "Float",
     "Int",

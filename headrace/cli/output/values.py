@@ -34,18 +34,24 @@ _FROM_JSON: dict[type[Serde[Any]], Callable[[Any], Any]] = {serdes.Bytes: base64
 
 
 def serde_named(text: str) -> Serde[Any]:
-    """The serde with a name, in upper or lower case; `WindowedKey:60000` is for text keys in windows of a minute.
+    """The serde with a name, in upper or lower case.
 
-    Keys in session windows are texts, too.
+    `List:Long` is a list of numbers. `WindowedKey:60000` is for text keys in windows of a minute; keys in session
+    windows are texts, too.
     """
     known = {listed.lower(): listed for listed in serdes.__all__ if listed not in ("Serde", "Registry", "serde_from")}
-    name, _, size = text.partition(":")
-    if name.lower() == "windowedkey":
-        return _windowed_key(text, size)
-    if text.lower() == "sessionwindowedkey":
+    name, _, argument = text.partition(":")
+    class_name = known.get(name.lower())
+    if class_name == "WindowedKey":
+        return _windowed_key(text, argument)
+    if class_name == "SessionWindowedKey" and not argument:
         return serdes.SessionWindowedKey(serdes.String())
-    class_name = None if size else known.get(name.lower())
-    if class_name is None:
+    if class_name in ("List", "ChangeEvent"):
+        if not argument:
+            message = f"Serde {text!r} needs the serde of its values, e.g. {class_name}:String."
+            raise CommandError(message)
+        return (serdes.List if class_name == "List" else serdes.ChangeEvent)(serde_named(argument))
+    if class_name is None or argument:
         message = f"There is no serde {text!r}.{nearest(name, known.values())} Known: {known_names(known.values())}."
         raise CommandError(message)
     try:

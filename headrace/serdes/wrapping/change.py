@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import struct
-from typing import Any
+from typing import Any, Generic
 
 from headrace.model.record import Change
+from headrace.model.type_variables import TypeVar
+from headrace.serdes.base import Serde
 from headrace.serdes.wrapping.wrapping import Wrapping
+
+T = TypeVar("T", default=Any)
 
 _ONLY_OLD, _ONLY_NEW, _BOTH = 0, 1, 2
 _LENGTH = struct.Struct(">i")
 
 
-class ChangeEvent(Wrapping[Change[Any]]):
-    """A change as bytes; the last byte says which values there are.
+class ChangeEvent(Wrapping[Change[T]], Generic[T]):
+    """A `Change` of a table's row, as it is sent from a grouped table to its groups (KIP-904).
 
-    `old | 0`, `new | 1`, or `length of new, 4 bytes big-endian | new | old | 2`. All three are always read.
+    The last byte says which values there are: `old | 0`, `new | 1`, or `length of new, 4 bytes big-endian | new |
+    old | 2`. All three are always read.
 
     Args:
         inner: serde of the values.
@@ -23,13 +28,18 @@ class ChangeEvent(Wrapping[Change[Any]]):
     Example:
         >>> import headrace as hr
         >>> from headrace import serdes
-        >>> ChangeEvent(serdes.String()).serialize(hr.Change("ab", "c")).hex(" ")
+        >>> serdes.ChangeEvent(serdes.String()).serialize(hr.Change("ab", "c")).hex(" ")
         '00 00 00 02 61 62 63 02'
-        >>> ChangeEvent(serdes.String()).deserialize(bytes.fromhex("63 00"))
+        >>> serdes.ChangeEvent(serdes.String()).deserialize(bytes.fromhex("63 00"))
         Change(new=None, old='c', is_latest=True)
     """
 
-    def _to_bytes(self, value: Change[Any]) -> bytes:
+    def __init__(self, inner: Serde[T] | None = None) -> None:
+        super().__init__(inner)
+
+    def _to_bytes(self, value: Change[T]) -> bytes:
+        if not isinstance(value, Change):
+            raise TypeError("expected a Change of a new and an old value")
         new, old = self.inner.serialize(value.new), self.inner.serialize(value.old)
         if new is not None and old is not None:
             return b"%b%b%b\x02" % (_LENGTH.pack(len(new)), new, old)
@@ -39,7 +49,7 @@ class ChangeEvent(Wrapping[Change[Any]]):
             return old + b"\x00"
         raise ValueError("a change needs a new value or an old one; both are None")
 
-    def _from_bytes(self, data: bytes) -> Change[Any]:
+    def _from_bytes(self, data: bytes) -> Change[T]:
         if not data:
             raise ValueError("a change has at least one byte, its flag; this is empty")
         read, flag = self.inner.deserialize, data[-1]

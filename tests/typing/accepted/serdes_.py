@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, assert_type
 
-from headrace import Record, Window, Windowed, serdes
+from headrace import Change, Record, Window, Windowed, serdes
 from headrace.serdes import Serde
 from tests.typing.model import Sale
 
@@ -18,6 +18,7 @@ assert_type(serdes.JsonSchema({"type": "object"}, registry=registry), serdes.Jso
 assert_type(serdes.Protobuf(Sale), serdes.Protobuf[Sale])
 assert_type(serdes.WindowedKey(serdes.Long(), 10), serdes.WindowedKey[int])
 assert_type(serdes.SessionWindowedKey(serdes.Long()).deserialize(b""), Windowed[int] | None)
+assert_type(serdes.ChangeEvent(serdes.Long()).deserialize(b""), Change[int] | None)
 assert_type(serdes.Long().serialize(1), bytes | None)
 assert_type(serdes.Void().deserialize(None), None)
 

@@ -69,6 +69,17 @@ def test_windows_without_a_size_are_refused_with_an_example(text):
         serde_named(text)
 
 
+def test_a_serde_around_another_one_is_named_with_it():
+    assert serde_named("List:long") == serdes.List(serdes.Long())
+    assert serde_named("changeevent:List:String") == serdes.ChangeEvent(serdes.List(serdes.String()))
+
+
+@pytest.mark.parametrize("name", ["List", "ChangeEvent"])
+def test_a_serde_around_another_one_is_refused_without_it(name):
+    with pytest.raises(CommandError, match=f"Serde '{name}' needs the serde of its values, e.g. {name}:String"):
+        serde_named(name)
+
+
 @pytest.mark.parametrize("text", ["serde_from", "Long:8", "Lang"])
 def test_an_unknown_serde_is_refused(text):
     with pytest.raises(CommandError, match=f"There is no serde '{text}'"):

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace import Change, SerdeError, serdes
-from headrace.serdes.wrapping.change import ChangeEvent
 
-SERDE = ChangeEvent(serdes.String())
+SERDE = serdes.ChangeEvent(serdes.String())
 FORMS = [
     (Change("ab", "c"), "00 00 00 02 61 62 63 02"),
     (Change("ab", None), "61 62 01"),
@@ -50,6 +49,11 @@ def test_a_change_of_nothing_is_refused():
         SERDE.serialize(Change(None, None))
 
 
+def test_what_is_no_change_is_refused():
+    with pytest.raises(SerdeError, match="expected a Change of a new and an old value"):
+        SERDE.serialize("ab")
+
+
 def test_null_stays_null():
     assert (SERDE.serialize(None), SERDE.deserialize(None)) == (None, None)
 
@@ -62,6 +66,6 @@ def test_what_is_written_is_read_again(new, old):
 
 
 def test_serdes_of_the_same_inner_serde_are_equal():
-    assert ChangeEvent(serdes.Long()) == ChangeEvent(serdes.Long())
-    assert ChangeEvent(serdes.Long()) != ChangeEvent(serdes.Int())
-    assert repr(ChangeEvent(serdes.Long())) == "ChangeEvent(Long())"
+    assert serdes.ChangeEvent(serdes.Long()) == serdes.ChangeEvent(serdes.Long())
+    assert serdes.ChangeEvent(serdes.Long()) != serdes.ChangeEvent(serdes.Int())
+    assert repr(serdes.ChangeEvent(serdes.Long())) == "ChangeEvent(Long())"

@@ -17,7 +17,6 @@ import pytest
 
 from headrace import Change, SerdeError, Windowed, serdes
 from headrace.model.windows import Window
-from headrace.serdes.wrapping.change import ChangeEvent
 from headrace.serdes.wrapping.sides import Sides, SideValue
 
 
@@ -127,7 +126,7 @@ def test_serdes_around_json_check_what_is_inside():
     wrapped = [
         (serdes.List(serdes.Json()), [(1,)]),
         (serdes.WindowedKey(serdes.Json(), 5), Windowed((1,), Window(0, 5))),
-        (ChangeEvent(serdes.Json()), Change((1,), None)),
+        (serdes.ChangeEvent(serdes.Json()), Change((1,), None)),
         (Sides(serdes.Json(), serdes.Json()), SideValue((1,), is_left=True)),
     ]
     for serde, value in wrapped:
