@@ -7,8 +7,8 @@ from typing import Any, Generic, TypeVar, cast, overload
 
 from headrace._state.bytes.api import ByteStore
 from headrace._state.bytes.composite import MAX_TIME, TIME_SIZE, time_at, unescape_key
-from headrace._state.layouts.bykey import EntriesByKey
 from headrace._state.layouts.clocks import CallerClock, RetentionClock
+from headrace._state.layouts.entries_by_key import EntriesByKey
 from headrace._state.layouts.entry_lists import entry_lists
 from headrace._state.layouts.headers import decode_headers, encode_headers
 from headrace._state.layouts.timed import ExpiringEntries, TimedEntries, timed_entries

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeVar
 
 from headrace._graph.checks import checked_factory
+from headrace._graph.declared_stores import own_stores
 from headrace._graph.nodes import Process
-from headrace._graph.own_stores import own_stores
 from headrace._graph.stores import StoreSpec
 from headrace.dsl.streams.handle import K, StreamHandle, V
 from headrace.model.processor import FixedKeyProcessor, Processor, ProcessorFactory

@@ -10,7 +10,7 @@ from headrace._core.laws import latest
 from headrace._core.operator import AnyRecord, Operator
 from headrace._core.task.context import TaskContext
 from headrace._core.time.join_clock import ClockSettings, JoinClock
-from headrace._state.layouts.bykey import remove_key
+from headrace._state.layouts.entries_by_key import remove_key
 from headrace._state.stores.window import TypedWindowStore
 from headrace.model.end_of_time import later
 from headrace.model.record import Record

@@ -15,7 +15,7 @@ from headrace._core.time.idle_keys import IdleKeys, IdleSettings
 from headrace._core.time.open_windows import ClosedWindow, OpenWindows
 from headrace._core.time.stream_time import stream_time
 from headrace._state.bytes.composite import MAX_TIME
-from headrace._state.layouts.bykey import remove_key
+from headrace._state.layouts.entries_by_key import remove_key
 from headrace.model.end_of_time import later
 from headrace.model.pending import PendingTask
 from headrace.model.record import Change, Record
