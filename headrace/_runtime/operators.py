@@ -44,18 +44,17 @@ def _windowed_aggregate(node: nodes.WindowedAggregate) -> Operator:
         send_old_values=_knows_old(node),
         cached=node.cached,
     )
-    initializer, aggregator, merger = _fold(node.fold)
+    fold = _fold(node.fold)
     match node.windows:
         case SessionWindows() as windows:
-            assert merger is not None
-            return ops.SessionWindowAggregate(node.name, settings, windows, initializer, aggregator, merger)
+            return ops.SessionWindowAggregate(node.name, settings, windows, fold)
         case SlidingWindows() as windows:
-            return ops.SlidingWindowAggregate(node.name, settings, windows, initializer, aggregator)
+            return ops.SlidingWindowAggregate(node.name, settings, windows, fold)
         case Windows() as windows:
-            return ops.OwnWindowAggregate(node.name, settings, windows, initializer, aggregator)
+            return ops.OwnWindowAggregate(node.name, settings, windows, fold)
         case windows:
             kind = ops.TimeWindowCount if isinstance(node.fold, nodes.CountFold) else ops.TimeWindowAggregate
-            return kind(node.name, settings, windows, initializer, aggregator)
+            return kind(node.name, settings, windows, fold)
 
 
 def _fold(fold: nodes.CountFold | nodes.ReduceFold | nodes.AggregateFold) -> ops.Fold:
