@@ -13,6 +13,7 @@ from headrace._graph.stores import TableStore, TimestampedKeyValueSpec, Versione
 from headrace._graph.tables.materialized import table_store_spec
 from headrace._graph.tables.old_values import materialize_source
 from headrace.dsl.global_table import GlobalKTable
+from headrace.dsl.handle import NodeOutput
 from headrace.dsl.kstream import KStream
 from headrace.dsl.ktable import KTable
 from headrace.dsl.processor_stores import ProcessorStores
@@ -103,7 +104,7 @@ class StreamsBuilder(ProcessorStores):
             key_serde, value_serde, timestamp_extractor, checked_reset(offset_reset, "offset_reset of stream()")
         )
         source = add_source(self._graph, listed, name, settings, pattern)
-        return KStream(self._graph, source, key_serde, value_serde, repartition_required=False)
+        return KStream(NodeOutput(self._graph, source, key_serde, value_serde), repartition_required=False)
 
     def table(
         self,
@@ -162,14 +163,8 @@ class StreamsBuilder(ProcessorStores):
         self._graph.add(node)
         if store is not None:
             materialize_source(self._graph, node)
-        return KTable(
-            self._graph,
-            node.name,
-            key_serde,
-            value_serde,
-            versioned=isinstance(rows, VersionedSpec),
-            queryable_store_name=None if store is None else rows.name,
-        )
+        output = NodeOutput(self._graph, node.name, key_serde, value_serde)
+        return KTable._of_rows(output, rows, queryable=store is not None)
 
     def global_table(
         self,

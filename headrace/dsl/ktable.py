@@ -9,6 +9,7 @@ from headrace._graph.checks import checked_callable
 from headrace._graph.nodes import TableFilter, TableGroupBy, TableMapValues, TableToStream
 from headrace._graph.stores import TableStore
 from headrace._graph.tables.old_values import send_old_values
+from headrace.dsl.handle import NodeOutput
 from headrace.dsl.kstream import KStream
 from headrace.dsl.tables.handle import K, V
 from headrace.dsl.tables.joining import TableJoins
@@ -158,9 +159,8 @@ class KTable(TableJoins[K, V], TableSuppression[K, V], TableTransformation[K, V]
         """
         node = TableToStream(name=self._graph.names.node(name, "KTABLE-TOSTREAM-"), parents=(self._node,))
         self._graph.add(node)
-        stream: KStream[K, V] = KStream(
-            self._graph, node.name, self._key_serde, self._value_serde, repartition_required=False
-        )
+        output = NodeOutput(self._graph, node.name, self._key_serde, self._value_serde)
+        stream: KStream[K, V] = KStream(output, repartition_required=False)
         if key_mapper is None:
             if key_serde is not None:
                 message = "to_stream() was given key_serde= without key_mapper=; only new keys need a serde."
@@ -208,7 +208,7 @@ class KTable(TableJoins[K, V], TableSuppression[K, V], TableTransformation[K, V]
                 key_serde=key_serde,
             )
         )
-        return KGroupedTable(self._graph, node.name, key_serde, value_serde, name=name)
+        return KGroupedTable(NodeOutput(self._graph, node.name, key_serde, value_serde), name=name)
 
     def _filter(
         self,

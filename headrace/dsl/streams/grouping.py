@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from headrace._graph.checks import checked_callable
 from headrace._graph.names import checked_name
 from headrace._graph.nodes import SelectKey
+from headrace.dsl.handle import NodeOutput
 from headrace.dsl.streams.handle import K, StreamHandle, V
 from headrace.serdes import Serde
 
@@ -44,10 +45,7 @@ class StreamGrouping(StreamHandle[K, V]):
         from headrace.dsl.grouped_stream import KGroupedStream  # aggregations make tables, and tables streams
 
         return KGroupedStream(
-            self._graph,
-            self._node,
-            key_serde or self._key_serde,
-            value_serde or self._value_serde,
+            NodeOutput(self._graph, self._node, key_serde or self._key_serde, value_serde or self._value_serde),
             repartition_required=self._repartition_required,
             name=None if name is None else checked_name(name, "repartition"),
         )
@@ -81,6 +79,5 @@ class StreamGrouping(StreamHandle[K, V]):
 
         checked_callable(selector, "group_by", "selector(key, value)")
         node = self._add(SelectKey, "KSTREAM-KEY-SELECT-", name, selector=selector)
-        return KGroupedStream(
-            self._graph, node, key_serde, value_serde or self._value_serde, repartition_required=True, name=name
-        )
+        output = NodeOutput(self._graph, node, key_serde, value_serde or self._value_serde)
+        return KGroupedStream(output, repartition_required=True, name=name)

@@ -14,6 +14,7 @@ from headrace._graph.repartition import add_repartition
 from headrace._graph.stores import TableStore, VersionedSpec
 from headrace._graph.tables.materialized import table_store_spec
 from headrace._graph.tables.old_values import materialize_source
+from headrace.dsl.handle import NodeOutput
 from headrace.dsl.streams.handle import K, StreamHandle, V
 from headrace.errors import TopologyError
 from headrace.model.routing import StreamPartitioner, TopicNameExtractor
@@ -123,14 +124,7 @@ class StreamOutputs(StreamHandle[K, V]):
         self._graph.add(node)
         if store is not None:
             materialize_source(self._graph, node)
-        return KTable(
-            self._graph,
-            node_name,
-            keys,
-            values,
-            versioned=isinstance(rows, VersionedSpec),
-            queryable_store_name=None if store is None else rows.name,
-        )
+        return KTable._of_rows(NodeOutput(self._graph, node_name, keys, values), rows, queryable=store is not None)
 
     def repartition(
         self: StreamOutputs[Key, Value | None],
