@@ -181,12 +181,14 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
     nodes.PassThrough: lambda node, _: ops.PassThrough(node.name),
     nodes.JoinWindow: lambda node, _: ops.StreamJoinWindow(node.name, node.stores[0]),
     nodes.StreamJoin: lambda node, _: _stream_join(node),
-    nodes.StreamCount: lambda node, _: ops.StreamCount(node.name, node.stores[0], send_old_values=_knows_old(node)),
-    nodes.StreamAggregate: lambda node, _: ops.StreamAggregate(
-        node.name, node.stores[0], node.initializer, node.aggregator, send_old_values=_knows_old(node)
+    nodes.StreamCount: lambda node, _: ops.StreamCount(
+        node.name, node.stores[0], ops.counting(), send_old_values=_knows_old(node)
     ),
-    nodes.StreamReduce: lambda node, _: ops.StreamReduce(
-        node.name, node.stores[0], node.reducer, send_old_values=_knows_old(node)
+    nodes.StreamAggregate: lambda node, _: ops.StreamAggregate(
+        node.name, node.stores[0], ops.Fold(node.initializer, node.aggregator), send_old_values=_knows_old(node)
+    ),
+    nodes.StreamReduce: lambda node, _: ops.StreamAggregate(
+        node.name, node.stores[0], ops.reducing(node.reducer), send_old_values=_knows_old(node)
     ),
     nodes.CogroupMerge: lambda node, _: ops.PassThrough(node.name),
     nodes.WindowedAggregate: lambda node, _: _windowed_aggregate(node),
@@ -209,17 +211,22 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
     nodes.TableGroupBy: lambda node, defaults: ops.TableGroupBy(
         node.name, node.selector, node.key_serde or defaults.key_serde, single_event=defaults.single_event
     ),
-    nodes.TableCount: lambda node, _: ops.TableCount(node.name, node.stores[0], send_old_values=_knows_old(node)),
+    nodes.TableCount: lambda node, _: ops.TableAggregate(
+        node.name, node.stores[0], ops.counting(), ops.one_less, send_old_values=_knows_old(node)
+    ),
     nodes.TableAggregate: lambda node, _: ops.TableAggregate(
         node.name,
         node.stores[0],
-        node.initializer,
-        node.adder,
+        ops.Fold(node.initializer, node.adder),
         node.subtractor,
         send_old_values=_knows_old(node),
     ),
-    nodes.TableReduce: lambda node, _: ops.TableReduce(
-        node.name, node.stores[0], node.adder, node.subtractor, send_old_values=_knows_old(node)
+    nodes.TableReduce: lambda node, _: ops.TableAggregate(
+        node.name,
+        node.stores[0],
+        ops.reducing(node.adder),
+        ops.unreducing(node.subtractor),
+        send_old_values=_knows_old(node),
     ),
     nodes.TableJoin: lambda node, _: ops.TableJoin(
         node.name,
