@@ -3,10 +3,9 @@
 from typing import TYPE_CHECKING
 
 from headrace import serdes
-from headrace._graph.stores import StoreSpec
+from headrace._public_classes import suggest_names
 from headrace._state.bytes.api import ByteReader, ByteStore
 from headrace._suggestions.attributes import module_lookup
-from headrace._suggestions.install import suggest_names
 from headrace.config import StreamsConfig
 from headrace.dsl.branches import BranchedKStream
 from headrace.dsl.builder import StreamsBuilder
@@ -16,6 +15,7 @@ from headrace.dsl.grouped_stream import KGroupedStream
 from headrace.dsl.grouped_table import KGroupedTable
 from headrace.dsl.kstream import KStream
 from headrace.dsl.ktable import KTable
+from headrace.dsl.stores import Stores
 from headrace.dsl.topology import Topology
 from headrace.dsl.windowed_cogroup import SessionWindowedCogroupedKStream, TimeWindowedCogroupedKStream
 from headrace.dsl.windowed_stream import SessionWindowedKStream, TimeWindowedKStream
@@ -52,7 +52,6 @@ from headrace.model.processor import (
 )
 from headrace.model.record import Change, Record
 from headrace.model.routing import RecordContext
-from headrace.model.stores.factory import Stores
 from headrace.model.stores.interfaces import (
     AggregationWithHeaders,
     KeyValueStore,
@@ -67,6 +66,7 @@ from headrace.model.stores.interfaces import (
     VersionedKeyValueStore,
     VersionedRecord,
 )
+from headrace.model.stores.specs import StoreSpec
 from headrace.model.stores.windowed_interfaces import (
     ReadOnlySessionStore,
     ReadOnlySessionStoreWithHeaders,

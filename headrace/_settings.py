@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
+from headrace._suggestions.arity import checked_arity
 from headrace.errors import ConfigError, TopologyError
-from headrace.model.arity import checked_arity
 from headrace.model.error_handlers import RESPONSES
 from headrace.model.offset_reset import offset_reset_of
 from headrace.serdes.checks import checked_serde

@@ -15,8 +15,8 @@ from headrace.model.lifecycle import State, StateListener, UncaughtExceptionHand
 from headrace.model.pending import Pending
 
 if TYPE_CHECKING:
-    from headrace._graph.stores import StoreSpec
     from headrace._runtime.spark.application import Application
+    from headrace.model.stores.specs import StoreSpec
 
 ViewT = TypeVar("ViewT")
 

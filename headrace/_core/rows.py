@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from headrace._core.laws import latest
 from headrace._state.stores.session import TypedSessionStore
 from headrace._state.stores.suppress_buffer import SuppressBuffer
 from headrace._state.stores.versioned import TypedVersionedStore
@@ -100,7 +101,7 @@ class JoinedRows:
         left_value, left_ms = left or (None, _UNKNOWN_MS)
         right_value, right_ms = right or (None, _UNKNOWN_MS)
         value = self._joiner(key, left_value, right_value)
-        return None if value is None else (value, max(left_ms, right_ms))
+        return None if value is None else (value, latest(left_ms, right_ms))
 
 
 class SuppressedRows:

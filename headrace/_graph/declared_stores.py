@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
-from headrace._graph.stores import StoreSpec
 from headrace.errors import TopologyError
 from headrace.model.processor import FixedKeyProcessor, Processor
+from headrace.model.stores.specs import StoreSpec
 
 
 def own_stores(factory: Any, operation: str) -> tuple[StoreSpec, ...]:

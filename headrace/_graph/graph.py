@@ -12,8 +12,8 @@ from headrace._graph.names import NameGenerator
 from headrace._graph.nodes import DynamicSink, Node, Process, Sink, Source
 from headrace._graph.null_keys import with_null_keys
 from headrace._graph.partitioners import refuse_different_rules
-from headrace._graph.stores import StoreSpec
 from headrace.errors import TopologyError, known_names, nearest
+from headrace.model.stores.specs import StoreSpec
 
 N = TypeVar("N", bound=Node)
 

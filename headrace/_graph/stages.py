@@ -28,10 +28,10 @@ from headrace._graph.nodes import (
     TableJoinMerge,
     TakeOver,
 )
-from headrace._graph.stores import SessionSpec, StoreSpec, TimestampedKeyValueSpec, TimestampedWindowSpec
 from headrace._graph.tables.foreign_keys import answers_may_be_stale, subscriptions_may_be_stale
 from headrace._graph.tables.global_tables import add_global_tables
 from headrace._graph.tables.rows import computed_from
+from headrace.model.stores.specs import SessionSpec, StoreSpec, TimestampedKeyValueSpec, TimestampedWindowSpec
 from headrace.serdes import Serde
 
 _StageKey = tuple[int, int]  # number of the sub-topology, level

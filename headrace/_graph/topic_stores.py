@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from headrace._graph.checks import checked_factory
 from headrace._graph.declared_stores import own_stores
 from headrace._graph.graph import GraphBuilder
 from headrace._graph.nodes import Process, Source
-from headrace._graph.stores import StoreSpec
 from headrace.errors import TopologyError
+from headrace.model.arguments import checked_factory
 from headrace.model.processor import ProcessorFactory
+from headrace.model.stores.specs import StoreSpec
 
 
 def add_store_of_topic(

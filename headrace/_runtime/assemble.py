@@ -24,13 +24,13 @@ from headrace._core.task.task import Task
 from headrace._graph import nodes
 from headrace._graph.graph import Graph, SubTopology
 from headrace._graph.stages import stages
-from headrace._graph.stores import StoreSpec
 from headrace._runtime.defaults import Defaults
 from headrace._runtime.operators import operator_for
 from headrace._runtime.rows import rows_of
 from headrace._runtime.stores import make_read_only, make_store
 from headrace._state.bytes.api import ByteStore
 from headrace.config import StreamsConfig
+from headrace.model.stores.specs import StoreSpec
 from headrace.model.timestamps import Extractor, fail_on_invalid_timestamp
 from headrace.serdes import SessionWindowedKey, WindowedKey
 

@@ -12,11 +12,11 @@ from headrace._core.errors.handlers import ErrorHandlers
 from headrace._core.task.context import ProcessorSettings
 from headrace._graph import nodes
 from headrace._graph.graph import Graph
-from headrace._graph.stores import StoreSpec
 from headrace._runtime.stores import known_store, make_view
 from headrace._state.bytes.api import ByteReader
 from headrace.config import StreamsConfig
 from headrace.model.processor import ProcessorWrapper
+from headrace.model.stores.specs import StoreSpec
 from headrace.model.timestamps import Extractor
 from headrace.serdes import Json, Serde, String
 

@@ -10,9 +10,9 @@ from headrace._core.operator import Operator
 from headrace._core.time.idle_keys import IdleSettings
 from headrace._core.time.join_clock import ClockSettings
 from headrace._graph import nodes
-from headrace._graph.stores import VersionedSpec
 from headrace._runtime.defaults import Defaults
 from headrace.errors import TopologyError
+from headrace.model.stores.specs import VersionedSpec
 from headrace.model.windows import SessionWindows, SlidingWindows, Windows
 from headrace.serdes.topics import for_topic
 

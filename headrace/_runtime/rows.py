@@ -9,10 +9,10 @@ from headrace._core import rows
 from headrace._core.operators.tables.functions import row_filter
 from headrace._graph import nodes
 from headrace._graph.graph import Graph
-from headrace._graph.stores import StoreSpec
 from headrace._state.stores.session import TypedSessionStore
 from headrace._state.stores.versioned import TypedVersionedStore
 from headrace._state.stores.window import TypedTimestampedWindowStore
+from headrace.model.stores.specs import StoreSpec
 
 
 def rows_of(graph: Graph, copies: Mapping[str, StoreSpec], table: str, stores: Mapping[str, Any]) -> Any:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, cast
 
-from headrace._graph import stores
 from headrace._graph.graph import Graph
 from headrace._state.bytes.api import ByteReader, ByteStore
 from headrace._state.bytes.combined import CombinedReader
 from headrace._state.bytes.read_only import ReadOnlyStore
-from headrace._state.layouts.clocks import CallerClock, KeyClock, RetentionClock, StoreClock
 from headrace._state.layouts.lru import LruEntries, LruReader
+from headrace._state.layouts.retention_clocks import CallerClock, KeyClock, RetentionClock, StoreClock
 from headrace._state.stores.custom import CheckedReader, CheckedStore
 from headrace._state.stores.key_value import (
     TypedKeyValueStore,
@@ -33,6 +32,7 @@ from headrace._state.views.unmatched import UnmatchedView
 from headrace._state.views.versioned import VersionedView
 from headrace._state.views.window import TimestampedWindowView, WindowView, WindowViewWithHeaders
 from headrace.errors import StateError, known_names, nearest
+from headrace.model.stores import specs
 from headrace.serdes import Serde
 
 _Serdes = tuple[Serde[Any], Serde[Any]]
@@ -46,7 +46,7 @@ class _Kind(NamedTuple):
     view: Callable[[Any, Sequence[ByteStore], _Serdes], Any]
 
 
-def known_store(graph: Graph, name: str) -> stores.StoreSpec:
+def known_store(graph: Graph, name: str) -> specs.StoreSpec:
     """Looks up the specification of a store by its name.
 
     Raises:
@@ -60,61 +60,61 @@ def known_store(graph: Graph, name: str) -> stores.StoreSpec:
     return store
 
 
-def make_store(spec: stores.StoreSpec, contents: ByteStore, serdes: _Serdes) -> Any:
+def make_store(spec: specs.StoreSpec, contents: ByteStore, serdes: _Serdes) -> Any:
     """Creates the typed store of one task on top of its byte store, `contents`."""
     return _KINDS[type(spec)].make(spec, contents, serdes)
 
 
-def make_read_only(spec: stores.StoreSpec, contents: ByteStore, serdes: _Serdes, reason: str) -> Any:
+def make_read_only(spec: specs.StoreSpec, contents: ByteStore, serdes: _Serdes, reason: str) -> Any:
     """Creates the typed store of one task for processors that can only read it, for the reason that is given."""
-    if isinstance(spec, stores.LruSpec):
+    if isinstance(spec, specs.LruSpec):
         # A get of the store itself would be a use, which is written.
         entries = cast("ByteStore", LruReader(contents))
         return ReadOnlyView(TypedKeyValueStore(entries, *serdes, name=spec.name), reason)
     return ReadOnlyView(make_store(spec, ReadOnlyStore(contents, reason), serdes), reason)
 
 
-def make_view(spec: stores.StoreSpec, parts: Sequence[ByteReader], serdes: _Serdes) -> Any:
+def make_view(spec: specs.StoreSpec, parts: Sequence[ByteReader], serdes: _Serdes) -> Any:
     """Creates a read-only view of a store over the parts that its tasks hold."""
     readable = cast("Sequence[ByteStore]", parts)  # views never write
     return _KINDS[type(spec)].view(spec, readable, serdes)
 
 
-def _key_value(spec: stores.StoreSpec, contents: ByteStore, serdes: _Serdes) -> TypedKeyValueStore[Any, Any]:
+def _key_value(spec: specs.StoreSpec, contents: ByteStore, serdes: _Serdes) -> TypedKeyValueStore[Any, Any]:
     return TypedKeyValueStore(contents, *serdes, name=spec.name)
 
 
 def _timestamped(
-    spec: stores.StoreSpec, contents: ByteStore, serdes: _Serdes
+    spec: specs.StoreSpec, contents: ByteStore, serdes: _Serdes
 ) -> TypedTimestampedKeyValueStore[Any, Any]:
     return TypedTimestampedKeyValueStore(contents, *serdes, name=spec.name)
 
 
 def _with_headers(
-    spec: stores.StoreSpec, contents: ByteStore, serdes: _Serdes
+    spec: specs.StoreSpec, contents: ByteStore, serdes: _Serdes
 ) -> TypedKeyValueStoreWithHeaders[Any, Any]:
     return TypedKeyValueStoreWithHeaders(contents, *serdes, name=spec.name)
 
 
-def _lru(spec: stores.LruSpec, contents: ByteStore, serdes: _Serdes) -> TypedKeyValueStore[Any, Any]:
+def _lru(spec: specs.LruSpec, contents: ByteStore, serdes: _Serdes) -> TypedKeyValueStore[Any, Any]:
     return TypedKeyValueStore(LruEntries(contents, spec.max_entries), *serdes, name=spec.name)
 
 
-def _lru_view(spec: stores.LruSpec, parts: Sequence[ByteStore], serdes: _Serdes) -> KeyValueView[Any, Any]:
+def _lru_view(spec: specs.LruSpec, parts: Sequence[ByteStore], serdes: _Serdes) -> KeyValueView[Any, Any]:
     entries = cast("ByteStore", CombinedReader([LruReader(part) for part in parts]))
     return KeyValueView(TypedKeyValueStore(entries, *serdes, name=spec.name))
 
 
-def _custom(spec: stores.CustomSpec, contents: ByteStore, serdes: _Serdes) -> Any:  # noqa: ARG001
+def _custom(spec: specs.CustomSpec, contents: ByteStore, serdes: _Serdes) -> Any:  # noqa: ARG001
     return _of_factory(spec, CheckedStore(contents, spec.name))
 
 
-def _custom_view(spec: stores.CustomSpec, parts: Sequence[ByteStore], serdes: _Serdes) -> Any:  # noqa: ARG001
+def _custom_view(spec: specs.CustomSpec, parts: Sequence[ByteStore], serdes: _Serdes) -> Any:  # noqa: ARG001
     of_tasks = tuple(_of_factory(spec, CheckedReader(part, spec.name)) for part in parts)
     return of_tasks if spec.view is None else spec.view(of_tasks)
 
 
-def _of_factory(spec: stores.CustomSpec, entries: CheckedReader) -> Any:
+def _of_factory(spec: specs.CustomSpec, entries: CheckedReader) -> Any:
     try:
         return spec.factory(entries)
     except StateError:
@@ -124,7 +124,7 @@ def _of_factory(spec: stores.CustomSpec, entries: CheckedReader) -> Any:
         raise StateError(message) from error
 
 
-def _window(spec: stores.WindowSpec, contents: ByteStore, serdes: _Serdes) -> TypedWindowStore[Any, Any]:
+def _window(spec: specs.WindowSpec, contents: ByteStore, serdes: _Serdes) -> TypedWindowStore[Any, Any]:
     return TypedWindowStore(
         contents,
         _clock(spec, contents),
@@ -136,7 +136,7 @@ def _window(spec: stores.WindowSpec, contents: ByteStore, serdes: _Serdes) -> Ty
 
 
 def _timestamped_window(
-    spec: stores.TimestampedWindowSpec, contents: ByteStore, serdes: _Serdes
+    spec: specs.TimestampedWindowSpec, contents: ByteStore, serdes: _Serdes
 ) -> TypedTimestampedWindowStore[Any, Any]:
     clock = CallerClock(spec.retention_ms) if spec.caller_expires else _clock(spec, contents)
     return TypedTimestampedWindowStore(
@@ -151,7 +151,7 @@ def _timestamped_window(
 
 
 def _window_with_headers(
-    spec: stores.WindowWithHeadersSpec, contents: ByteStore, serdes: _Serdes
+    spec: specs.WindowWithHeadersSpec, contents: ByteStore, serdes: _Serdes
 ) -> TypedWindowStoreWithHeaders[Any, Any]:
     return TypedWindowStoreWithHeaders(
         contents,
@@ -163,35 +163,35 @@ def _window_with_headers(
     )
 
 
-def _session(spec: stores.SessionSpec, contents: ByteStore, serdes: _Serdes) -> TypedSessionStore[Any, Any]:
+def _session(spec: specs.SessionSpec, contents: ByteStore, serdes: _Serdes) -> TypedSessionStore[Any, Any]:
     return TypedSessionStore(contents, _clock(spec, contents), *serdes, name=spec.name)
 
 
 def _session_with_headers(
-    spec: stores.SessionWithHeadersSpec, contents: ByteStore, serdes: _Serdes
+    spec: specs.SessionWithHeadersSpec, contents: ByteStore, serdes: _Serdes
 ) -> TypedSessionStoreWithHeaders[Any, Any]:
     return TypedSessionStoreWithHeaders(contents, StoreClock(contents, spec.retention_ms), *serdes, name=spec.name)
 
 
 def _clock(
-    spec: stores.WindowSpec | stores.TimestampedWindowSpec | stores.SessionSpec, contents: ByteStore
+    spec: specs.WindowSpec | specs.TimestampedWindowSpec | specs.SessionSpec, contents: ByteStore
 ) -> RetentionClock:
     return (KeyClock if spec.by_key else StoreClock)(contents, spec.retention_ms)
 
 
-def _suppress_buffer(spec: stores.SuppressBufferSpec, contents: ByteStore, serdes: _Serdes) -> SuppressBuffer[Any, Any]:
+def _suppress_buffer(spec: specs.SuppressBufferSpec, contents: ByteStore, serdes: _Serdes) -> SuppressBuffer[Any, Any]:
     return SuppressBuffer(contents, *serdes, each_key=spec.by_key, name=spec.name)
 
 
-def _records(spec: stores.RecordBufferSpec, contents: ByteStore, serdes: _Serdes) -> RecordBuffer[Any, Any]:
+def _records(spec: specs.RecordBufferSpec, contents: ByteStore, serdes: _Serdes) -> RecordBuffer[Any, Any]:
     return RecordBuffer(contents, *serdes, name=spec.name)
 
 
-def _unmatched(spec: stores.UnmatchedSpec, contents: ByteStore, serdes: _Serdes) -> UnmatchedStore[Any]:
+def _unmatched(spec: specs.UnmatchedSpec, contents: ByteStore, serdes: _Serdes) -> UnmatchedStore[Any]:
     return UnmatchedStore(contents, *serdes, each_key=spec.by_key, name=spec.name)
 
 
-def _versioned(spec: stores.VersionedSpec, contents: ByteStore, serdes: _Serdes) -> TypedVersionedStore[Any, Any]:
+def _versioned(spec: specs.VersionedSpec, contents: ByteStore, serdes: _Serdes) -> TypedVersionedStore[Any, Any]:
     return TypedVersionedStore(contents, spec.history_ms, *serdes, name=spec.name)
 
 
@@ -205,19 +205,19 @@ def _view_per_task(make: _Make, view: Callable[[Sequence[Any]], Any]) -> _Kind:
     return _Kind(make, lambda spec, parts, serdes: view([make(spec, part, serdes) for part in parts]))
 
 
-_KINDS: dict[type[stores.StoreSpec], _Kind] = {
-    stores.KeyValueSpec: _merged_view(_key_value, KeyValueView),
-    stores.TimestampedKeyValueSpec: _merged_view(_timestamped, TimestampedKeyValueView),
-    stores.KeyValueWithHeadersSpec: _merged_view(_with_headers, KeyValueViewWithHeaders),
-    stores.LruSpec: _Kind(_lru, _lru_view),
-    stores.CustomSpec: _Kind(_custom, _custom_view),
-    stores.WindowSpec: _view_per_task(_window, WindowView),
-    stores.TimestampedWindowSpec: _view_per_task(_timestamped_window, TimestampedWindowView),
-    stores.WindowWithHeadersSpec: _view_per_task(_window_with_headers, WindowViewWithHeaders),
-    stores.SessionSpec: _view_per_task(_session, SessionView),
-    stores.SessionWithHeadersSpec: _view_per_task(_session_with_headers, SessionViewWithHeaders),
-    stores.SuppressBufferSpec: _view_per_task(_suppress_buffer, SuppressBufferView),
-    stores.RecordBufferSpec: _view_per_task(_records, RecordBufferView),
-    stores.UnmatchedSpec: _view_per_task(_unmatched, UnmatchedView),
-    stores.VersionedSpec: _view_per_task(_versioned, VersionedView),
+_KINDS: dict[type[specs.StoreSpec], _Kind] = {
+    specs.KeyValueSpec: _merged_view(_key_value, KeyValueView),
+    specs.TimestampedKeyValueSpec: _merged_view(_timestamped, TimestampedKeyValueView),
+    specs.KeyValueWithHeadersSpec: _merged_view(_with_headers, KeyValueViewWithHeaders),
+    specs.LruSpec: _Kind(_lru, _lru_view),
+    specs.CustomSpec: _Kind(_custom, _custom_view),
+    specs.WindowSpec: _view_per_task(_window, WindowView),
+    specs.TimestampedWindowSpec: _view_per_task(_timestamped_window, TimestampedWindowView),
+    specs.WindowWithHeadersSpec: _view_per_task(_window_with_headers, WindowViewWithHeaders),
+    specs.SessionSpec: _view_per_task(_session, SessionView),
+    specs.SessionWithHeadersSpec: _view_per_task(_session_with_headers, SessionViewWithHeaders),
+    specs.SuppressBufferSpec: _view_per_task(_suppress_buffer, SuppressBufferView),
+    specs.RecordBufferSpec: _view_per_task(_records, RecordBufferView),
+    specs.UnmatchedSpec: _view_per_task(_unmatched, UnmatchedView),
+    specs.VersionedSpec: _view_per_task(_versioned, VersionedView),
 }

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from headrace._graph.checks import checked_callable
 from headrace._graph.nodes import Branch, PassThrough
 from headrace.dsl.streams.handle import StreamHandle
 from headrace.errors import TopologyError
+from headrace.model.arguments import checked_callable
 
 if TYPE_CHECKING:
     from headrace.dsl.kstream import KStream

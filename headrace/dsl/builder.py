@@ -9,7 +9,6 @@ from typing import Any
 from headrace._graph.names import checked_name
 from headrace._graph.nodes import Source, TableSource
 from headrace._graph.patterns import checked_pattern, checked_reset
-from headrace._graph.stores import TableStore, TimestampedKeyValueSpec, VersionedSpec
 from headrace._graph.tables.materialized import table_store_spec
 from headrace._graph.tables.old_values import materialize_source
 from headrace.dsl.global_table import GlobalKTable
@@ -21,6 +20,7 @@ from headrace.dsl.sources import SourceSettings, add_source, refuse_pattern, ref
 from headrace.dsl.topology import Topology
 from headrace.errors import TopologyError
 from headrace.model.offset_reset import OffsetReset
+from headrace.model.stores.specs import TableStore, TimestampedKeyValueSpec, VersionedSpec
 from headrace.model.timestamps import Extractor
 from headrace.model.type_variables import TypeVar
 from headrace.serdes import Serde

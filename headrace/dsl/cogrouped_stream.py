@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
-from headrace._graph.checks import checked_callable
 from headrace._graph.names import checked_name
 from headrace._graph.nodes import CogroupMerge, StreamAggregate
 from headrace._graph.repartition import pass_over_repartition
-from headrace._graph.stores import StoreSpec, TableStore
 from headrace._graph.tables.materialized import result_store_spec
 from headrace._graph.windows.stores import checked_windows
 from headrace.dsl.handle import NodeOutput
 from headrace.dsl.ktable import KTable
 from headrace.errors import TopologyError
+from headrace.model.arguments import checked_callable
+from headrace.model.stores.specs import StoreSpec, TableStore
 from headrace.model.windows import AnyWindows, SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows, Windows
 from headrace.serdes import Serde
 from headrace.serdes.inferred import serde_of_results

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace._graph.nodes import Node
-from headrace._graph.stores import TableStore
 from headrace._graph.tables.materialized import result_store_spec
 from headrace.dsl.handle import Handle, NodeOutput
 from headrace.dsl.ktable import KTable
+from headrace.model.stores.specs import TableStore
 from headrace.serdes import Serde
 
 

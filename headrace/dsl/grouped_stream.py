@@ -6,16 +6,16 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar, overload
 
-from headrace._graph.checks import checked_callable
 from headrace._graph.names import checked_name
 from headrace._graph.nodes import StreamAggregate, StreamCount, StreamReduce
 from headrace._graph.repartition import add_repartition, pass_over_repartition
-from headrace._graph.stores import TableStore
 from headrace._graph.windows.stores import checked_windows
 from headrace.dsl.grouped_handle import GroupedHandle
 from headrace.dsl.handle import NodeOutput
 from headrace.dsl.ktable import KTable
 from headrace.dsl.windowed_stream import Grouping, SessionWindowedKStream, TimeWindowedKStream
+from headrace.model.arguments import checked_callable
+from headrace.model.stores.specs import TableStore
 from headrace.model.windows import AnyWindows, SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows, Windows
 from headrace.serdes import Long, Serde
 from headrace.serdes.inferred import serde_of_results

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from headrace._graph.checks import checked_callable
 from headrace._graph.nodes import Sink, Source, TableAggregate, TableCount, TableReduce
-from headrace._graph.stores import TableStore
 from headrace.dsl.grouped_handle import GroupedHandle
 from headrace.dsl.ktable import KTable
+from headrace.model.arguments import checked_callable
+from headrace.model.stores.specs import TableStore
 from headrace.serdes import Long, Serde
 from headrace.serdes.inferred import serde_of_results
 from headrace.serdes.wrapping.change import ChangeEvent

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from headrace._graph.checks import checked_callable
 from headrace._graph.nodes import TableFilter, TableGroupBy, TableMapValues, TableToStream
-from headrace._graph.stores import TableStore
 from headrace._graph.tables.old_values import send_old_values
 from headrace.dsl.handle import NodeOutput
 from headrace.dsl.kstream import KStream
@@ -16,6 +14,8 @@ from headrace.dsl.tables.joining import TableJoins
 from headrace.dsl.tables.suppressing import TableSuppression
 from headrace.dsl.tables.transforming import TableTransformation
 from headrace.errors import TopologyError
+from headrace.model.arguments import checked_callable
+from headrace.model.stores.specs import TableStore
 from headrace.serdes import Serde
 from headrace.serdes.inferred import serde_of_results
 

@@ -7,10 +7,10 @@ from typing import Any, Self
 from headrace._graph.graph import GraphBuilder
 from headrace._graph.names import checked_name
 from headrace._graph.nodes import Source
-from headrace._graph.stores import StoreSpec
 from headrace._graph.topic_stores import add_store_of_topic
 from headrace.dsl.sources import refuse_read_already
 from headrace.model.processor import ProcessorFactory
+from headrace.model.stores.specs import StoreSpec
 from headrace.model.timestamps import Extractor
 from headrace.serdes import Serde
 

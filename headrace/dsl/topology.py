@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable
 from typing import Any, Self
 
-from headrace._graph.checks import checked_factory, checked_partitioner
 from headrace._graph.declared_stores import own_stores
 from headrace._graph.describing.describe import describe, function_name
 from headrace._graph.describing.mermaid import to_mermaid
@@ -14,12 +13,13 @@ from headrace._graph.graph import Graph, GraphBuilder
 from headrace._graph.names import checked_name, checked_processor_name
 from headrace._graph.nodes import DynamicSink, Node, Process, Sink, Source
 from headrace._graph.patterns import checked_pattern, checked_reset
-from headrace._graph.stores import StoreSpec
 from headrace._graph.topic_stores import add_store_of_topic
 from headrace.errors import TopologyError
+from headrace.model.arguments import checked_factory, checked_partitioner
 from headrace.model.offset_reset import OffsetReset
 from headrace.model.processor import ProcessorFactory
 from headrace.model.routing import StreamPartitioner, TopicNameExtractor
+from headrace.model.stores.specs import StoreSpec
 from headrace.model.timestamps import Extractor
 from headrace.serdes import Serde
 

@@ -6,16 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
-from headrace._graph.checks import checked_callable
 from headrace._graph.graph import GraphBuilder
 from headrace._graph.nodes import AggregateFold, CountFold, ReduceFold, WindowedAggregate
-from headrace._graph.stores import SessionSpec, StoreSpec, WindowSpec
 from headrace._graph.windows.late_sink import add_windowed_aggregate
 from headrace._graph.windows.stores import window_store, windowed_key_serde
 from headrace.dsl.handle import NodeOutput
 from headrace.dsl.ktable import KTable
 from headrace.errors import TopologyError
+from headrace.model.arguments import checked_callable
 from headrace.model.emission import EmitStrategy
+from headrace.model.stores.specs import SessionSpec, StoreSpec, WindowSpec
 from headrace.model.windows import AnyWindows, UnlimitedWindows, Windowed
 from headrace.serdes import Long, Serde
 from headrace.serdes.inferred import serde_of_results

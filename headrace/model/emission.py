@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from headrace._graph.checks import checked_duration
 from headrace._suggestions.attributes import SuggestingMeta
 from headrace.errors import TopologyError
+from headrace.model.arguments import checked_duration
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from headrace.model.record import Record
 from headrace.model.type_variables import TypeVar
 
 if TYPE_CHECKING:
-    from headrace._graph.stores import StoreSpec
+    from headrace.model.stores.specs import StoreSpec
     from headrace.serdes import Serde
 
 # Contravariant input and covariant output: a processor of `object` fits every stream. Without type arguments, all are

@@ -10,9 +10,9 @@ from typing import ClassVar, Generic, TypeVar
 
 import msgspec
 
-from headrace._graph.checks import checked_duration
 from headrace._suggestions.attributes import SuggestingMeta
 from headrace.errors import StreamsError, TopologyError
+from headrace.model.arguments import checked_duration
 from headrace.model.end_of_time import END_OF_TIME_MS, later
 
 K = TypeVar("K")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
+from headrace._suggestions.arity import checked_arity
 from headrace.errors import SerdeError
-from headrace.model.arity import checked_arity
 from headrace.serdes.base import Serde
 
 T = TypeVar("T")

@@ -1,6 +1,6 @@
 """Tests topologies without Java, Spark or a broker."""
 
-from headrace._suggestions.install import suggest_names
+from headrace._public_classes import suggest_names
 from headrace.testing.driver import TopologyTestDriver
 from headrace.testing.input_topic import TestInputTopic
 from headrace.testing.mock_context import CapturedForward, CapturedPunctuator, MockProcessorContext

@@ -11,7 +11,6 @@ from headrace._core.metrics import readable
 from headrace._graph.configured import configured
 from headrace._graph.nodes import DynamicSink, Sink, Source
 from headrace._graph.patterns import with_matching_topics
-from headrace._graph.stores import CustomSpec
 from headrace._runtime.defaults import Defaults
 from headrace._runtime.local import LocalRuntime
 from headrace._runtime.stores import known_store
@@ -19,6 +18,7 @@ from headrace.config import StreamsConfig
 from headrace.dsl.topology import Topology
 from headrace.errors import ConfigError, StreamsError, TopicError, known_names, nearest
 from headrace.model.pending import Pending
+from headrace.model.stores.specs import CustomSpec
 from headrace.model.type_variables import TypeVar
 from headrace.serdes import Bytes, Serde
 from headrace.serdes.topics import for_topic
@@ -27,7 +27,8 @@ from headrace.testing.output_topic import TestOutputTopic
 from headrace.testing.stores import TestStore
 
 if TYPE_CHECKING:
-    from headrace._graph.stores import (
+    from headrace.model.stores.interfaces import KeyValueStore
+    from headrace.model.stores.specs import (
         KeyValueSpec,
         SessionSpec,
         StoreSpec,
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
         VersionedSpec,
         WindowSpec,
     )
-    from headrace.model.stores.interfaces import KeyValueStore
     from headrace.model.stores.windowed_interfaces import SessionStore, WindowStore
     from headrace.testing.stores import WritableTimestampedKeyValueStore, WritableVersionedKeyValueStore
 

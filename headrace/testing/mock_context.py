@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, overload
 
 from headrace._core.operators.processors.context import OwnMetrics, check_schedule, settings_with_prefix
-from headrace._core.operators.processors.processor import check_forward, with_forward_time
+from headrace._core.operators.processors.forwarding import check_forward, with_forward_time
 from headrace._runtime.defaults import Defaults
 from headrace._runtime.stores import make_store
 from headrace._state.bytes.memory import MemoryStore
@@ -22,7 +22,7 @@ from headrace.model.type_variables import TypeVar
 from headrace.serdes import Serde
 
 if TYPE_CHECKING:
-    from headrace._graph.stores import StoreSpec
+    from headrace.model.stores.specs import StoreSpec
 
 K = TypeVar("K", default=Any)
 V = TypeVar("V", default=Any)

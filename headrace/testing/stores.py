@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from headrace._graph.stores import (
+from headrace._suggestions.attributes import hints_for, suggestion
+from headrace.errors import StateError, UnknownNameError, known_names
+from headrace.model.stores.interfaces import ReadOnlyTimestampedKeyValueStore, ReadOnlyVersionedKeyValueStore
+from headrace.model.stores.specs import (
     RecordBufferSpec,
     StoreSpec,
     SuppressBufferSpec,
     TimestampedKeyValueSpec,
     UnmatchedSpec,
 )
-from headrace._suggestions.attributes import hints_for, suggestion
-from headrace.errors import StateError, UnknownNameError, known_names
-from headrace.model.stores.interfaces import ReadOnlyTimestampedKeyValueStore, ReadOnlyVersionedKeyValueStore
 from headrace.model.windows import Windowed
 from headrace.serdes import SessionWindowedKey, WindowedKey
 

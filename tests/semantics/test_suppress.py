@@ -9,7 +9,7 @@ import pytest
 
 import headrace as hr
 from headrace import BufferConfig, Record, Stores, Suppressed, serdes
-from headrace.model.stores.factory import WaitingRow
+from headrace.dsl.stores import WaitingRow
 from headrace.testing import TopologyTestDriver
 
 MS = timedelta(milliseconds=1)

@@ -6,13 +6,13 @@ import headrace as hr
 from headrace._core.metrics import Metrics
 from headrace._core.task.chunk import Chunk
 from headrace._core.task.order import Order
-from headrace._graph.stores import WindowSpec
 from headrace._runtime.assemble import blueprints
 from headrace._runtime.spark.planning.plan import make_plan
 from headrace._runtime.spark.stages import frames
 from headrace._runtime.spark.stages.collector import FrameCollector
 from headrace._state.bytes.memory import MemoryStore
 from headrace._state.bytes.overlay import OverlayStore
+from headrace.model.stores.specs import WindowSpec
 
 
 def joined(method, key_serde, windows, value_serde, *, mapped):

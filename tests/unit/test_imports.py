@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -26,17 +27,26 @@ FORBIDDEN = {
     "_core": ("headrace._graph", "headrace._runtime", "headrace.testing", "headrace.topics", "pyspark", "time", "os"),
     "_state": ("headrace._graph", "headrace._core", "headrace._runtime", "headrace.topics", "pyspark", "time"),
     "serdes": ("headrace._graph", "headrace._core", "headrace._runtime", "pyspark"),
+    "model": ("headrace._graph", "headrace._core", "headrace._state", "headrace._runtime", "headrace.dsl", "pyspark"),
     "testing": ("headrace._runtime.spark", "pyspark"),
     "topics": ("headrace._graph", "headrace._runtime", "pyspark"),
 }
 
 
-def imported(path):
-    for node in ast.walk(ast.parse(path.read_text())):
+def imported(path, *, types_too=True):
+    nodes = [ast.parse(path.read_text())]
+    while nodes:
+        node = nodes.pop()
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module == "headrace":
+            yield from (f"headrace.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
             yield node.module
+        elif isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING" and not types_too:
+            nodes += node.orelse
+        else:
+            nodes += ast.iter_child_nodes(node)
 
 
 def within(module, package):
@@ -54,6 +64,28 @@ def test_package_imports_point_one_way(folder):
         if within(module, forbidden)
     ]
     assert wrong == []
+
+
+def package_of(path):
+    """The folder in `headrace` that a file is in, or the file itself."""
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def test_no_packages_import_each_other_even_indirectly():
+    public = PACKAGE / "__init__.py"
+    packages = {package_of(path) for path in FILES}
+    imports = {
+        package: {
+            found
+            for path in FILES
+            if path != public and package_of(path) == package
+            for module in imported(path, types_too=False)
+            for found in module.split(".")[1:2]
+            if module.startswith("headrace.") and found in packages - {package}
+        }
+        for package in packages
+    }
+    assert len(list(TopologicalSorter(imports).static_order())) == len(packages)  # raises a CycleError that names them
 
 
 def test_pyspark_is_imported_only_by_the_spark_runtime_and_the_command_line():

@@ -12,7 +12,7 @@ from headrace._core.operators.foreign_keys.tables import (
     ForeignKeySubscribe,
 )
 from headrace._core.operators.joins.stream_stream import JoinSettings, StreamJoin, StreamJoinWindow
-from headrace._core.operators.joins.stream_stream_outer import StreamOuterJoin
+from headrace._core.operators.joins.stream_stream_left_outer import StreamOuterJoin
 from headrace._core.operators.joins.stream_table import StreamGlobalJoin, StreamTableGraceJoin, StreamTableJoin
 from headrace._core.operators.joins.table_table import TableJoin, TableJoinMerge, TableSide
 from headrace._core.operators.processors.processor import UserProcessor

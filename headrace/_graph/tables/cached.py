@@ -19,7 +19,7 @@ from headrace._graph.nodes import (
     TableSource,
     WindowedAggregate,
 )
-from headrace._graph.stores import SessionSpec, TimestampedKeyValueSpec, TimestampedWindowSpec
+from headrace.model.stores.specs import SessionSpec, TimestampedKeyValueSpec, TimestampedWindowSpec
 
 _Cacheable = (
     StreamCount

@@ -6,8 +6,8 @@ from typing import Any
 
 from headrace._graph.graph import GraphBuilder
 from headrace._graph.names import checked_name
-from headrace._graph.stores import StoreSpec, TableStore, TimestampedKeyValueSpec, VersionedSpec
 from headrace.errors import TopologyError
+from headrace.model.stores.specs import StoreSpec, TableStore, TimestampedKeyValueSpec, VersionedSpec
 from headrace.serdes import Serde
 
 

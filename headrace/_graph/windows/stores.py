@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from headrace._graph.checks import checked_duration
 from headrace._graph.names import checked_name
-from headrace._graph.stores import SessionSpec, StoreSpec, TimestampedWindowSpec, WindowSpec
 from headrace.errors import TopologyError
+from headrace.model.arguments import checked_duration
+from headrace.model.stores.specs import SessionSpec, StoreSpec, TimestampedWindowSpec, WindowSpec
 from headrace.model.windows import AnyWindows, SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows, Windows
 from headrace.serdes import Serde, SessionWindowedKey, WindowedKey
 

@@ -12,6 +12,7 @@ from headrace._runtime.spark.query import SCRATCH
 from headrace._runtime.spark.starting import committed_view
 from headrace._runtime.spark.state_directory.dynamic_topics import DYNAMIC_TOPICS
 from headrace._runtime.spark.state_directory.presence import LOCK_FILE, exclusive_lock
+from headrace._runtime.spark.state_directory.requests import FinishFile, PauseFile
 from headrace._runtime.spark.topics.backend import TopicBackend, backend_of
 from headrace._state.log.objects import OBJECTS
 from headrace._state.log.state_log import DISCARDED_LOG, LOG
@@ -20,7 +21,7 @@ from headrace.config import StreamsConfig
 
 # What a run writes into its state directory. All other files there belong to someone else.
 _DIRECTORIES = (OBJECTS, SCRATCH, DYNAMIC_TOPICS)
-_FILES = ("finish", "finish.*.new")
+_FILES = tuple(pattern for file in (FinishFile, PauseFile) for pattern in (file.name, f"{file.name}.*.new"))
 _OWN = (LOG, DISCARDED_LOG, *_DIRECTORIES, *_FILES, LOCK_FILE)
 
 

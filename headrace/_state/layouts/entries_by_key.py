@@ -19,7 +19,7 @@ from headrace._state.bytes.composite import (
     time_bytes,
     time_range,
 )
-from headrace._state.layouts.clocks import UNKNOWN, CallerClock, KeyClock
+from headrace._state.layouts.retention_clocks import UNKNOWN, CallerClock, KeyClock
 
 _FEW = 4  # up to so many entry keys are looked up one by one; a longer span is scanned
 

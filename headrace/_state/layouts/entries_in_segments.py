@@ -21,8 +21,8 @@ from headrace._state.bytes.composite import (
     time_bytes,
     time_range,
 )
-from headrace._state.layouts.clocks import UNKNOWN, RetentionClock
 from headrace._state.layouts.gradual_removal import GradualRemoval
+from headrace._state.layouts.retention_clocks import UNKNOWN, RetentionClock
 
 _Entries = Iterator[tuple[bytes, bytes]]
 

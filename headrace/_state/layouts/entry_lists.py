@@ -21,9 +21,9 @@ from headrace._state.bytes.composite import (
     time_at,
     time_bytes,
 )
-from headrace._state.layouts.clocks import UNKNOWN, KeyClock, RetentionClock
 from headrace._state.layouts.gradual_removal import GradualRemoval
 from headrace._state.layouts.growing_list import TimedValue, append, entries_from
+from headrace._state.layouts.retention_clocks import UNKNOWN, KeyClock, RetentionClock
 
 _PUTS = 16  # expired lists are removed once in so many puts: each removal first sorts the keys put since the last
 _SPANS = 16  # the number of spans in a retention, give or take one

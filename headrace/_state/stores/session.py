@@ -7,9 +7,9 @@ from typing import Any, Generic, TypeVar
 
 from headrace._state.bytes.api import ByteStore
 from headrace._state.bytes.composite import MAX_TIME, TIME_SIZE, time_at, time_bytes, unescape_key
-from headrace._state.layouts.clocks import RetentionClock
+from headrace._state.layouts.expiring_entries import timed_entries
 from headrace._state.layouts.headers import decode_headers, encode_headers
-from headrace._state.layouts.timed import timed_entries
+from headrace._state.layouts.retention_clocks import RetentionClock
 from headrace._state.layouts.typed import TypedStore
 from headrace.model.record import Headers
 from headrace.model.stores.interfaces import AggregationWithHeaders
@@ -141,7 +141,7 @@ class TypedSessionStore(Sessions[K, V]):
 
     Example:
         >>> from headrace import serdes
-        >>> from headrace._state.layouts.clocks import StoreClock
+        >>> from headrace._state.layouts.retention_clocks import StoreClock
         >>> from headrace._state.bytes.memory import MemoryStore
         >>> contents = MemoryStore()
         >>> store = TypedSessionStore(contents, StoreClock(contents, retention_ms=20), serdes.String(), serdes.Long())
@@ -168,7 +168,7 @@ class TypedSessionStoreWithHeaders(Sessions[K, AggregationWithHeaders[V]], Gener
 
     Example:
         >>> from headrace import serdes
-        >>> from headrace._state.layouts.clocks import StoreClock
+        >>> from headrace._state.layouts.retention_clocks import StoreClock
         >>> from headrace._state.bytes.memory import MemoryStore
         >>> contents = MemoryStore()
         >>> clock = StoreClock(contents, retention_ms=20)

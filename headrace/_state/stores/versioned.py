@@ -25,9 +25,9 @@ from headrace._state.bytes.composite import (
     time_bytes,
     unescape_key,
 )
-from headrace._state.layouts.clocks import StoreClock
 from headrace._state.layouts.entries_in_segments import segment_ms
 from headrace._state.layouts.gradual_removal import GradualRemoval
+from headrace._state.layouts.retention_clocks import StoreClock
 from headrace._state.layouts.typed import TypedStore
 from headrace.model.stores.interfaces import VersionedRecord
 from headrace.serdes import Serde

@@ -7,11 +7,11 @@ from typing import Any, Generic, TypeVar, cast, overload
 
 from headrace._state.bytes.api import ByteStore
 from headrace._state.bytes.composite import MAX_TIME, TIME_SIZE, time_at, unescape_key
-from headrace._state.layouts.clocks import CallerClock, RetentionClock
 from headrace._state.layouts.entries_by_key import EntriesByKey
 from headrace._state.layouts.entry_lists import entry_lists
+from headrace._state.layouts.expiring_entries import ExpiringEntries, TimedEntries, timed_entries
 from headrace._state.layouts.headers import decode_headers, encode_headers
-from headrace._state.layouts.timed import ExpiringEntries, TimedEntries, timed_entries
+from headrace._state.layouts.retention_clocks import CallerClock, RetentionClock
 from headrace._state.layouts.typed import TypedStore
 from headrace._state.stores.key_value import TIMESTAMP_SIZE, timestamp_of, with_timestamp
 from headrace.model.record import Headers
@@ -143,7 +143,7 @@ class TypedWindowStore(BaseWindowStore[K, V]):
 
     Example:
         >>> from headrace import serdes
-        >>> from headrace._state.layouts.clocks import StoreClock
+        >>> from headrace._state.layouts.retention_clocks import StoreClock
         >>> from headrace._state.bytes.memory import MemoryStore
         >>> contents = MemoryStore()
         >>> clock = StoreClock(contents, retention_ms=20)
@@ -177,7 +177,7 @@ class TypedTimestampedWindowStore(BaseWindowStore[K, ValueAndTimestamp[V]], Gene
 
     Example:
         >>> from headrace import serdes
-        >>> from headrace._state.layouts.clocks import StoreClock
+        >>> from headrace._state.layouts.retention_clocks import StoreClock
         >>> from headrace._state.bytes.memory import MemoryStore
         >>> contents = MemoryStore()
         >>> clock = StoreClock(contents, retention_ms=20)
@@ -223,7 +223,7 @@ class TypedWindowStoreWithHeaders(BaseWindowStore[K, ValueTimestampHeaders[V]], 
 
     Example:
         >>> from headrace import serdes
-        >>> from headrace._state.layouts.clocks import StoreClock
+        >>> from headrace._state.layouts.retention_clocks import StoreClock
         >>> from headrace._state.bytes.memory import MemoryStore
         >>> contents = MemoryStore()
         >>> clock = StoreClock(contents, retention_ms=20)

@@ -102,7 +102,7 @@ class SessionView(_Reads[K, V]):
 
     Example:
         >>> from headrace import serdes
-        >>> from headrace._state.layouts.clocks import StoreClock
+        >>> from headrace._state.layouts.retention_clocks import StoreClock
         >>> from headrace._state.bytes.memory import MemoryStore
         >>> from headrace.model.windows import Window
         >>> contents = MemoryStore()

@@ -121,7 +121,7 @@ class TimestampedWindowView(_Reads[K, V]):
 
     Example:
         >>> from headrace import serdes
-        >>> from headrace._state.layouts.clocks import StoreClock
+        >>> from headrace._state.layouts.retention_clocks import StoreClock
         >>> from headrace._state.bytes.memory import MemoryStore
         >>> contents = MemoryStore()
         >>> clock = StoreClock(contents, retention_ms=20)

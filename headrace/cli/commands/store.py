@@ -7,7 +7,6 @@ from typing import Any
 from rich.text import Text
 
 from headrace._graph.configured import configured
-from headrace._graph.stores import CustomSpec
 from headrace._runtime.defaults import Defaults
 from headrace._runtime.pending import nodes_holding_results
 from headrace._runtime.spark.starting import committed_view
@@ -20,6 +19,7 @@ from headrace.cli.output.entries import PENDING, listing, pending_row
 from headrace.cli.output.values import format_value, from_text
 from headrace.config import StreamsConfig
 from headrace.model.pending import Pending
+from headrace.model.stores.specs import CustomSpec
 
 
 def show_store(loaded: LoadedApplication, config: StreamsConfig, name: str, *, key: str | None, limit: int) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from headrace._core.operators.foreign_keys.messages import Answer, Packed, Subscription
-from headrace._graph.checks import checked_callable
 from headrace._graph.names import checked_name
 from headrace._graph.nodes import (
     ForeignKeyAnswer,
@@ -18,11 +17,12 @@ from headrace._graph.nodes import (
     TableSource,
 )
 from headrace._graph.partitioners import KeyPartitioner
-from headrace._graph.stores import KeyValueSpec, VersionedSpec
 from headrace._graph.tables.materialized import table_store_spec
 from headrace._graph.tables.old_values import materialize_source, send_old_values
 from headrace._graph.tables.rows import materialize_rows
 from headrace.dsl.joins.options import Join
+from headrace.model.arguments import checked_callable
+from headrace.model.stores.specs import KeyValueSpec, VersionedSpec
 from headrace.serdes import Bytes
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypedDict, TypeVar
 
-from headrace._graph.checks import checked_partitioner, first_accepted
 from headrace._graph.partitioners import KeyPartitioner
-from headrace._graph.stores import TableStore
 from headrace.errors import TopologyError, known_names
+from headrace.model.arguments import checked_partitioner, first_accepted
+from headrace.model.stores.specs import TableStore
 from headrace.serdes import Serde
 from headrace.serdes.inferred import serde_of_results
 

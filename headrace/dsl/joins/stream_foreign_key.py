@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from headrace._core.operators.foreign_keys.messages import KeyedRecord, Packed
-from headrace._graph.checks import checked_callable
 from headrace._graph.nodes import Sink, Source, StreamForeignKeyJoin, StreamForeignKeySelect
 from headrace._graph.tables.rows import materialize_rows
 from headrace.dsl.joins.options import Join
+from headrace.model.arguments import checked_callable
 
 if TYPE_CHECKING:
     from headrace.dsl.kstream import KStream

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from headrace._graph.checks import checked_callable
 from headrace._graph.nodes import StreamGlobalJoin
 from headrace.dsl.joins.options import Join
+from headrace.model.arguments import checked_callable
 
 if TYPE_CHECKING:
     from headrace.dsl.global_table import GlobalKTable

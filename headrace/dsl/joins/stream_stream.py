@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headrace._graph.names import checked_name
 from headrace._graph.nodes import JoinWindow, PassThrough, StreamJoin
-from headrace._graph.stores import UnmatchedSpec, WindowSpec
 from headrace.dsl.joins.options import Join
 from headrace.dsl.joins.repartitioned import repartition_if_needed
 from headrace.errors import TopologyError
+from headrace.model.stores.specs import UnmatchedSpec, WindowSpec
 from headrace.model.windows import JoinWindows
 from headrace.serdes.wrapping.sides import Sides
 

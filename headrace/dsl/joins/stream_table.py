@@ -5,14 +5,14 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from headrace._graph.checks import checked_duration
 from headrace._graph.nodes import StreamTableJoin
-from headrace._graph.stores import RecordBufferSpec, VersionedSpec
 from headrace._graph.tables.rows import materialize_rows
 from headrace.dsl.joins.options import Join
 from headrace.dsl.joins.repartitioned import repartition_if_needed
 from headrace.dsl.joins.stream_foreign_key import join_stream_by_foreign_key
 from headrace.errors import TopologyError
+from headrace.model.arguments import checked_duration
+from headrace.model.stores.specs import RecordBufferSpec, VersionedSpec
 
 if TYPE_CHECKING:
     from headrace.dsl.kstream import KStream

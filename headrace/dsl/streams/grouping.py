@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from headrace._graph.checks import checked_callable
 from headrace._graph.names import checked_name
 from headrace._graph.nodes import SelectKey
 from headrace.dsl.handle import NodeOutput
 from headrace.dsl.streams.handle import K, StreamHandle, V
+from headrace.model.arguments import checked_callable
 from headrace.serdes import Serde
 
 if TYPE_CHECKING:

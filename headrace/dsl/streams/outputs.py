@@ -7,17 +7,17 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from headrace._graph.checks import checked_callable, checked_partitioner
 from headrace._graph.names import checked_name
 from headrace._graph.nodes import DynamicSink, ForEach, Print, Sink, TableSource
 from headrace._graph.repartition import add_repartition
-from headrace._graph.stores import TableStore, VersionedSpec
 from headrace._graph.tables.materialized import table_store_spec
 from headrace._graph.tables.old_values import materialize_source
 from headrace.dsl.handle import NodeOutput
 from headrace.dsl.streams.handle import K, StreamHandle, V
 from headrace.errors import TopologyError
+from headrace.model.arguments import checked_callable, checked_partitioner
 from headrace.model.routing import StreamPartitioner, TopicNameExtractor
+from headrace.model.stores.specs import TableStore, VersionedSpec
 from headrace.serdes import Serde
 
 if TYPE_CHECKING:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeVar
 
-from headrace._graph.checks import checked_factory
 from headrace._graph.declared_stores import own_stores
 from headrace._graph.nodes import Process
-from headrace._graph.stores import StoreSpec
 from headrace.dsl.streams.handle import K, StreamHandle, V
+from headrace.model.arguments import checked_factory
 from headrace.model.processor import FixedKeyProcessor, Processor, ProcessorFactory
+from headrace.model.stores.specs import StoreSpec
 
 if TYPE_CHECKING:
     from headrace.dsl.kstream import KStream

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeVar
 
-from headrace._graph.checks import checked_callable
 from headrace._graph.nodes import (
     Filter,
     FlatMap,
@@ -20,6 +19,7 @@ from headrace._graph.nodes import (
 )
 from headrace.dsl.streams.handle import K, StreamHandle, V
 from headrace.errors import TopologyError
+from headrace.model.arguments import checked_callable
 from headrace.serdes import Serde
 from headrace.serdes.inferred import serde_of_entries, serde_of_results
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 
 from headrace._graph.nodes import Node
-from headrace._graph.stores import StoreSpec, TableStore, VersionedSpec
 from headrace._graph.tables.materialized import table_store_spec
 from headrace.dsl.handle import Handle, NodeOutput
+from headrace.model.stores.specs import StoreSpec, TableStore, VersionedSpec
 from headrace.serdes import Serde
 
 if TYPE_CHECKING:

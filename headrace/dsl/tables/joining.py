@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast, overload
 
-from headrace._graph.stores import TableStore
 from headrace.dsl.joins.options import Join, TableJoinOptions
 from headrace.dsl.tables.handle import K, TableHandle, V
 from headrace.model.routing import StreamPartitioner
+from headrace.model.stores.specs import TableStore
 from headrace.serdes import Serde
 
 if TYPE_CHECKING:

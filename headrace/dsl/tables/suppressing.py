@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from headrace._graph.names import checked_name
 from headrace._graph.nodes import Suppress
-from headrace._graph.stores import SuppressBufferSpec
 from headrace._graph.tables.old_values import send_old_values
 from headrace._graph.windows.suppress_wait import close_wait_ms
 from headrace.dsl.tables.handle import K, TableHandle, V
 from headrace.errors import TopologyError
 from headrace.model.emission import Suppressed
+from headrace.model.stores.specs import SuppressBufferSpec
 
 if TYPE_CHECKING:
     from headrace.dsl.ktable import KTable

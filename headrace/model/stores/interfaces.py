@@ -7,10 +7,12 @@ that `Stores` returned instead of the name, both return a typed store.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from headrace.model.record import Headers
-from headrace.serdes import Serde
+
+if TYPE_CHECKING:
+    from headrace.serdes import Serde
 
 K = TypeVar("K")
 V = TypeVar("V")

@@ -5,10 +5,10 @@ from datetime import timedelta
 import pytest
 
 from headrace import Change, Record, Stores, Window, Windowed, serdes
-from headrace._graph.stores import SuppressBufferSpec, UnmatchedSpec
 from headrace._runtime.stores import make_store, make_view
 from headrace._state.bytes.memory import MemoryStore
 from headrace.cli.output.entries import listing
+from headrace.model.stores.specs import SuppressBufferSpec, UnmatchedSpec
 from headrace.serdes.wrapping.sides import Sides
 
 SECOND = timedelta(seconds=1)

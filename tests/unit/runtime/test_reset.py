@@ -50,7 +50,9 @@ def ran():
     hr.LocalTopics("topics").create("words", exist_ok=True)
     plan = start(configured(load("app.py").topology._graph, CONFIG), CONFIG, "a run", lambda *_: (1, True))
     (STATE / "spark" / "1" / "offsets").mkdir(parents=True)
-    for name in ("state/1-0-fused-aa", "log/.new-17-bb", "spark/1/offsets/0", "finish", "finish.17.new"):
+    for name in ("state/1-0-fused-aa", "log/.new-17-bb", "spark/1/offsets/0"):
+        (STATE / name).touch()
+    for name in ("finish", "finish.17.new", "pause", "pause.17.new"):
         (STATE / name).touch()
     replicas_of(plan.instance, "local").mkdir(parents=True)
     return plan

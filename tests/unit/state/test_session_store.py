@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from headrace import Window, Windowed, serdes
 from headrace._state.bytes.memory import MemoryStore
-from headrace._state.layouts.clocks import KeyClock, StoreClock
+from headrace._state.layouts.retention_clocks import KeyClock, StoreClock
 from headrace._state.stores.session import TypedSessionStore
 from headrace.errors import StateError
 from tests.support.bytestores import TRICKY_KEYS, InBatches, InMemory, timed_entries_in

@@ -5,13 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace import Change, Record, Window, Windowed, serdes
-from headrace._graph.stores import SuppressBufferSpec
 from headrace._runtime.stores import make_store, make_view
 from headrace._state.bytes.memory import MemoryStore
 from headrace._state.layouts.time_queue import TimeQueue
 from headrace._state.stores.suppress_buffer import BufferedRow, SuppressBuffer, Usage
+from headrace.dsl.stores import WaitingRow
 from headrace.errors import StateError
-from headrace.model.stores.factory import WaitingRow
+from headrace.model.stores.specs import SuppressBufferSpec
 from tests.support.bytestores import CountingStore, InBatches, InMemory
 
 WINDOWED = serdes.WindowedKey(serdes.String(), 10)

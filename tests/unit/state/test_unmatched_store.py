@@ -5,10 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace import serdes
-from headrace._graph.stores import UnmatchedSpec
 from headrace._runtime.stores import make_store, make_view
 from headrace._state.bytes.memory import MemoryStore
 from headrace._state.stores.unmatched import UnmatchedRecord, UnmatchedStore, Waits
+from headrace.model.stores.specs import UnmatchedSpec
 from headrace.serdes.wrapping.sides import LEFT, RIGHT, Sides, SideValue
 from tests.support.bytestores import CountingStore, InBatches, InMemory
 from tests.support.dose import examples

@@ -5,10 +5,10 @@ from datetime import timedelta
 import pytest
 
 from headrace import Stores, Window, Windowed, serdes
-from headrace._graph.stores import TimestampedWindowSpec
 from headrace._runtime.stores import make_store, make_view
 from headrace._state.bytes.memory import MemoryStore
 from headrace.errors import TopologyError
+from headrace.model.stores.specs import TimestampedWindowSpec
 
 SERDES = (serdes.String(), serdes.Json())
 MS = timedelta(milliseconds=1)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from headrace._core.columnar.batch import Batch
 from headrace._core.columnar.joins.kept_records import SideRecords
 from headrace._core.columnar.joins.rows import ROWS_AT_ONCE, Bools, JoinRows, StreamSide
-from headrace._core.operators.joins.stream_stream_outer import StreamOuterJoin
+from headrace._core.operators.joins.stream_stream_left_outer import StreamOuterJoin
 from headrace.serdes import Serde
 
 _MAX_PAIRS = 10_000

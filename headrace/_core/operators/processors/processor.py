@@ -8,10 +8,10 @@ from typing import ClassVar
 
 from headrace._core.operator import AnyRecord, Operator
 from headrace._core.operators.processors.context import NodeContext
+from headrace._core.operators.processors.forwarding import check_forward, child_of, with_forward_time
 from headrace._core.task.context import TaskContext
-from headrace.errors import StreamsError, TopologyError, known_names, nearest
+from headrace.errors import StreamsError, TopologyError
 from headrace.model.processor import AnyProcessor, FixedKeyProcessor, Processor, ProcessorFactory, To
-from headrace.model.record import Record
 
 
 class UserProcessor(Operator):
@@ -98,18 +98,7 @@ class UserProcessor(Operator):
         if to is None or to.name is None:
             self.forward(record)
         else:
-            self._child(to.name).process(record)
-
-    def _child(self, name: str) -> Operator:
-        for child in self.children:
-            if child.name == name:
-                return child
-        known = [child.name for child in self.children]
-        message = (
-            f"{self.name}: the child {name!r} is unknown or not connected.{nearest(name, known)} "
-            f"Its children: {known_names(known)}."
-        )
-        raise StreamsError(message)
+            child_of(self, to.name).process(record)
 
     def _create(self) -> AnyProcessor:
         processor = self._factory()
@@ -127,27 +116,3 @@ class UserProcessor(Operator):
             )
             raise TopologyError(message)
         return processor
-
-
-def check_forward(name: str, record: object, to: object) -> None:
-    """Checks the arguments of `forward()`.
-
-    Raises:
-        StreamsError: if one is not allowed; the message begins with `name`.
-    """
-    if not isinstance(record, Record):
-        message = f"{name}: forward() needs a Record; got {record!r} of type {type(record).__name__}."
-        raise StreamsError(message)
-    if to is not None and not isinstance(to, To):
-        message = f"{name}: forward() was given to={to!r}; it must be To.child(name) or To.all()."
-        raise StreamsError(message)
-
-
-def with_forward_time(record: AnyRecord, to: To | None, now_ms: int | None) -> AnyRecord:
-    """The record with the timestamp that children see: that of `to`, else its own, else the current one."""
-    timestamp_ms = to.timestamp_ms if to is not None and to.timestamp_ms is not None else record.timestamp_ms
-    if timestamp_ms is None:
-        timestamp_ms = now_ms
-    if timestamp_ms == record.timestamp_ms:
-        return record
-    return Record(record.key, record.value, timestamp_ms, record.headers)

@@ -10,12 +10,12 @@ import msgspec
 from headrace._graph.nodes import Source
 from headrace._graph.partitioners import internal_rules, partitioner_name
 from headrace._graph.patterns import pattern_key
-from headrace._graph.stores import StoreSpec, TimestampedWindowSpec
 from headrace._runtime.defaults import Defaults
 from headrace._runtime.spark.planning.plan import Plan, Stage
 from headrace.config import StreamsConfig
 from headrace.errors import StateError
 from headrace.model.routing import StreamPartitioner
+from headrace.model.stores.specs import StoreSpec, TimestampedWindowSpec
 
 _OF_GLOBAL_TABLE = " of a global table"
 

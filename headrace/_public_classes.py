@@ -1,27 +1,46 @@
-"""Arguments of public methods: unknown keywords, positional options, and serdes or extractors that are none."""
+"""Makes public classes explain unknown attributes and wrong arguments. Called once, when the package is imported.
+
+Wrong arguments are unknown keywords, options given by position, and serdes or extractors that are none.
+"""
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from abc import ABC
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import is_dataclass
-from typing import Any, TypeVar
+from enum import Enum
+from typing import Any, Protocol
 
-from headrace._suggestions.attributes import suggestion
+import msgspec
+
+from headrace._suggestions.arity import checked_arity
+from headrace._suggestions.attributes import suggest_attributes, suggestion
 from headrace._suggestions.kafka_names import ARGUMENTS, POSITIONAL
 from headrace.errors import ArgumentError
-from headrace.model.arity import checked_arity
 from headrace.serdes.checks import checked_serde
-
-T = TypeVar("T")
 
 _KEYWORD_ONLY, _POSITIONAL = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
 _EXTRACTORS = ("timestamp_extractor",)
 
 
-def check_arguments(kind: type[T]) -> type[T]:
-    """Class decorator: the constructor and all public methods say what is wrong with arguments and how to write them.
+def suggest_names(things: Iterable[Any]) -> None:
+    """Makes the classes among some public things explain unknown attributes, and unknown arguments of their methods.
+
+    Protocols only describe types, and exceptions and enums have no names to guess. Classes that users extend or create
+    for each record explain attributes, but their methods are not wrapped.
+    """
+    for kind in things:
+        if not isinstance(kind, type) or issubclass(kind, Exception | Enum | tuple) or Protocol in kind.__bases__:
+            continue
+        suggest_attributes(kind)
+        if ABC not in kind.__mro__ and not issubclass(kind, msgspec.Struct):
+            _check_arguments(kind)
+
+
+def _check_arguments(kind: type) -> None:
+    """Makes the constructor and all public methods say what is wrong with arguments and how to write them.
 
     These methods build topologies or run applications; none is called for each record.
     """
@@ -37,7 +56,6 @@ def check_arguments(kind: type[T]) -> type[T]:
                 if isinstance(member, classmethod | staticmethod):
                     wrapped = type(member)(wrapped)
                 setattr(base, name, wrapped)
-    return kind
 
 
 def _checking(function: Callable[..., Any], *, is_static: bool) -> Callable[..., Any]:

@@ -6,8 +6,8 @@ import inspect
 from collections.abc import Callable
 from datetime import timedelta
 
+from headrace._suggestions.arity import checked_arity
 from headrace.errors import TopologyError
-from headrace.model.arity import checked_arity
 from headrace.model.processor import AnyProcessor
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeAlias
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias
 
 from headrace.model.stores.interfaces import (
     KeyValueStore,
@@ -30,7 +30,9 @@ from headrace.model.stores.windowed_interfaces import (
 )
 from headrace.model.type_variables import TypeVar
 from headrace.model.windows import Windows
-from headrace.serdes import Serde
+
+if TYPE_CHECKING:
+    from headrace.serdes import Serde
 
 K = TypeVar("K", default=Any)
 V = TypeVar("V", default=Any)

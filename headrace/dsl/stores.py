@@ -6,9 +6,15 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, overload
 
-from headrace._graph.checks import checked_duration
 from headrace._graph.names import checked_name
-from headrace._graph.stores import (
+from headrace._state.bytes.api import ByteStore
+from headrace._state.stores.versioned import NEWEST, NOT_PUT
+from headrace._state.views.suppress import WaitingRow
+from headrace._suggestions.attributes import SuggestingMeta
+from headrace.errors import TopologyError
+from headrace.model.arguments import checked_duration
+from headrace.model.stores.interfaces import ValueAndTimestamp, VersionedRecord
+from headrace.model.stores.specs import (
     CustomSpec,
     KeyValueSpec,
     KeyValueWithHeadersSpec,
@@ -21,12 +27,6 @@ from headrace._graph.stores import (
     WindowSpec,
     WindowWithHeadersSpec,
 )
-from headrace._state.bytes.api import ByteStore
-from headrace._state.stores.versioned import NEWEST, NOT_PUT
-from headrace._state.views.suppress import WaitingRow
-from headrace._suggestions.attributes import SuggestingMeta
-from headrace.errors import TopologyError
-from headrace.model.stores.interfaces import ValueAndTimestamp, VersionedRecord
 from headrace.model.type_variables import TypeVar
 from headrace.serdes import Serde
 

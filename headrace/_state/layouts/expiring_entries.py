@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from headrace._state.bytes.api import ByteStore
-from headrace._state.layouts.clocks import CallerClock, KeyClock, RetentionClock
 from headrace._state.layouts.entries_by_key import EntriesByKey
 from headrace._state.layouts.entries_in_segments import SegmentedEntries
+from headrace._state.layouts.retention_clocks import CallerClock, KeyClock, RetentionClock
 
 
 class ExpiringEntries(Protocol):
