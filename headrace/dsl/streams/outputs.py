@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from headrace._graph.checks import checked_callable, checked_partitioner
 from headrace._graph.names import checked_name
@@ -15,7 +15,8 @@ from headrace._graph.stores import TableStore, VersionedSpec
 from headrace._graph.tables.materialized import table_store_spec
 from headrace._graph.tables.old_values import materialize_source
 from headrace.dsl.handle import NodeOutput
-from headrace.dsl.streams.handle import K, StreamHandle, V
+from headrace.dsl.streams.handle import StreamHandle
+from headrace.dsl.type_variables import K, Key, V, Value
 from headrace.errors import TopologyError
 from headrace.model.routing import StreamPartitioner, TopicNameExtractor
 from headrace.serdes import Serde
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from headrace.dsl.ktable import KTable
 
 # Every serde passes nulls through, so `Serde[int]` also fits a stream of `int | None`: `self` says so below.
-Key = TypeVar("Key")
-Value = TypeVar("Value")
 
 
 class StreamOutputs(StreamHandle[K, V]):
