@@ -240,8 +240,7 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
     nodes.ForeignKeySubscribe: lambda node, defaults: ops.ForeignKeySubscribe(
         node.name,
         node.foreign_key,
-        defaults.resolve_key(node.key_serde),
-        defaults.resolve_value(node.value_serde),
+        *defaults.serdes(node),
         defaults.resolve_key(node.foreign_serde),
         left=node.left,
     ),
@@ -262,13 +261,12 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
         defaults.resolve_value(node.foreign_value_serde),
     ),
     nodes.ForeignKeyLeftRows: lambda node, defaults: ops.ForeignKeyLeftRows(
-        node.name, node.resolve, defaults.resolve_key(node.key_serde), defaults.resolve_value(node.value_serde)
+        node.name, node.resolve, *defaults.serdes(node)
     ),
     nodes.ForeignKeyResolve: lambda node, defaults: ops.ForeignKeyResolve(
         node.name,
         node.joiner,
-        defaults.resolve_key(node.key_serde),
-        defaults.resolve_value(node.value_serde),
+        *defaults.serdes(node),
         defaults.resolve_value(node.foreign_value_serde),
         left=node.left,
         foreign_key=node.foreign_key,
@@ -277,16 +275,14 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
     nodes.StreamForeignKeySelect: lambda node, defaults: ops.StreamForeignKeySelect(
         node.name,
         node.foreign_key,
-        defaults.resolve_key(node.key_serde),
-        defaults.resolve_value(node.value_serde),
+        *defaults.serdes(node),
         left=node.left,
     ),
     nodes.StreamForeignKeyJoin: lambda node, defaults: ops.StreamForeignKeyJoin(
         node.name,
         node.tables[0],
         node.joiner,
-        defaults.resolve_key(node.key_serde),
-        defaults.resolve_value(node.value_serde),
+        *defaults.serdes(node),
         left=node.left,
         versioned=node.versioned,
     ),

@@ -12,6 +12,7 @@ from headrace._graph.tables.materialized import result_store_spec
 from headrace._graph.windows.stores import checked_windows
 from headrace.dsl.handle import NodeOutput
 from headrace.dsl.ktable import KTable
+from headrace.dsl.type_variables import A, K
 from headrace.errors import TopologyError
 from headrace.model.arguments import checked_callable
 from headrace.model.stores.specs import StoreSpec, TableStore
@@ -23,9 +24,7 @@ if TYPE_CHECKING:
     from headrace.dsl.grouped_stream import KGroupedStream
     from headrace.dsl.windowed_cogroup import SessionWindowedCogroupedKStream, TimeWindowedCogroupedKStream
 
-K = TypeVar("K")
 V = TypeVar("V")
-A = TypeVar("A")
 
 PREFIX = "COGROUPKSTREAM-AGGREGATE-"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Generic, overload
 
 from headrace._graph.names import checked_name
 from headrace._graph.nodes import StreamAggregate, StreamCount, StreamReduce
@@ -13,6 +13,7 @@ from headrace._graph.windows.stores import checked_windows
 from headrace.dsl.grouped_handle import GroupedHandle
 from headrace.dsl.handle import NodeOutput
 from headrace.dsl.ktable import KTable
+from headrace.dsl.type_variables import A, K, Key, V, Value
 from headrace.dsl.windowed_stream import Grouping, SessionWindowedKStream, TimeWindowedKStream
 from headrace.model.arguments import checked_callable
 from headrace.model.stores.specs import TableStore
@@ -22,13 +23,6 @@ from headrace.serdes.inferred import serde_of_results
 
 if TYPE_CHECKING:
     from headrace.dsl.cogrouped_stream import CogroupedKStream
-
-K = TypeVar("K")
-V = TypeVar("V", covariant=True)
-A = TypeVar("A")
-# Records without a value are dropped, so functions get a `Value` though the stream may have `Value | None`.
-Key = TypeVar("Key")
-Value = TypeVar("Value")
 
 
 class KGroupedStream(GroupedHandle, Generic[K, V]):

@@ -9,15 +9,14 @@ from typing import Any, Generic, TypeVar
 from headrace._graph.nodes import Sink, Source, TableAggregate, TableCount, TableReduce
 from headrace.dsl.grouped_handle import GroupedHandle
 from headrace.dsl.ktable import KTable
+from headrace.dsl.type_variables import A, K
 from headrace.model.arguments import checked_callable
 from headrace.model.stores.specs import TableStore
 from headrace.serdes import Long, Serde
 from headrace.serdes.inferred import serde_of_results
 from headrace.serdes.wrapping.change import ChangeEvent
 
-K = TypeVar("K")
 V = TypeVar("V")
-A = TypeVar("A")
 
 
 class KGroupedTable(GroupedHandle, Generic[K, V]):

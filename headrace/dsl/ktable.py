@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from headrace._graph.nodes import TableFilter, TableGroupBy, TableMapValues, TableToStream
 from headrace._graph.tables.old_values import send_old_values
 from headrace.dsl.handle import NodeOutput
 from headrace.dsl.kstream import KStream
-from headrace.dsl.tables.handle import K, V
 from headrace.dsl.tables.joining import TableJoins
 from headrace.dsl.tables.suppressing import TableSuppression
 from headrace.dsl.tables.transforming import TableTransformation
+from headrace.dsl.type_variables import K2, V2, K, V
 from headrace.errors import TopologyError
 from headrace.model.arguments import checked_callable
 from headrace.model.stores.specs import TableStore
@@ -21,9 +21,6 @@ from headrace.serdes.inferred import serde_of_results
 
 if TYPE_CHECKING:
     from headrace.dsl.grouped_table import KGroupedTable
-
-K2 = TypeVar("K2")
-V2 = TypeVar("V2")
 
 
 class KTable(TableJoins[K, V], TableSuppression[K, V], TableTransformation[K, V]):

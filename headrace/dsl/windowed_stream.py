@@ -12,6 +12,7 @@ from headrace._graph.windows.late_sink import add_windowed_aggregate
 from headrace._graph.windows.stores import window_store, windowed_key_serde
 from headrace.dsl.handle import NodeOutput
 from headrace.dsl.ktable import KTable
+from headrace.dsl.type_variables import A, K
 from headrace.errors import TopologyError
 from headrace.model.arguments import checked_callable
 from headrace.model.emission import EmitStrategy
@@ -20,9 +21,7 @@ from headrace.model.windows import AnyWindows, UnlimitedWindows, Windowed
 from headrace.serdes import Long, Serde
 from headrace.serdes.inferred import serde_of_results
 
-K = TypeVar("K")
 V = TypeVar("V")
-A = TypeVar("A")
 
 
 @dataclass(frozen=True)

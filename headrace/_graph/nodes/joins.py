@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from headrace._graph.nodes.base import STREAM_TIMES, Node, idle_keys
+from headrace._graph.nodes.base import STREAM_TIMES, Node, RowJoin, idle_keys
 from headrace._graph.nodes.tables import TableNode
 
 
@@ -49,7 +49,7 @@ class StreamJoin(Node):
 
 
 @dataclass(frozen=True, kw_only=True)
-class StreamGlobalJoin(Node):
+class StreamGlobalJoin(RowJoin):
     """Joins each record with the row of a global table that `key_selector` selects; if `left`, also without a row.
 
     The joiner gets both keys: `joiner(key, selected key, value, row)`.
@@ -57,11 +57,6 @@ class StreamGlobalJoin(Node):
 
     key_selector: Callable[[Any, Any], Any]
     joiner: Callable[[Any, Any, Any, Any], Any]
-    left: bool
-
-    @property
-    def takes_null_keys(self) -> bool:
-        return self.left
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +84,7 @@ class TableJoinMerge(TableNode):
 
 
 @dataclass(frozen=True, kw_only=True)
-class StreamTableJoin(Node):
+class StreamTableJoin(RowJoin):
     """Joins records with rows of a table; with a grace period, its first store buffers the records.
 
     `value_joiner` is the joiner of the values alone, if it does not need the key.
@@ -97,14 +92,9 @@ class StreamTableJoin(Node):
 
     joiner: Callable[[Any, Any, Any], Any]
     value_joiner: Callable[[Any, Any], Any] | None
-    left: bool
     versioned: bool
     grace_ms: int | None = None
 
     @property
     def internal_stores(self) -> tuple[str, ...]:
         return () if self.grace_ms is None else (STREAM_TIMES,)
-
-    @property
-    def takes_null_keys(self) -> bool:
-        return self.left

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from headrace._graph.names import checked_name
 from headrace._graph.nodes import SelectKey
 from headrace.dsl.handle import NodeOutput
-from headrace.dsl.streams.handle import K, StreamHandle, V
+from headrace.dsl.streams.handle import StreamHandle
+from headrace.dsl.type_variables import K2, K, Key, V, Value
 from headrace.model.arguments import checked_callable
 from headrace.serdes import Serde
 
 if TYPE_CHECKING:
     from headrace.dsl.grouped_stream import KGroupedStream
-
-K2 = TypeVar("K2")
-Key = TypeVar("Key")
-Value = TypeVar("Value")
 
 
 class StreamGrouping(StreamHandle[K, V]):

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, cast
 
 from headrace._graph.nodes import Node
 from headrace.dsl.handle import Handle, NodeOutput
+from headrace.dsl.type_variables import K, V
 from headrace.serdes import Serde
 
 if TYPE_CHECKING:
     from headrace.dsl.kstream import KStream
-
-# Values are covariant, because no operator changes a stream: a `KStream[str, bool]` is a `KStream[str, int]`. Keys are
-# not, so that a join of streams with different types of keys is an error.
-K = TypeVar("K")
-V = TypeVar("V", covariant=True)
 
 
 class StreamHandle(Handle, Generic[K, V]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from headrace._graph.names import checked_name
 from headrace._graph.nodes import DynamicSink, ForEach, Print, Sink, TableSource
@@ -13,7 +13,8 @@ from headrace._graph.repartition import add_repartition
 from headrace._graph.tables.materialized import table_store_spec
 from headrace._graph.tables.old_values import materialize_source
 from headrace.dsl.handle import NodeOutput
-from headrace.dsl.streams.handle import K, StreamHandle, V
+from headrace.dsl.streams.handle import StreamHandle
+from headrace.dsl.type_variables import K, Key, V, Value
 from headrace.errors import TopologyError
 from headrace.model.arguments import checked_callable, checked_partitioner
 from headrace.model.routing import StreamPartitioner, TopicNameExtractor
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from headrace.dsl.ktable import KTable
 
 # Every serde passes nulls through, so `Serde[int]` also fits a stream of `int | None`: `self` says so below.
-Key = TypeVar("Key")
-Value = TypeVar("Value")
 
 
 class StreamOutputs(StreamHandle[K, V]):

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Self, cast
 
 from headrace._graph.nodes import Node
 from headrace._graph.tables.materialized import table_store_spec
 from headrace.dsl.handle import Handle, NodeOutput
+from headrace.dsl.type_variables import K, V
 from headrace.model.stores.specs import StoreSpec, TableStore, VersionedSpec
 from headrace.serdes import Serde
 
 if TYPE_CHECKING:
     from headrace.dsl.ktable import KTable
-
-# Values are covariant, because no operator changes a table: a `KTable[str, bool]` is a `KTable[str, int]`. Keys are
-# not, so that a join of tables with different types of keys is an error.
-K = TypeVar("K")
-V = TypeVar("V", covariant=True)
 
 
 class TableHandle(Handle, Generic[K, V]):

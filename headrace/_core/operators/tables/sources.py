@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from headrace._core.drop_reasons import DropReason
-from headrace._core.operator import AnyRecord, Operator
+from headrace._core.operator import AnyRecord
+from headrace._core.operators.tables.lookup import TableLookup
 from headrace._core.operators.tables.stored import StoredTable
-from headrace._core.task.context import TaskContext
 from headrace._state.stores.versioned import NEWEST, NOT_PUT
 from headrace.model.record import Change
 
@@ -51,16 +51,8 @@ class VersionedTableSource(StoredTable):
         self.forward(record.with_value(Change(record.value, old, is_latest=valid_to_ms == NEWEST)))
 
 
-class TableCopy(Operator):
+class TableCopy(TableLookup):
     """Stores the new value of each change of an earlier stage's table; of a versioned table, as a version."""
-
-    def __init__(self, name: str, table: str) -> None:
-        super().__init__(name)
-        self._table = table
-
-    def init(self, context: TaskContext) -> None:
-        super().init(context)
-        self._rows = context.tables[self._table]
 
     def process(self, record: AnyRecord) -> None:
         self._rows.put(record.key, record.value.new, record.timestamp_ms)
