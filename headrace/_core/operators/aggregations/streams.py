@@ -33,7 +33,7 @@ class AggregatingOperator(Operator):
 
     @property
     def forwards_old_values(self) -> bool:
-        """Whether its children get old values; the record cache gets them in any case."""
+        """Whether the children get old values. The record cache gets them in any case."""
         return self.send_old_values if self.cache is None else self.cache.send_old_values
 
     def accepts(self, key: Any, value: Any) -> bool:  # noqa: ARG002
@@ -42,7 +42,10 @@ class AggregatingOperator(Operator):
 
     @abstractmethod
     def fold(self, key: Any, value: Any, timestamp_ms: int, row: tuple[Any, int] | None) -> tuple[Any, int]:
-        """The aggregate after a record, and its timestamp; `row` has those before it, if there are any."""
+        """Returns the aggregate after a record, and its timestamp. An aggregate of `None` deletes the row.
+
+        `row` is the aggregate before the record and its timestamp; `None` if the key has no row.
+        """
 
     def process(self, record: AnyRecord) -> None:
         key = record.key
@@ -60,10 +63,10 @@ class AggregatingOperator(Operator):
         self.forward(Record(key, Change(aggregate, old, valid_to_ms == NEWEST), timestamp_ms, record.headers))
 
     def _old(self, key_bytes: bytes, row: Any) -> Any:
-        """The stored aggregate. The functions may have changed it in place, so it is read again.
+        """The aggregate before the record. The functions may have changed it in place, so it is read again.
 
-        For a cached row, only the value that was forwarded before counts; and only whether there was one, if it is not
-        forwarded.
+        It is not read again if the record cache does not use it: the cache knows an earlier value of the row, or it
+        does not forward old values, so that it only matters whether there was one.
         """
         cache = self.cache
         if cache is not None and (not cache.send_old_values or key_bytes in cache.updates):
@@ -114,7 +117,7 @@ class StreamCount(StreamAggregate):
 
 
 class StreamReduce(StreamAggregate):
-    """Reduces the values of each key to one value of the same kind, which starts with the first."""
+    """Reduces the values of each key to one value of the same kind, starting with the first value."""
 
     def __init__(self, name: str, store: str, reducer: Callable[[Any, Any], Any], *, send_old_values: bool) -> None:
         reduction = reducing(reducer)
