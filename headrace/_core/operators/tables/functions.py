@@ -15,10 +15,10 @@ def row_filter(predicate: Callable[[Any, Any], object], *, keep: bool) -> Callab
 
 
 class TableFilter(StoredTable):
-    """Forwards each change with the values that the filter keeps; a row that it does not keep is a deleted row.
+    """Forwards each change, with `None` in place of values that the filter does not keep: such rows count as deleted.
 
-    If old values are known, deletions of rows that never existed are not forwarded. The predicate never gets `None`.
-    With a store, the old value is read from the store.
+    With `send_old_values`, a change is not forwarded if both values are `None`, unless the table is `versioned`.
+    The predicate never gets `None`. With a store, the old value is read from the store.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class TableFilter(StoredTable):
 
 
 class TableMapValues(StoredTable):
-    """Maps the values of every change; `None` stays `None`, without a call.
+    """Maps the values of every change. `None` stays `None`, without a call of the mapper.
 
     With a store, the old value is read from the store.
     """

@@ -1,4 +1,4 @@
-"""Tables from the records of a topic or a stream, plain and versioned; and copies of an earlier stage's tables."""
+"""Tables from the records of a topic or a stream, with or without versions; copies of the tables of earlier stages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class TableSource(Operator):
 
     @property
     def forwards_old_values(self) -> bool:
-        """Whether its children get old values; the record cache gets them in any case."""
+        """Whether the children get old values. The record cache gets them in any case."""
         return self.send_old_values if self.cache is None else self.cache.send_old_values
 
     def init(self, context: TaskContext) -> None:
@@ -45,7 +45,7 @@ class TableSource(Operator):
 
 
 class VersionedTableSource(Operator):
-    """Turns each record into a version of its key's row; one older than the history is dropped and counted.
+    """Turns each record into a version of its key's row. Drops and counts records older than the history.
 
     The old value of a change is the newest version so far, even if the change itself is an earlier version.
     """
@@ -74,7 +74,7 @@ class VersionedTableSource(Operator):
 
 
 class TableCopy(Operator):
-    """Stores the new value of each change of an earlier stage's table; of a versioned table, as a version."""
+    """Stores the changes of a table of an earlier stage, as its copy. A versioned table has a copy with versions."""
 
     def __init__(self, name: str, table: str) -> None:
         super().__init__(name)

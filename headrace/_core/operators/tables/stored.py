@@ -14,8 +14,8 @@ from headrace.model.record import Change
 class StoredTable(Operator):
     """Stores the rows that it forwards if it has a store.
 
-    In a versioned store a change may turn out not to be the newest version of its row; one that is older than the
-    history is dropped and counted. In a store without versions the last change is the row.
+    In a versioned store, a change need not be the newest version of its row, and a change older than the history is
+    dropped and counted. In a store without versions, the last change replaces the row.
     """
 
     def __init__(self, name: str, store: str | None = None) -> None:
@@ -27,7 +27,7 @@ class StoredTable(Operator):
         self._store = None if self._store_name is None else context.store(self._store_name)
 
     def stored_value(self, key: Any) -> Any:
-        """The value of the stored row, of a versioned one the newest; `None` if there is none."""
+        """The value of the stored row, in a versioned store of its newest version; `None` if there is none."""
         assert self._store is not None
         row = self._store.read(self._store.key_bytes(key))
         return None if row is None else row[0]
