@@ -15,7 +15,7 @@ _HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 
 
 class Batch(NamedTuple):
-    """Records in processing order; `positions` are those of their input records in the task's order."""
+    """Records in processing order. `positions` has the position of each one's input record in the task's order."""
 
     keys: pa.Array
     values: pa.Array
@@ -24,7 +24,7 @@ class Batch(NamedTuple):
     positions: npt.NDArray[np.intp]
 
     def where(self, mask: pa.Array) -> Batch:
-        """The records for which a mask is true; it must not have nulls."""
+        """The records for which `mask` is true. The mask must not have nulls."""
         selected = mask.to_numpy(zero_copy_only=False)
         return Batch(
             self.keys.filter(mask),
@@ -35,7 +35,7 @@ class Batch(NamedTuple):
         )
 
     def take(self, rows: npt.NDArray[np.int64]) -> Batch:
-        """The records in some rows."""
+        """The records in these rows, in the order of `rows`."""
         chosen = pa.array(rows)
         return Batch(
             self.keys.take(chosen),
@@ -46,7 +46,7 @@ class Batch(NamedTuple):
         )
 
     def slice(self, start: int, stop: int) -> Batch:
-        """The records from one row up to another, exclusive."""
+        """The records from row `start` to before row `stop`."""
         return Batch(
             self.keys.slice(start, stop - start),
             self.values.slice(start, stop - start),
@@ -57,7 +57,7 @@ class Batch(NamedTuple):
 
 
 def headers_of(batch: Batch, rows: npt.NDArray[np.int64]) -> list[Headers]:
-    """The headers of the records in some rows."""
+    """The headers of the records in these rows."""
     if batch.headers is None:
         return [()] * len(rows)
     return [
@@ -67,7 +67,7 @@ def headers_of(batch: Batch, rows: npt.NDArray[np.int64]) -> list[Headers]:
 
 
 def headers_column(listed: Sequence[Headers]) -> pa.Array | None:
-    """Headers as a column, `None` if no record has any."""
+    """Returns the headers of each record as a column, or `None` if no record has any."""
     if not any(listed):
         return None
     return pa.array([[{"key": key, "value": value} for key, value in headers] or None for headers in listed], _HEADERS)

@@ -1,4 +1,4 @@
-"""count of a grouped stream, for a whole batch: every update that the record path emits, or the last ones, cached."""
+"""The batch form of count of a grouped stream."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _ABSENT = struct.pack(">qq", -1, 0)  # timestamp and count of a new key
 
 
 class CountForm:
-    """Counts by the bytes of the keys; `forward` gets every update as a batch of `serdes.Long()` values.
+    """Counts by the bytes of the keys. `forward` gets every update of a batch, as values of `serdes.Long()`.
 
-    With a cache, updates go to the cache instead.
+    With `cached`, the last update of each key goes to the record cache instead.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""count in tumbling windows, for a whole batch: every update that the record path emits, or the last ones, cached."""
+"""The batch form of count in tumbling windows."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _log = logging.getLogger(__name__)
 
 
 class WindowCountForm:
-    """Counts by the bytes of key and window start, which are also the bytes of the windowed serde in a topic.
+    """Counts by the bytes of key and window start, which are also the bytes that `WindowedKey` writes to a topic.
 
-    With a cache, updates go to the cache, not to `forward`.
+    `forward` gets every update of a batch. With `cached`, the last update of each row goes to the record cache instead.
     """
 
     def __init__(
