@@ -1,4 +1,4 @@
-"""count and reduce in terms of aggregate: how they add a record, and how they merge two sessions."""
+"""count and reduce in terms of aggregate: how they add or remove a value, and how they merge two sessions."""
 
 from __future__ import annotations
 
@@ -37,3 +37,11 @@ def reducing(reducer: Callable[[Any, Any], Any]) -> Fold:
         lambda _, value, aggregate: value if aggregate is None else reducer(aggregate, value),
         lambda _, left, right: right if left is None else reducer(left, right),
     )
+
+
+def unreducing(subtractor: Callable[[Any, Any], Any]) -> Callable[[Any, Any, Any], Any]:
+    """Returns a function that removes a value from the aggregate of `reducing`, with the user's `subtractor`.
+
+    If `subtractor` returns `None`, the aggregate is deleted, and the next value starts a new one.
+    """
+    return lambda _, value, aggregate: subtractor(aggregate, value)
