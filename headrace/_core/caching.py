@@ -1,8 +1,8 @@
 """The record cache: a table with a cached store forwards only the last update of a row since the last flush.
 
-Stores hold every update immediately, so that whoever reads them sees it. What is cached are the updates that have not
-been forwarded yet. The task flushes the cache at the end of a batch, store by store in topology order; a store whose
-updates need more than its share of the bytes is flushed at once.
+Every update is written to its store immediately, so that lookups see it. The cache only holds the updates that have not
+been forwarded yet. The task flushes the cache at the end of a batch, store by store in topology order. A store whose
+cached updates exceed its share of the bytes is flushed at once.
 """
 
 from __future__ import annotations
@@ -23,13 +23,17 @@ from headrace._state.stores.session import TypedSessionStore
 from headrace._state.stores.window import TypedTimestampedWindowStore
 from headrace.model.record import Change, Headers, Record
 
-ENTRY_SIZE = 64  # what an update needs besides the bytes of its key, value and headers
+ENTRY_SIZE = 64  # the bytes that an update counts as, in addition to its key, value and headers
 
 RowId = Callable[[Any], bytes]
 
 
 class Update(msgspec.Struct, gc=False):
-    """The last update of a row, which has not been forwarded; `old` is the value that was forwarded before it."""
+    """The last update of a row, not yet forwarded.
+
+    `old` is the value that was last forwarded for the row. If old values are not forwarded, it only matters whether
+    `old` is `None`. `moment` is what the task was processing when it updated the row.
+    """
 
     key: Any
     value: bytes | None
@@ -41,26 +45,28 @@ class Update(msgspec.Struct, gc=False):
 
 
 class PendingColumns(Protocol):
-    """Updates of a store that a batch form holds in columns."""
+    """Cached updates of one store that a batch form holds in columns."""
 
     def flush(self) -> None:
         """Forwards the updates as a batch."""
         ...
 
     def move_to(self, cache: StoreCache) -> None:
-        """Turns the updates into single ones."""
+        """Moves the updates to `cache` as single updates, for the record path."""
         ...
 
 
 class StoreCache:
     """The updates of one store that have not been forwarded, in the order of the last update of each row.
 
+    If `in_columns` is true, a flush passes all updates at once to `forward_in_columns`, if a batch form has set it.
+
     Args:
         context: the task's context.
         store: the store, whose serdes encode keys and values.
-        forward: gets the updates when the cache is flushed.
-        send_old_values: whether these have old values.
-        max_bytes: how many bytes updates may need.
+        forward: gets the updates one by one when the cache is flushed.
+        send_old_values: whether forwarded changes have old values.
+        max_bytes: the cache is flushed when its updates exceed this size.
     """
 
     def __init__(
@@ -86,7 +92,7 @@ class StoreCache:
         self.value_of = store.value_serde.deserialize
 
     def put(self, record: AnyRecord) -> None:
-        """Caches a record that holds the change of a row, and flushes the store if its bytes are used up."""
+        """Caches a record whose value is the `Change` of a row. Flushes if the updates now exceed `max_bytes`."""
         change, timestamp_ms = record.value, record.timestamp_ms
         assert timestamp_ms is not None
         self.put_update(
@@ -109,7 +115,7 @@ class StoreCache:
         headers: Headers,
         moment: Moment,
     ) -> None:
-        """Caches the change of a row, in bytes. `old` counts only if the row has no cached update."""
+        """Caches the new value of a row, serialized. `old` is ignored if the row already has a cached update."""
         size = ENTRY_SIZE + len(row_id)
         if value is not None:
             size += len(value)
@@ -125,7 +131,7 @@ class StoreCache:
             self.flush()
 
     def flush(self) -> None:
-        """Forwards all updates. The deletion of a row of which nothing was forwarded is not forwarded either."""
+        """Forwards all updates, except of rows that did not exist at the last flush and do not exist now."""
         if self.columns is not None:
             self.columns.flush()
         if not self.updates:
@@ -154,7 +160,7 @@ class StoreCache:
 
 
 class RecordCache:
-    """The caches of a task's stores, in topology order; each store has an equal share of the bytes."""
+    """The caches of a task's stores, in topology order. Each store has an equal share of `max_bytes`."""
 
     def __init__(self, context: TaskContext, max_bytes: int) -> None:
         self._context = context
@@ -162,7 +168,12 @@ class RecordCache:
         self._stores: dict[str, StoreCache] = {}
 
     def add(self, operator: Operator, store: Any, *, send_old_values: bool) -> None:
-        """Caches the changes that an operator forwards, which is connected already; its store may be shared."""
+        """Makes an operator put its changes into the cache of `store` instead of forwarding them to its children.
+
+        Call it after `operator.connect`. Children that need every update (`HandOver.every_update`) still get each one
+        immediately. Operators that write to the same store, as those of a cogroup do, share one cache, which forwards
+        to the children of the operator that was added first.
+        """
         every, cached = _split_children(operator)
         if not cached:
             return
@@ -185,12 +196,12 @@ class RecordCache:
             store.flush()
 
     def use_columns(self) -> None:
-        """Lets batch forms forward the updates that batch forms cache."""
+        """Makes flushes forward updates in columns, where a batch form can do so."""
         for store in self._stores.values():
             store.in_columns = True
 
     def use_records(self) -> None:
-        """Lets operators forward all updates one by one, also those that batch forms have cached."""
+        """Makes flushes forward updates one by one, including those that batch forms have cached in columns."""
         for store in self._stores.values():
             store.in_columns = False
             if store.columns is not None:
@@ -198,7 +209,7 @@ class RecordCache:
 
 
 class _Put(NamedTuple):
-    """The cache as a receiver of records."""
+    """Puts the records that it receives, like a child operator, into a cache."""
 
     cache: StoreCache
 
@@ -207,9 +218,10 @@ class _Put(NamedTuple):
 
 
 def flush_error(context: TaskContext, error: BaseException, *, key: Any, timestamp_ms: int) -> Stop:
-    """The error for an operator that failed on a cached update, with the input record that caused the update.
+    """Returns the error for an operator that failed on a cached update. It names the input record of that update.
 
-    It stops the application, and is not an error of the record during which the cache was flushed.
+    The context must have returned to the moment of the update. The error is a `Stop`, so that no handler takes it for
+    an error of the record whose processing flushed the cache.
     """
     metadata = context.record_metadata
     return Stop(uncaught_error(error, context.task_id, metadata, key=key, timestamp_ms=timestamp_ms))
@@ -238,7 +250,7 @@ def _forward_to(receivers: Sequence[Operator | _Put]) -> Callable[[AnyRecord], N
 
 
 def _row_id(store: Any) -> RowId:
-    """A function from the key of a change to bytes that identify its row."""
+    """Returns a function that maps the key of a change to bytes that identify its row."""
     key_bytes = store.key_bytes
     match store:
         case TypedTimestampedWindowStore():

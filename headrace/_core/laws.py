@@ -1,7 +1,7 @@
 """Rules that several operators share, each written once.
 
-Times are 0 to `END_OF_TIME_MS`, and -1 before the first record. Durations come from `timedelta`, so that sums of a few
-are far below 2^63: subtracting them from a time cannot overflow, only adding can.
+Times are from 0 to `END_OF_TIME_MS`, or -1 before the first record. Durations come from `timedelta`, so the sum of a
+few is far below 2^63: adding it to a time can overflow, subtracting it cannot.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ def later_many(times_ms: Ints, duration_ms: int) -> Ints:
 
 
 def last_closed_start(time_ms: Time, size_ms: int, wait_ms: int, *, end_included: bool = False) -> Time:
-    """The latest start of windows of one size that are closed at a stream time: see `last_closed_end`.
+    """The latest start of the windows of size `size_ms` that are closed at stream time `time_ms`.
 
-    Starts tell exactly which windows are closed, because the ends of some are cut off at the end of time.
+    The other parameters are those of `last_closed_end`. Starts show exactly which windows are closed. Ends do not,
+    because some are cut off at the end of time.
     """
     return time_ms - (size_ms + wait_ms + end_included)
 
 
 def last_closed_end(time_ms: Time, wait_ms: int, *, end_included: bool = False) -> Time:
-    """The latest end of windows that are closed at a stream time; windows that end later are open.
+    """The latest end of the windows that are closed at stream time `time_ms`. Windows that end later are open.
 
-    A window waits for late records, `wait_ms` after its end. If its end belongs to it, it still takes records when the
-    stream time is exactly at the end of that wait. By its end alone, a window that ends at the end of time never
-    closes: that end may have been cut off.
+    A window accepts late records until `wait_ms` after its end. With `end_included`, its end belongs to the window, so
+    it closes 1 ms later. A window that ends at the end of time never counts as closed here: its end may be cut off.
     """
     last_ms = time_ms - (wait_ms + end_included)
     return min(last_ms, END_OF_TIME_MS - 1) if isinstance(last_ms, int) else np.minimum(last_ms, END_OF_TIME_MS - 1)
@@ -55,6 +55,6 @@ def closes_at(end_ms: int, wait_ms: int, *, end_included: bool = False) -> int |
 
 
 def due_at(time_ms: int, wait_ms: int) -> int | None:
-    """The stream time at which a wait that began at a time is over; `None` if that is beyond the end of time."""
+    """The stream time at which a wait of `wait_ms` since `time_ms` is over; `None` if beyond the end of time."""
     due_ms = time_ms + wait_ms
     return due_ms if due_ms <= END_OF_TIME_MS else None

@@ -26,7 +26,7 @@ def gauge_name(name: str) -> str:
 
 
 class Metrics:
-    """Counts `records_in`, `records_out`, and dropped records by reason."""
+    """Counts by operator and name: records, dropped records by reason, and metrics of the user's processors."""
 
     def __init__(self) -> None:
         self._counts: Counter[tuple[str, str]] = Counter()
@@ -39,11 +39,11 @@ class Metrics:
             self._counts[operator, _DROPPED + reason] += amount
 
     def merge(self, other: Metrics) -> None:
-        """Adds the counts of another object."""
+        """Adds the counts of `other`."""
         self._counts.update(other._counts)
 
     def drain(self) -> Counts:
-        """All counts since the last drain, as plain data."""
+        """Returns all counts since the last call, and resets them."""
         counts: Counts = {}
         for (operator, name), amount in self._counts.items():
             counts.setdefault(operator, {})[name] = amount

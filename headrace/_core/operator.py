@@ -22,10 +22,11 @@ AnyRecord = Record[Any, Any]
 
 
 class Operator(ABC):
-    """A node of a running task. Children get a forwarded record depth first, in the order they were added.
+    """A step of a running task. It forwards each record to its children depth first, in the order they were added.
 
-    `idle` has the idle keys of an operator that closes them, `cache` the updates that a cached operator has not
-    forwarded; else they are `None`. `error_kind` says which handler gets its errors.
+    `idle` finds the idle keys, if the operator closes them. `cache` holds the updates that the operator has not
+    forwarded, if it uses the record cache. Otherwise both are `None`. `error_kind` says which error handler is
+    responsible for the operator.
     """
 
     error_kind: ErrorKind = "processing"
@@ -45,9 +46,9 @@ class Operator(ABC):
             self.forward = self._forward_to_all
 
     def handle_errors(self, handle: Callable[[Operator, AnyRecord, BaseException], None]) -> None:
-        """Installs a handler for errors of `process`, which are then not raised; call it before `connect`.
+        """Makes `process` pass an error to `handle` instead of raising it. Call it before `connect` of the parents.
 
-        State errors are still raised: they would hit other records too.
+        A `StateError` is still raised, because it would affect other records too.
         """
         process = self.process
 
@@ -62,7 +63,7 @@ class Operator(ABC):
         self.process = process_or_handle  # type: ignore[method-assign]
 
     def wrap(self, wrapper: ProcessorWrapper) -> None:
-        """Wraps the user's wrapper around `process` (KIP-1112); call it before `handle_errors` and `connect`."""
+        """Wraps `process` in the user's wrapper (KIP-1112). Call it before `handle_errors` and `connect`."""
         wrapped = wrapper(self.name, self.process)
         if not callable(wrapped):
             message = f"processor_wrapper returned {wrapped!r} for {self.name!r}; it must return a function (record)."
@@ -82,7 +83,7 @@ class Operator(ABC):
         return None
 
     def close_idle(self) -> None:  # noqa: B027  most operators have no idle keys
-        """Emits what it holds back for idle keys, and deletes them; called only for operators with `idle`."""
+        """Emits the results held back for idle keys, and deletes these keys. Called only if `idle` is not `None`."""
 
     def _forward_to_all(self, record: AnyRecord) -> None:
         for child in self.children:

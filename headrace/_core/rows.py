@@ -1,4 +1,4 @@
-"""The rows of a table, for operators that look them up: from a store, or derived from the tables it is made of.
+"""The rows of a table, for operators that look them up: read from its store, or computed from the tables before it.
 
 A row is a value and a timestamp; `None` means that there is no row.
 """
@@ -22,13 +22,13 @@ _UNKNOWN_MS = -1
 
 
 class Rows(Protocol):
-    """The current rows by key. Stores with timestamps have this method."""
+    """Looks up current rows by key. Stores with timestamps have this method too."""
 
     def get(self, key: Any, /) -> Row | None: ...
 
 
 def row_for(rows: Any, record: Record[Any, Any], *, versioned: bool) -> Row | None:
-    """The row of a record's key: the current one, or in a versioned table that of the record's timestamp."""
+    """The row of the record's key: the current row, or if `versioned` the row as of the record's timestamp."""
     if record.key is None:
         return None
     row: Row | None = rows.get_as_of(record.key, record.timestamp_ms) if versioned else rows.get(record.key)
@@ -54,7 +54,10 @@ class VersionedRows:
 
 
 class DerivedRows:
-    """The rows of a filter or of map_values; `derive(key, value)` returns `None` if there is no row."""
+    """The rows of a table filter or of `map_values`, computed from the rows of the table before it.
+
+    `derive(key, value)` returns the value of the new row, or `None` if there is none.
+    """
 
     def __init__(self, rows: Any, derive: Callable[[Any, Any], Any]) -> None:
         self._rows = rows
@@ -75,7 +78,7 @@ class DerivedRows:
 
 
 class JoinedRows:
-    """The rows of a join of two tables; the row of an optional side may be missing."""
+    """The rows of a join of two tables, computed from the rows of both. The row of an optional side may be missing."""
 
     def __init__(
         self,
@@ -105,7 +108,7 @@ class JoinedRows:
 
 
 class SuppressedRows:
-    """The rows as seen downstream of a suppress(): of a buffered row, the value that left the buffer before."""
+    """The rows as seen downstream of `suppress()`. A row that is buffered still has the value that was last emitted."""
 
     def __init__(self, buffer: SuppressBuffer[Any, Any], rows: Rows) -> None:
         self._buffer = buffer

@@ -15,7 +15,7 @@ _HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 
 
 class Batch(NamedTuple):
-    """Records in processing order; `positions` are those of their input records in the task's order."""
+    """Records in processing order. `positions` has the position of each one's input record in the task's order."""
 
     keys: pa.Array
     values: pa.Array
@@ -24,20 +24,20 @@ class Batch(NamedTuple):
     positions: npt.NDArray[np.intp]
 
     def where(self, mask: pa.Array) -> Batch:
-        """The records for which a mask is true; it must not have nulls."""
+        """The records for which `mask` is true. The mask must not have nulls."""
         return self._select(mask.to_numpy(zero_copy_only=False), lambda column: column.filter(mask))
 
     def take(self, rows: npt.NDArray[np.int64]) -> Batch:
-        """The records in some rows."""
+        """The records in these rows, in the order of `rows`."""
         chosen = pa.array(rows)
         return self._select(rows, lambda column: column.take(chosen))
 
     def slice(self, start: int, stop: int) -> Batch:
-        """The records from one row up to another, exclusive."""
+        """The records from row `start` to before row `stop`."""
         return self._select(slice(start, stop), lambda column: column.slice(start, stop - start))
 
     def _select(self, rows: Any, select: Callable[[pa.Array], pa.Array]) -> Batch:
-        """The records in some rows: `rows` is an index of NumPy's, `select` does the same with a column of Arrow's."""
+        """The records in some rows: `rows` is a NumPy index, and `select` selects the same rows of an Arrow column."""
         return Batch(
             select(self.keys),
             select(self.values),
@@ -48,7 +48,7 @@ class Batch(NamedTuple):
 
 
 def headers_of(batch: Batch, rows: npt.NDArray[np.int64]) -> list[Headers]:
-    """The headers of the records in some rows."""
+    """The headers of the records in these rows."""
     if batch.headers is None:
         return [()] * len(rows)
     return [
@@ -58,7 +58,7 @@ def headers_of(batch: Batch, rows: npt.NDArray[np.int64]) -> list[Headers]:
 
 
 def headers_column(listed: Sequence[Headers]) -> pa.Array | None:
-    """Headers as a column, `None` if no record has any."""
+    """Returns the headers of each record as a column, or `None` if no record has any."""
     if not any(listed):
         return None
     return pa.array([[{"key": key, "value": value} for key, value in headers] or None for headers in listed], _HEADERS)

@@ -24,7 +24,7 @@ _VALUE_SIZE = 8
 
 
 class Span(NamedTuple):
-    """Rows `start` to `stop` of a batch; if `full`, the last of them uses up the bytes of the cache."""
+    """Rows from `start` to before `stop` of a batch. If `full`, the cache exceeds its bytes after the last of them."""
 
     start: int
     stop: int
@@ -32,7 +32,7 @@ class Span(NamedTuple):
 
 
 class CachedCounts:
-    """The updates of a store of counts that have not been forwarded, with keys and values in bytes.
+    """The cached updates of a store of counts, in columns, with keys and values in bytes.
 
     Args:
         cache: the cache of the store.
@@ -51,7 +51,7 @@ class CachedCounts:
     def spans(self, rows: Sequence[bytes], numbers: npt.NDArray[np.int32], batch: Batch) -> Iterator[Span]:
         """Splits a batch where the record path flushes the cache. The caller adds each span, and flushes if it is full.
 
-        `rows` are the distinct rows of the store, `numbers` says which of them each record updates.
+        `rows` identifies the distinct rows that the batch updates. `numbers` has the index of each record's row.
         """
         count = len(numbers)
         headers = None if batch.headers is None else headers_of(batch, np.arange(count))
@@ -75,8 +75,8 @@ class CachedCounts:
 
         Args:
             rows: the rows of the store that the span updates.
-            before: their stored values before it.
-            last: the record of the span that updates each row last.
+            before: the stored values of these rows before the span; `None` for a new row.
+            last: for each of these rows, the index of the record of the span that updates it last.
             batch: the updates of the span.
         """
         if self._cache.send_old_values:
@@ -156,7 +156,7 @@ class CachedCounts:
 
 
 def batch_of(updates: Sequence[Update]) -> Batch:
-    """Cached updates as a batch without keys and values, for functions that get these one by one."""
+    """Returns cached updates as a batch. Its keys and values are null, because functions get those one by one."""
     return Batch(
         pa.nulls(len(updates), pa.binary()),
         pa.nulls(len(updates), pa.binary()),

@@ -27,7 +27,10 @@ from headrace.serdes import Long, Serde, WindowedKey
 
 
 class SourceForm(NamedTuple):
-    """The batch form of everything downstream of a source; if it `decodes`, it detects undecodable records itself."""
+    """The batch form of everything downstream of a source.
+
+    If `decodes` is true, the form itself raises an `UndecodableError` for a batch that has undecodable records.
+    """
 
     run: Form
     decodes: bool
@@ -147,7 +150,7 @@ class FormCompiler:
         return WindowCountForm(operator, windows, store, forward, _cached_counts(operator, key_serde, forward))
 
     def _suppress(self, operator: ops.TableSuppress, layout: Layout) -> Form | None:
-        """suppress() after counts in tumbling windows; only for these is there a form."""
+        """The form of `suppress()` until windows close, which exists only after counts in tumbling windows."""
         settings, buffer = operator.settings, self._stores.stores[operator.settings.store]
         if layout.tumbling is None or not settings.until_window_closes or settings.buffer.is_limited:
             return None
@@ -171,7 +174,7 @@ class FormCompiler:
         return _grouped_table(operator, store) if self._stores.allow_functions else None
 
     def _stream_table_join(self, operator: ops.StreamTableJoin, layout: Layout) -> Form | None:
-        """A join that feeds one sink and nothing else, so that no other user function runs between two records."""
+        """The form of a join that feeds one sink and nothing else: no other user function runs between two records."""
         match operator.children:
             case (ops.Sink() as sink,):
                 pass
@@ -199,7 +202,7 @@ def _cached_counts(operator: Operator, key_serde: Serde[Any], forward: Form) -> 
 def _downstream(source: Operator) -> list[Operator] | None:
     """A source and everything downstream; `None` if two paths lead to the same operator or to the same topic.
 
-    There the record path interleaves the records of both paths, which batch after batch cannot do.
+    In these cases the record path interleaves the records of both paths, which forms for whole batches cannot do.
     """
     operators, seen = [source], {source.name}
     for operator in operators:
@@ -213,7 +216,7 @@ def _downstream(source: Operator) -> list[Operator] | None:
 
 
 def _receivers(operator: Operator) -> list[Operator]:
-    """The operators that get what an operator forwards, past those that forward it unchanged."""
+    """The operators that get an operator's records, without those in between that only forward records unchanged."""
     receivers: list[Operator] = []
     for child in operator.children:
         unchanged = isinstance(child, ops.PassThrough | ops.TableToStream)
@@ -224,7 +227,7 @@ def _receivers(operator: Operator) -> list[Operator]:
 def _are_independent(functions: Sequence[Operator], others: Sequence[Operator], layout: Layout) -> bool:
     """Whether siblings may handle a batch one after the other, each decoding it for itself.
 
-    Not if two of them call user functions, which must be called in the order of the records; and not if a function
+    They may not if two of them call user functions, which must be called in the order of the records, or if a function
     could change a value in place that a sibling stores.
     """
     calling = [other for other in others if isinstance(other, ops.StreamTableJoin) or _is_grouped(other)]
@@ -256,7 +259,7 @@ def _writes_same_bytes(sink: ops.Sink, layout: Layout) -> bool:
 
 
 def _grouped_table(operator: ops.TableSource, store: Any) -> Form | None:
-    """A table that feeds one group_by and nothing else: the selector then sees the changes in order."""
+    """The form of a table that feeds one `group_by` and nothing else: then the selector sees the changes in order."""
     match operator.children:
         case (ops.TableGroupBy(children=(ops.Sink() as sink,)) as group_by,) if operator.forwards_old_values:
             return TableGroupByForm(operator, group_by, sink, store, _send_to(sink))

@@ -1,4 +1,4 @@
-"""The base of batch forms that count: every update that the record path emits, or the last ones, cached."""
+"""The base of batch forms that count: by key, or by key and window."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ class GroupedBatch(NamedTuple):
 
 
 class StoredCounts(NamedTuple):
-    """The rows of distinct keys, `None` for those that are new, and a function that stores the rows that follow."""
+    """The stored rows of a batch's distinct keys, `None` for new keys. `replace` stores new rows of the same keys."""
 
     rows: list[bytes | None]
     replace: Callable[[list[bytes]], None]
 
 
 class CountingForm(ABC):
-    """Counts by the bytes of the keys; `forward` gets every update as a batch of `serdes.Long()` values.
+    """Counts by the bytes of the keys. `forward` gets every update of a batch, as values of `serdes.Long()`.
 
-    With a cache, updates go to the cache instead.
+    With `cached`, the last update of each key goes to the record cache instead.
     """
 
     def __init__(self, forward: Callable[[Batch], None], cached: CachedCounts | None) -> None:
@@ -45,7 +45,7 @@ class CountingForm(ABC):
 
     @abstractmethod
     def stored(self, records: GroupedBatch) -> StoredCounts:
-        """Reads the rows of the keys of a batch."""
+        """Reads the rows of the distinct keys of a batch, in the order of `records.keys`."""
 
     def count(self, batch: Batch) -> None:
         """Counts the records of a batch; with a cache, flushes it whenever it is full."""

@@ -9,10 +9,10 @@ Ints = npt.NDArray[np.int64]
 
 
 class Groups:
-    """Rows that belong to groups, each with at least one row.
+    """Rows that belong to groups: `groups` has the number of each row's group. No group is empty.
 
-    Rows are sorted by group once. What runs along each group is then one pass over all rows: the values of a group are
-    lifted above those of the groups before it, so that nothing of them carries over.
+    Rows are sorted by group once. A running maximum of every group is then one pass over all rows: the values of a
+    group are raised above those of the groups before it, so that no maximum carries over.
     """
 
     def __init__(self, groups: npt.NDArray[np.int32], count: int) -> None:
@@ -24,12 +24,12 @@ class Groups:
         self._starts = self._ends - sizes + 1
 
     def running_count(self, start: Ints) -> Ints:
-        """For each row, the number of rows of its group up to it, plus the group's start."""
+        """For each row, the number of rows of its group up to and including it, plus the group's `start`."""
         within = np.arange(1, len(self._sorted) + 1) - self._starts[self._sorted]
         return self._unsorted(start[self._sorted] + within)
 
     def running_max(self, values: Ints, start: Ints) -> Ints:
-        """For each row, the highest of the group's start and the values of its group up to it."""
+        """For each row, the maximum of the values of its group up to and including it, and the group's `start`."""
         ordered = values[self._by_group]
         ordered[self._starts] = np.maximum(ordered[self._starts], start)
         lowest, span = int(ordered.min()), int(ordered.max()) - int(ordered.min()) + 1
@@ -40,9 +40,9 @@ class Groups:
         return self._unsorted(levels[self._lifted_max(ranks, len(levels))])
 
     def first_reaching(self, values: Ints, groups: npt.NDArray[np.int32], bounds: Ints) -> npt.NDArray[np.intp]:
-        """For pairs of a group and a bound, the group's first row with no lower value; the number of rows if none has.
+        """For each pair of a group and a bound, the group's first row whose value is at least the bound.
 
-        Values must not decrease along the rows of a group.
+        If there is none, the result is the number of all rows. Values must not decrease along the rows of a group.
         """
         levels, ranks = np.unique(values, return_inverse=True)
         span = len(levels) + 1

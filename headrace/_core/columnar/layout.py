@@ -22,8 +22,8 @@ class HasValue(Serde[Any]):
 class TaskStores(NamedTuple):
     """The stores of a task, and the rows of the tables that its joins look up, by name.
 
-    `allow_functions` is off if an error handler may drop single records: a batch form that calls user functions cannot
-    go on after one of them raised.
+    `allow_functions` is false if an error handler may drop single records: a batch form that calls user functions
+    cannot continue after one of them has raised an error.
     """
 
     stores: Mapping[str, Any]
@@ -32,11 +32,16 @@ class TaskStores(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """The serdes whose bytes a batch holds; `tumbling` has the windows if they are counts in tumbling windows.
+    """What an operator's batches contain: keys and values in the bytes of these serdes.
 
-    Bytes `as_written` come straight from these serdes. A sink with the same serdes may write them again even if they
-    are not canonical, that is if decoding and encoding would not give the same bytes. With `last_only` they are the
-    last updates of rows, from the record cache.
+    Attributes:
+        key_serde: the serde of the keys.
+        value_serde: the serde of the values.
+        tumbling: the windows, if the values are counts in tumbling windows.
+        as_written: whether these serdes have just written the bytes. A sink with the same serdes can then write them
+            unchanged. Other bytes can be written unchanged only if the serdes are canonical: decoding bytes and
+            encoding the value gives the same bytes.
+        last_only: whether the batches have only the last updates of rows, from the record cache.
     """
 
     key_serde: Serde[Any]
@@ -47,14 +52,14 @@ class Layout(NamedTuple):
 
 
 def can_store_input_bytes(serde: Serde[Any]) -> bool:
-    """Whether a store may hold values in their input bytes: decoded later, they equal what the serde itself encodes."""
+    """Whether a store may hold values in their input bytes: these decode to the same as what the serde would write."""
     return serde.canonical or (type(serde) is Json and serde.repeatable)
 
 
 class Cursor:
     """The row of the batch whose functions are running, and the timestamp of the record they work on.
 
-    An aggregation among the functions changes the timestamp for those after it.
+    An aggregation among the functions changes the timestamp for the functions after it.
     """
 
     __slots__ = ("row", "timestamp_ms")
@@ -69,7 +74,7 @@ class UndecodableError(Exception):
 
 
 class RowError(Exception):
-    """A user function raised `cause` for the record at a position of the task's input."""
+    """A user function raised `cause` for the record with this position in the order of the task."""
 
     def __init__(self, cause: BaseException, position: int) -> None:
         super().__init__(position)

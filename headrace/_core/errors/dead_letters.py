@@ -9,7 +9,10 @@ from headrace.model.record import Headers
 
 
 def letter_headers(failed: ErrorHandlerContext) -> Headers:
-    """The headers of the record and those that describe the error; topic, partition and offset only if it has them."""
+    """The headers of the failed record, followed by headers that describe the error.
+
+    If there is no input record, as in a punctuation, there are no headers for topic, partition and offset.
+    """
     position = {"topic": failed.topic, "partition": failed.partition, "offset": failed.offset}
     kind = type(failed.exception)
     details = {

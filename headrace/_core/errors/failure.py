@@ -26,7 +26,7 @@ def processing_error(
     timestamp_ms: int | None = None,
     operator: str,
 ) -> ProcessingError:
-    """The error to raise `from` another one, which occurred while a record was processed."""
+    """Returns the error to raise from `error`, which occurred while a record was processed."""
     position = f"{metadata.topic}-{metadata.partition}@{metadata.offset}" if metadata.topic else "of a punctuation"
     at = "" if timestamp_ms is None else f", timestamp {timestamp_ms}"
     return _error(f"{operator} failed on record {position} (key {shortened(key)}{at}), task {task_id}", error)
@@ -35,7 +35,7 @@ def processing_error(
 def uncaught_error(
     error: BaseException, task_id: str, metadata: RecordMetadata, *, key: Any, timestamp_ms: int
 ) -> ProcessingError:
-    """The error for an operator that failed and has no error handler; says which setting would be the handler."""
+    """Returns the error for an operator that failed without an error handler. It names the setting for a handler."""
     operator = _innermost_operator(error.__traceback__)
     name = "A task" if operator is None else operator.name
     report = processing_error(error, task_id, metadata, key=key, timestamp_ms=timestamp_ms, operator=name)
@@ -43,9 +43,9 @@ def uncaught_error(
 
 
 def with_hint(report: ProcessingError, kind: ErrorKind, error: BaseException) -> ProcessingError:
-    """The report of an error that stops the application, with the setting that would drop the record instead.
+    """Returns `report` with a hint at the setting that would drop the record instead of stopping the application.
 
-    No setting does so if the record itself may be valid: if state or a schema registry failed.
+    There is no hint if state or a schema registry failed, because then the record itself may be valid.
     """
     if isinstance(error, StateError | RegistryError):
         return report
@@ -53,14 +53,14 @@ def with_hint(report: ProcessingError, kind: ErrorKind, error: BaseException) ->
 
 
 def punctuation_error(error: BaseException, task_id: str, node: str, clock: str) -> ProcessingError:
-    """The error for a punctuation whose callback failed, or an operator downstream of it."""
+    """Returns the error for a punctuation of `node` that failed in its callback or in an operator downstream."""
     innermost = _innermost_operator(error.__traceback__)
     where = "" if innermost is None or innermost.name == node else f", in {innermost.name}"
     return _error(f"{node} failed while punctuating at {clock}{where}, task {task_id}", error)
 
 
 def idle_error(error: BaseException, task_id: str, node: str, clock_ms: int) -> ProcessingError:
-    """The error for an operator that failed on a result forwarded because its key is idle."""
+    """Returns the error for an operator that failed on a result that `node` forwarded because its key is idle."""
     innermost = _innermost_operator(error.__traceback__)
     name = node if innermost is None else innermost.name
     report = _error(
@@ -75,12 +75,12 @@ def init_error(error: BaseException, task_id: str, node: str) -> ProcessingError
 
 
 def handler_error(error: BaseException, setting: str, handled: ProcessingError) -> ProcessingError:
-    """The error for an error handler that raised instead of answering."""
+    """Returns the error for an error handler that raised `error` while it was handling the error `handled`."""
     return ProcessingError(f"{_error(f'{setting} failed', error)}\nIt was handling: {handled}")
 
 
 def trace_of(error: BaseException) -> str:
-    """The traceback of an error and its causes; of a very long one the beginning and the end, where the error is."""
+    """The traceback of an error and its causes. A very long one loses its middle: the error itself is at the end."""
     trace = "".join(traceback.format_exception(error))
     return trace if len(trace) <= 2 * _TRACE else f"{trace[:_TRACE]}\n…\n{trace[-_TRACE:]}"
 

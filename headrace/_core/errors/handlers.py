@@ -1,4 +1,4 @@
-"""The error handlers of an application: they decide about an error whether the application fails."""
+"""The error handlers of an application, which decide for each error whether it stops the application."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LOGGED = 5
 
 
 class Stop(BaseException):
-    """Carries an error that stops the application past other handlers and the user's own `except Exception`."""
+    """Stops the application with `error`. Neither error handlers nor the user's `except Exception` catch a `Stop`."""
 
     def __init__(self, error: ProcessingError) -> None:
         super().__init__(error)
@@ -34,7 +34,7 @@ class Stop(BaseException):
 
 @contextmanager
 def stopping() -> Iterator[None]:
-    """Raises the error that a `Stop` carries, which the enclosed code raised."""
+    """If the enclosed code raises a `Stop`, raises the error that it carries instead."""
     try:
         yield
     except Stop as stop:
@@ -42,9 +42,10 @@ def stopping() -> Iterator[None]:
 
 
 class HandlerAnswer(NamedTuple):
-    """A handler's answer: to drop the record, and which dead letters to write.
+    """The response of a handler that drops the record: whether to write dead letters, and which.
 
-    `letters` are the handler's own; without them a dead letter is the input record.
+    `letters` are the dead letters that the handler itself returned, else `None`. With `dead_letter` and no `letters`,
+    the input record is the dead letter.
     """
 
     dead_letter: bool
@@ -65,7 +66,7 @@ class DropLog:
             _log.warning("Dropped (%s)%s: %s", failed.reason, to_topic, message.replace("\n  ", ", "))
 
     def end_batch(self) -> None:
-        """Logs how many records were dropped that were not logged."""
+        """Logs how many more records were dropped than were logged, by operator and reason."""
         for (operator, reason), count in self._counts.items():
             if count > _LOGGED:
                 _log.warning("Dropped (%s): %s more records at %s", reason, f"{count - _LOGGED:,}", operator)
@@ -91,10 +92,11 @@ class ErrorHandlers(NamedTuple):
         return self.processing != "fail" or self.production != "fail"
 
     def answer(self, failed: ErrorHandlerContext, report: ProcessingError) -> HandlerAnswer:
-        """The handler's answer, unless it is "fail".
+        """Asks the handler for this kind of error, and returns its response.
 
         Raises:
-            Stop: if the answer is "fail", or no valid one. It carries `report`, which describes the error to users.
+            Stop: if the response is "fail" or invalid, or the handler raises an error. Its message contains `report`,
+                which describes the error to users.
         """
         if getattr(self, failed.kind) == "fail":
             raise Stop(with_hint(report, failed.kind, failed.exception)) from failed.exception

@@ -23,7 +23,10 @@ from headrace.model.record import Headers
 
 
 class ErrorPolicy:
-    """Applies the error handlers in one task. While `muted` it drops silently: another task reports the same errors."""
+    """Applies the error handlers in one task.
+
+    While it is `muted`, dropped records are not counted, logged or written as dead letters: another task does that.
+    """
 
     def __init__(self, context: TaskContext, handlers: ErrorHandlers) -> None:
         self._context = context
@@ -32,9 +35,10 @@ class ErrorPolicy:
         self.muted = False
 
     def guard(self, operators: Iterable[Operator]) -> None:
-        """Installs the handlers in operators, unless all errors are to stop the application.
+        """Installs the handlers in the operators that need one.
 
-        A sink handles its errors itself even if operators do not: the operator before it has not failed.
+        Sinks get a handler even if production errors stop the application. Otherwise, the handler of the operator
+        before the sink would get the sink's error as its own.
         """
         if not self._handlers.skip_results:
             return
@@ -45,7 +49,7 @@ class ErrorPolicy:
                 operator.handle_errors(self._processing_failed)
 
     def end_batch(self) -> None:
-        """Logs how many records the batch has dropped besides those already logged."""
+        """Logs how many more records the batch has dropped than were logged."""
         self._log.end_batch()
 
     def undecodable(self, operator: str, reason: DropReason, error: BaseException) -> None:
@@ -62,7 +66,7 @@ class ErrorPolicy:
         self._decide(self._describe("processing", node, DropReason.PUNCTUATION_ERROR, error), report)
 
     def drop_refused(self, operator: str, reason: DropReason, error: ProcessingError, *, dead_letter: bool) -> None:
-        """Drops the current record, which a source refuses although it can be decoded."""
+        """Drops the current record, which can be decoded, but which a source rejects because of its timestamp."""
         failed = self._describe("deserialization", operator, reason, error)
         self._drop(failed, f"{operator} refuses record {_position(failed)}: {error}", HandlerAnswer(dead_letter))
 

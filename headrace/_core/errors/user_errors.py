@@ -1,9 +1,9 @@
-"""What a user's function may raise to fail."""
+"""The exceptions that count as errors of the user's code."""
 
 from __future__ import annotations
 
 from typing import Final
 
 USER_ERRORS: Final = (Exception, SystemExit, GeneratorExit)
-"""What counts as an error of the user's code. `sys.exit()` in a function must not end a worker without a word; Ctrl-C
-arrives as `KeyboardInterrupt`, wherever the program is, and must end it."""
+"""`sys.exit()` in a user's function is one of them, because it must not end a worker silently. `KeyboardInterrupt` is
+not: Ctrl-C must end the program, whatever code is running."""

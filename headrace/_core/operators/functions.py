@@ -23,16 +23,16 @@ _log = logging.getLogger(__name__)
 
 
 class FunctionOperator(Operator):
-    """Computes new keys and values; results have the timestamp and the headers of their record.
+    """Computes new keys and values. Results have the timestamp and the headers of their record.
 
-    `bind` defines it for both the record path and batches.
+    A subclass defines `bind`, which both the record path and batch forms use.
     """
 
     @abstractmethod
     def bind(self, children: Sequence[Take]) -> Take:
-        """A function that handles a key and a value, and calls those of its children with the results.
+        """Returns a function that handles a key and a value, and calls the functions `children` with the results.
 
-        It must refer to `self`: error messages find the failing operator by that.
+        The function must refer to `self` if it can fail: error messages find the failing operator by this variable.
         """
 
     def connect(self, children: Sequence[Operator]) -> None:
@@ -56,7 +56,7 @@ class FunctionOperator(Operator):
 
 
 class CallingOperator(FunctionOperator, Generic[F]):
-    """The base of operators that call one function of the user's for each record."""
+    """The base of operators that call one function of the user, `function`, for each record."""
 
     def __init__(self, name: str, function: F) -> None:
         super().__init__(name)
@@ -64,7 +64,7 @@ class CallingOperator(FunctionOperator, Generic[F]):
 
 
 def to_all(children: Sequence[Take]) -> Take:
-    """Forwards to each child in turn."""
+    """Returns a function that calls each child in turn."""
     if len(children) == 1:
         return children[0]
 
@@ -83,9 +83,9 @@ def checked_pair(result: Any, operator: str, operation: str) -> tuple[Any, Any]:
 
 
 def outputs_of(result: Any, key: Any, operator: str, operation: str) -> Iterable[Any]:
-    """The outputs of one record, which are checked to be an iterable; logs a warning if they are very many.
+    """Checks that the outputs of one record are iterable, and returns them. Logs a warning if there are very many.
 
-    A record may have any number of outputs, so none are refused. But nothing else shows that a generator never ends.
+    A record may have any number of outputs, but only the warning shows that a generator never ends.
     """
     if type(result) is list:  # The most frequent case, and a list always ends.
         return result

@@ -32,10 +32,11 @@ class RecordColumns(NamedTuple):
 
 @dataclass(frozen=True)
 class Chunk:
-    """Consecutive records of one input queue of a task; order and timestamps are known before they are loaded.
+    """Consecutive records of one input queue of a task. Their order and timestamps are known before they are loaded.
 
-    `load` reads the records, `load_batch` reads them as Arrow. `origin` distinguishes the writers of one topic, each of
-    which has a queue. `handed_over` marks records of an earlier stage that would not leave the task in Kafka Streams.
+    `load` reads the records, `load_batch` reads them as Arrow, if set. `origin` distinguishes the writers of one topic,
+    each of which has a queue. `handed_over` marks records of an earlier stage that would not leave the task in Kafka
+    Streams.
     """
 
     topic: str
@@ -52,7 +53,7 @@ class Chunk:
 
 
 class RowRange(NamedTuple):
-    """Rows `start` to `stop` of one chunk, to be processed one after another."""
+    """The rows from `start` to before `stop` of the chunk with index `chunk`, to be processed one after another."""
 
     chunk: int
     start: int
@@ -60,7 +61,7 @@ class RowRange(NamedTuple):
 
 
 def merged(chunks: Sequence[Chunk]) -> tuple[Order, Iterator[RowRange]]:
-    """The rows of all chunks in processing order, and the ranges of chunks they come from."""
+    """Merges chunks in processing order. Returns the order of all rows, and the ranges of rows to take in turn."""
     order = concatenated([chunk.order for chunk in chunks])
     rows = _processing_order(chunks, order)
     if rows is None:
@@ -74,10 +75,10 @@ def merged(chunks: Sequence[Chunk]) -> tuple[Order, Iterator[RowRange]]:
 def merged_batches(
     chunks: Sequence[Chunk], load: Callable[[Chunk], pa.RecordBatch | None]
 ) -> tuple[Order, Iterator[pa.RecordBatch]]:
-    """The rows of all chunks in processing order, as Arrow batches: one per chunk, or one for all if they interleave.
+    """Merges chunks in processing order, as Arrow batches: one per chunk, or one for all chunks if they interleave.
 
-    The batches end before the first chunk for which `load` returns `None`. If chunks interleave, there are no batches
-    at all in that case, nor if they are too large to sort; the caller then uses the record path.
+    The batches end before the first chunk for which `load` returns `None`. If chunks interleave, there is no batch if
+    `load` returns `None` for any of them, or if they are too large to sort. The caller then uses the record path.
     """
     order = concatenated([chunk.order for chunk in chunks])
     rows = _processing_order(chunks, order)

@@ -40,7 +40,7 @@ class Collector(Protocol):
         headers: tuple[tuple[str, bytes | None], ...],
         partition: int | None = None,
     ) -> None:
-        """Writes a record; without a `partition`, to that of its key."""
+        """Writes a record to `partition`, or if that is `None`, to the partition of its key."""
         ...
 
     def send_batch(self, topic: str, batch: Batch) -> None:
@@ -52,7 +52,7 @@ class Collector(Protocol):
         ...
 
     def open_topic(self, topic: str) -> int:
-        """The number of partitions of a topic that a function chose; creates it if it is missing and may be created.
+        """Returns the number of partitions of a topic that a function chose. Creates a missing topic if allowed.
 
         Raises:
             RoutingError: if the application may not write to it.
@@ -75,9 +75,10 @@ class SourceRecord(NamedTuple):
 
 
 class Moment(msgspec.Struct, gc=False):
-    """What a task was processing: a record, or what a clock caused.
+    """What a task was processing: a record, or a punctuation or idle key, which a clock causes.
 
-    `columns` and `row_shift` locate the bytes of the record, if the task retains them for dead letters.
+    `fired_ms` is the time of that clock, `None` for a record. `columns` and `row_shift` locate the bytes of the record,
+    if the task retains them for dead letters.
     """
 
     position: int
@@ -107,12 +108,12 @@ class TaskContext:
         columns: the chunk that holds the current record, at row `position + row_shift`.
         places: topic and partition by the number in `Order.source`.
         tables: the rows of tables that joins look up, by name.
-        read_only_stores: the stores that processors can only read: of global tables, or maintained by another one.
+        read_only_stores: the stores that processors can only read: of global tables, or written by another processor.
         system_time_ms: the wall clock of the batch, set by the runner.
         stream_time_ms: the task's stream time; like `agenda`, only for tasks with processors.
         processor_store: the store in which the task keeps what its processors need; only for tasks with processors.
         settings: the settings that processors can read; only for tasks with processors.
-        fired_ms: while a punctuation or an idle key is handled, and no record, the time that its clock shows.
+        fired_ms: the time of the clock while a punctuation or an idle key is handled; `None` while a record is.
         retains_columns: whether `moment` includes the bytes of the record, because an error handler may need them.
     """
 
@@ -166,14 +167,14 @@ class TaskContext:
 
     @property
     def record_metadata(self) -> RecordMetadata:
-        """Topic, partition and offset of the input record that is being processed."""
+        """Topic, partition and offset of the current input record; the topic is `None` if a clock fired instead."""
         if self.fired_ms is not None or self.position >= len(self.order.offset):
             return _NOWHERE
         return self.metadata_at(self.order, self.position)
 
     @property
     def source_record(self) -> SourceRecord:
-        """The record that is being processed; one without key, value and offset if a clock fired."""
+        """The record that is being processed. If a clock fired instead, a record at its time without key and value."""
         if self.fired_ms is not None:
             return SourceRecord(
                 metadata=_NOWHERE,
@@ -200,7 +201,7 @@ class TaskContext:
         return Moment(self.position, self.fired_ms, self.topic, columns, self.row_shift)
 
     def return_to(self, moment: Moment) -> None:
-        """Makes what is processed next descend from what the task processed at an earlier moment."""
+        """Returns to an earlier moment: records forwarded next count as caused by what was processed then."""
         self.position, self.fired_ms = moment.position, moment.fired_ms
         self.topic, self.row_shift = moment.topic, moment.row_shift
         if moment.columns is not None:

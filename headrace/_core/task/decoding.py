@@ -1,4 +1,4 @@
-"""From chunks to records, with serdes and extractors; undecodable records are handled when their turn comes."""
+"""Decodes chunks, with serdes and timestamp extractors. Undecodable records are handled when their turn comes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ class Poison(NamedTuple):
 
 
 class Decoded(NamedTuple):
-    """A decoded chunk: keys and values, the columns they come from, and by row the records that cannot be processed."""
+    """A decoded chunk: keys and values, and the columns they come from.
+
+    `poison` says by row which records cannot be processed, and why.
+    """
 
     keys: Sequence[Any]
     values: Sequence[Any]
@@ -36,7 +39,10 @@ class Decoded(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """Records `start` to `stop` of a chunk; `first` is the position of the first of them in the batch."""
+    """Consecutive records of a decoded chunk: the rows from `start` to before `stop`.
+
+    `first` is the position of the first of them in the order of the batch.
+    """
 
     source: Source
     records: Decoded
@@ -85,9 +91,10 @@ class Decoder:
         return extract_times(chunk, records, topic_partition, extractor, self._partition_times, source, self._context)
 
     def in_order(self, chunks: Sequence[Chunk]) -> Iterator[Stretch]:
-        """All records in processing order, which the context gets; a chunk is decoded when its turn comes.
+        """Yields all records in processing order, and adds this order to the context.
 
-        Records that cannot be processed go to the error policy when their turn comes.
+        A chunk is decoded when its turn comes. Records that cannot be processed are not yielded: they go to the error
+        policy when their turn comes.
         """
         order, runs = merged(chunks)
         first = self._context.append(order)

@@ -1,4 +1,4 @@
-"""Event time from a user's extractor. The partition time it gets is stored, and so survives batches and restarts."""
+"""Event time from a user's timestamp extractor. The partition time that the extractor gets survives restarts."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def extract_times(
     source: Source,
     context: TaskContext,
 ) -> Chunk:
-    """The chunk with extracted timestamps, without the records whose extracted timestamp is negative.
+    """Returns the chunk with extracted timestamps. Drops records whose extracted timestamp is negative.
 
-    Records that cannot be decoded stay, without a call of the extractor, for the error policy; records too far ahead of
-    the clock stay for the source to refuse them. Neither moves the partition time.
+    Undecodable records remain, because the error policy handles them; the extractor is not called for them. Records too
+    far ahead of the wall clock remain, because the source rejects them. Neither advance the partition time.
     """
     keys, values, columns, poison = records
     topic, partition = topic_partition

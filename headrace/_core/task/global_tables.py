@@ -16,8 +16,8 @@ from headrace.model.record import Record
 class GlobalTables:
     """Applies the records of global topics to their tables, topic by topic.
 
-    They do not advance the task's stream time, and reach no processor but that of a global store. Every task applies
-    them, but only one task counts them and reports their errors.
+    The records do not advance the task's stream time, and no processor gets them except that of a global store. Every
+    task applies them, but only one task counts them and reports their errors.
 
     Args:
         context: the task's context.

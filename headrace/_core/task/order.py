@@ -34,8 +34,8 @@ class Order(NamedTuple):
     ) -> Order:
         """The order of consecutive records of one topic-partition; `floor_ms` is the highest timestamp before them.
 
-        `offsets` is the offset of the first record if there are no gaps, else the offsets of all. A record beyond
-        `latest_ms` will be refused: it is processed after the records before it, but does not advance time.
+        `offsets` is the offset of the first record if there are no gaps, else the offsets of all. The source rejects
+        records with a timestamp after `latest_ms`: they stay behind the records before them, but do not advance time.
         """
         rows = len(timestamps)
         if latest_ms is not None:
@@ -73,11 +73,10 @@ def sorted_rows(columns: Sequence[npt.NDArray[Any]]) -> npt.NDArray[np.intp] | N
 
 
 def head_times(queues: Sequence[npt.NDArray[Any]], timestamps: Ints) -> Ints:
-    """The timestamps that merge queues by smallest head timestamp when rows are sorted by them.
+    """Returns a timestamp for each row: sorting rows by it merges queues by the smallest timestamp at their heads.
 
-    A row behind a higher timestamp cannot overtake it, so each row gets the highest timestamp of its queue up to it.
-
-    Adjacent rows that are equal in all `queues` columns are in one queue.
+    A row behind a higher timestamp cannot overtake it, so each row gets the highest timestamp of its queue so far.
+    Adjacent rows that are equal in all columns of `queues` are in one queue.
     """
     follows = np.ones(max(0, len(timestamps) - 1), np.bool_)
     for column in queues:

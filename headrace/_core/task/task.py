@@ -44,11 +44,12 @@ class Task:
         operators: all operators of the sub-topology, connected.
         decoder: decodes the topics of which the task reads one partition.
         forms: batch forms by topic, if everything downstream of their source has one.
-        tables: updates the global tables, whose topics the task reads whole.
-        joins: batch forms by topic, of the join that a topic is one side of, if it has one.
+        tables: updates the global tables; the task reads all partitions of their topics.
+        joins: batch forms of stream-stream joins, by the topics of their sides.
         cache: holds the updates of cached tables until the end of a batch.
         processors: creates the user's processors, if the sub-topology has any.
-        flushed_with_batch: if given, the cache is flushed after every record, except after those of these topics.
+        flushed_with_batch: if given, the cache is flushed after every record except those of these topics. With `None`,
+            it is flushed at the end of a batch.
     """
 
     def __init__(
@@ -84,8 +85,8 @@ class Task:
     def process(self, chunks: Sequence[Chunk]) -> Iterator[None]:
         """Processes all records of a batch; yields now and then so that the caller can collect the output so far.
 
-        Global tables are updated first, so that all other records see the same rows. The context gets the order of the
-        records, and `position` counts through it. The record cache is flushed at the end.
+        Global tables are updated first, so that all other records see the same rows. The record cache is flushed at the
+        end.
         """
         self.context.order = Order.of_nothing()
         with stopping():
@@ -99,9 +100,10 @@ class Task:
                 self.processors.save()
 
     def punctuate(self) -> None:
-        """Runs wall-clock punctuations that are due, then closes idle keys. Earlier output must have been collected.
+        """Runs wall-clock punctuations that are due, then closes idle keys, then flushes the record cache.
 
-        A key is not idle if a punctuation has just forwarded a record of it. The record cache is flushed at the end.
+        A key is not idle if a punctuation has just forwarded a record of it. The caller must have collected all earlier
+        output, because the context's order is replaced.
         """
         self.context.order, self.context.position = Order.of_clock(self.context.system_time_ms), 0
         with stopping():
@@ -113,7 +115,7 @@ class Task:
             self._cache.flush()
 
     def next_wall_clock_ms(self) -> int | None:
-        """When the next wall-clock punctuation or idle key is due, if no record arrives before."""
+        """When the next wall-clock punctuation or idle key is due, if no record arrives before; `None` for never."""
         due = [operator.idle.next_due_ms() for operator in self._operators if operator.idle is not None]
         if self.processors is not None:
             due.append(self.processors.next_wall_clock_ms())
@@ -151,7 +153,7 @@ class Task:
                 yield
 
     def _form_for(self, chunks: Sequence[Chunk]) -> SourceForm | None:
-        """The batch form, if all input is of one topic that has one: batches of two topics cannot interleave."""
+        """The batch form for chunks of one topic, if it has one. Batches of two topics cannot interleave."""
         topic = chunks[0].topic
         if any(chunk.topic != topic for chunk in chunks) or not self._is_uniform(chunks):
             return None
@@ -165,7 +167,7 @@ class Task:
         return join
 
     def _is_uniform(self, chunks: Sequence[Chunk]) -> bool:
-        """Whether no record needs a look of its own first: at its timestamp, or by a timestamp extractor."""
+        """Whether all records can be processed in columns: without an extractor, and with timestamps in range."""
         return not any(
             chunk.topic in self._decoder.extractors
             or chunk.load_batch is None
@@ -218,7 +220,7 @@ class Task:
 
     @contextmanager
     def _locate_errors(self, records: pa.RecordBatch, first: int, source_at: Callable[[int], Source]) -> Iterator[None]:
-        """Names the failing input record of a batch as the record path does, by its key, timestamp and offset."""
+        """Turns a `RowError` of the enclosed code into the error of the record path, which names the input record."""
         try:
             yield
         except RowError as failed:

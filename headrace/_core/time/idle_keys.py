@@ -1,6 +1,7 @@
-"""Idle keys: when each key last had a record by the wall clock, queued by time, so that only due keys are read.
+"""Finds idle keys: those that have had no record for a given time by the wall clock.
 
-Each operator decides what becomes of an idle key (`close_idle`): its windows close, or its unmatched records leave.
+Keys are queued by the time of their last record, so that only idle ones are read. Each operator decides in `close_idle`
+what happens with an idle key: its windows close, or its unmatched records are emitted.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from headrace._state.stores.key_value import TypedKeyValueStore
 
 
 class IdleSettings(NamedTuple):
-    """After how long without records a key is idle, and the store that has the time each key was last seen.
+    """A key is idle after `idle_ms` without a record. `store` names the store with the time of each key's last record.
 
-    `beside` names such stores of other operators: a key that one of them has seen is not idle.
+    `beside` names the same kind of store of other operators that share this operator's windows, as in a cogroup. A key
+    is idle only if it is idle for them too.
     """
 
     idle_ms: int
@@ -32,11 +34,11 @@ class IdleKey(NamedTuple):
 
 
 class IdleKeys:
-    """Remembers when one operator last saw each key, and removes the keys that are idle.
+    """Remembers when an operator last saw a record of each key, and removes the keys that are idle.
 
-    `key_times` is the store with the stream time of each key; an idle key is removed from it, too.
+    `key_times` names the store with the stream time of each key. Idle keys are removed from that store too.
 
-    A key is seen at the system time of its batch, so that a batch that is repeated gives the same times.
+    A record counts as seen at the system time of its batch, so that a repeated batch stores the same times.
     """
 
     def __init__(self, context: TaskContext, settings: IdleSettings, key_times: str) -> None:
@@ -48,7 +50,7 @@ class IdleKeys:
         self._queue = TimeQueue(self._seen, BY_TIME)
 
     def see(self, key: Any) -> None:
-        """Notes that a key had a record just now."""
+        """Stores the batch's system time as the time of the key's last record."""
         key_bytes = self._times.key_bytes(key)
         now_ms = self._context.system_time_ms
         before = self._seen.get(KEY_TIME + key_bytes)
@@ -59,7 +61,7 @@ class IdleKeys:
         self._set_seen(key_bytes, now_ms)
 
     def remove_idle(self) -> list[IdleKey]:
-        """Removes the keys that are idle by the current system time, with their stream times, and returns them."""
+        """Removes and returns the keys that are idle at the current system time. Removes their stream times, too."""
         self._follow_clock_back()
         idle = []
         last_ms = self._context.system_time_ms - self._idle_ms
@@ -75,12 +77,12 @@ class IdleKeys:
         return idle
 
     def next_due_ms(self) -> int | None:
-        """When, by the wall clock, the next key becomes idle if it gets no record before; `None` for never."""
+        """The wall-clock time at which the next key becomes idle if it gets no record; `None` if there are no keys."""
         first = self._queue.first()
         return None if first is None else first[0] + self._idle_ms
 
     def _follow_clock_back(self) -> None:
-        """Counts keys seen while the wall clock was ahead as seen now: else they would be idle much too late."""
+        """Sets times in the future to now. They come from a wall clock that was ahead: keys would be idle too late."""
         now_ms = self._context.system_time_ms
         while (ahead := self._queue.first_from(now_ms + 1)) is not None:
             seen_ms, key_bytes = ahead

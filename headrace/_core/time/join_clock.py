@@ -10,7 +10,10 @@ from headrace._core.time.stream_time import stream_time
 
 
 class ClockSettings(NamedTuple):
-    """The name of a join, and the names of the stores that hold its stream time."""
+    """The name of a join, the names of the stores with its stream time, and its settings for idle keys.
+
+    `key_times` is `None` if all keys share one stream time.
+    """
 
     join: str
     stream_times: str
@@ -19,7 +22,7 @@ class ClockSettings(NamedTuple):
 
 
 class JoinClock:
-    """The stream time of a join or of each of its keys; and the idle keys, if they are to be closed."""
+    """The stream time of a join, or of each of its keys. `idle` finds idle keys, if the join closes them."""
 
     def __init__(self, context: TaskContext, settings: ClockSettings) -> None:
         self.time = stream_time(context, settings.join, settings.stream_times, settings.key_times)
@@ -33,9 +36,9 @@ class JoinClock:
         return context.shared(settings.join, lambda: cls(context, settings))
 
     def advance(self, key: Any, timestamp_ms: int) -> int:
-        """Advances stream time by a record of either side, and returns it.
+        """Advances stream time to the timestamp of a record of either side, and returns the stream time.
 
-        If each key has its own time, a record without a key advances nothing: its own timestamp is returned.
+        If each key has its own stream time, a record without a key advances none, and its timestamp is returned.
         """
         if key is None and self.time.by_key:
             return timestamp_ms

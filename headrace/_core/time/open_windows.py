@@ -64,7 +64,10 @@ class OpenWindows:
             self._remove(entry_key, windowed)
 
     def remove_closed(self, key: Any, last_end_ms: int) -> Iterator[ClosedWindow]:
-        """Removes and returns the results of windows that end no later; with `by_key` only those of the given key."""
+        """Removes and yields the results of windows that end no later than `last_end_ms`, in order.
+
+        With `by_key`, only those of `key`; otherwise `key` is ignored.
+        """
         if last_end_ms < 0:
             return
         prefix = BY_KEY_AND_TIME + escape_key(self._key_bytes(key)) if self._by_key else BY_TIME
@@ -74,13 +77,13 @@ class OpenWindows:
             yield ClosedWindow(windowed, self._value_serde.deserialize(raw[TIMESTAMP_SIZE:]), timestamp_of(raw))
 
     def count(self) -> int:
-        """How many results are held back; reads only a counter."""
+        """The number of results held back. Reads a stored counter instead of the results."""
         raw = self._store.get(USAGE)
         count: int = 0 if raw is None else _COUNT.unpack(raw)[0]
         return count
 
     def oldest(self) -> Windowed[Any] | None:
-        """The first window of all keys, by time; reads no other."""
+        """The window that ends first, of all keys; `None` if no result is held back. Reads only this one."""
         first = next(self._store.prefix(BY_TIME), None)
         return None if first is None else self._from_time_key(first[0])
 

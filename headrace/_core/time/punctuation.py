@@ -1,9 +1,9 @@
 """Punctuation: when schedules are due. Callers pass the time in; nothing here reads a clock.
 
 A schedule with a time shift (KAFKA-13678) is due at `shift + n * interval`, also after a restart: its next due time is
-stored in the task's state, so that no due time fires twice and, in stream time, none is skipped. A schedule without a
-shift counts from the start of its task. If the wall clock was ahead once and went back, schedules
-follow it instead of waiting until it is there again.
+stored in the task's state, so that no due time fires twice and, in stream time, none is skipped. Without a shift, a
+schedule by the wall clock is first due one interval after it is created, and a schedule by stream time with the next
+record. If the wall clock goes back, schedules follow it instead of waiting until it has caught up.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ _log = logging.getLogger(__name__)
 
 
 def at_or_after(time_ms: int, interval_ms: int, shift_ms: int) -> int:
-    """The first time of the grid `shift + n * interval` that is not before a given time."""
+    """The first of the times `shift_ms + n * interval_ms` that is not before `time_ms`."""
     return shift_ms - (shift_ms - time_ms) // interval_ms * interval_ms
 
 
 def after(time_ms: int, interval_ms: int, point_ms: int) -> int:
-    """The first time strictly after a given one, on the grid through `point_ms`."""
+    """The first of the times `point_ms + n * interval_ms` that is after `time_ms`, not equal to it."""
     return point_ms + ((time_ms - point_ms) // interval_ms + 1) * interval_ms
 
 
 class Grid(NamedTuple):
-    """The clock, interval and time shift of a schedule; in an agenda, the shift is less than the interval."""
+    """The clock, interval and time shift of a schedule. `Agenda` reduces the shift to less than the interval."""
 
     kind: PunctuationType
     interval_ms: int
@@ -47,7 +47,7 @@ class Grid(NamedTuple):
 class Schedule:
     """One schedule of one node.
 
-    `number` counts all schedules of a task, `nth` those of the same node and grid.
+    `number` numbers all schedules of a task. `nth` numbers those of the same node and grid, from 0.
     """
 
     def __init__(self, agenda: Agenda, node: str, grid: Grid, callback: Callback, number: int, nth: int) -> None:
@@ -64,15 +64,15 @@ class Schedule:
         self._agenda.remove(self)
 
     def first_due(self, clock_ms: int) -> int:
-        """When it is first due, if the clock shows `clock_ms` now."""
+        """When the schedule is first due, if its clock shows `clock_ms` now."""
         _, interval_ms, shift_ms = self.grid
         return clock_ms if shift_ms is None else at_or_after(clock_ms, interval_ms, shift_ms)
 
     def is_too_far_ahead(self, clock_ms: int, due_ms: int | None = None) -> bool:
-        """Whether its due time shows that the wall clock went back, by more than the interval; if so, logs it.
+        """Whether the due time shows that the wall clock went back by more than the interval. If so, logs a warning.
 
-        A due time is at most an interval after the clock that it was computed from. Smaller steps back are left alone:
-        a point of the grid would fire twice.
+        A due time is at most one interval after the clock that it was computed from. Smaller steps back are ignored:
+        following them could fire the same due time twice. `due_ms` replaces the schedule's own due time, if given.
         """
         kind, interval_ms, _ = self.grid
         ahead_ms = (self.due_ms if due_ms is None else due_ms) - clock_ms
@@ -90,7 +90,7 @@ class Schedule:
 
     @property
     def state_key(self) -> bytes | None:
-        """The key of its due time in the task's state; `None` without a shift, when nothing is stored."""
+        """The key of the due time in the task's state; `None` without a shift, because then it is not stored."""
         kind, interval_ms, shift_ms = self.grid
         if shift_ms is None:
             return None
@@ -100,8 +100,9 @@ class Schedule:
 class Memory(NamedTuple):
     """What an agenda passes on to the next agenda of the same task.
 
-    `created` counts the schedules so far. `claimed` are the state keys of schedules that this run has restored or
-    created: a dict instead of a set, so that equal memories have equal bytes.
+    `created` is the number of schedules created so far. `claimed` has the state keys of schedules that were added since
+    the processors were created: a due time that was stored before a restart is used only once. It is a dict instead of
+    a set, so that equal memories have equal bytes.
     """
 
     schedules: list[Schedule]
@@ -112,7 +113,7 @@ class Memory(NamedTuple):
 class Agenda:
     """All punctuations that a task has scheduled.
 
-    The due times of those on a fixed grid (with a shift) are in the task's state, so they survive a restart.
+    The due times of schedules with a time shift are stored in the task's state, so they survive a restart.
     """
 
     def __init__(self, state: ByteStore) -> None:
@@ -159,7 +160,11 @@ class Agenda:
         return None if wake == NEVER else wake
 
     def fire(self, kind: PunctuationType, clock_ms: int, punctuate: Callable[[Schedule], None]) -> None:
-        """Runs all schedules that are due, by due time, then by number, also those that callbacks add meanwhile."""
+        """Calls `punctuate` for all schedules that are due, ordered by due time, then by number.
+
+        A schedule fires once, however many of its due times have passed. Schedules that callbacks add meanwhile fire
+        too, if they are due.
+        """
         if kind is PunctuationType.WALL_CLOCK_TIME:
             self._follow_clock_back(clock_ms)
         while self._wake[kind] <= clock_ms:
@@ -179,7 +184,7 @@ class Agenda:
                 self._set_due(schedule, clock_ms + interval_ms if shift_ms is None else schedule.first_due(clock_ms))
 
     def _restored_due(self, schedule: Schedule, clock_ms: int) -> int:
-        """When a schedule with a shift is first due: at its due time before a restart, else by the clock."""
+        """When a new schedule with a shift is first due: at the time stored before a restart, else by the clock."""
         first_ms = schedule.first_due(clock_ms) if clock_ms != UNKNOWN else UNKNOWN
         state_key = schedule.state_key
         assert state_key is not None

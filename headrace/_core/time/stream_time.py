@@ -26,7 +26,10 @@ def stream_time(context: TaskContext, operator: str, stream_times: str, key_time
 
 
 class KeyAdvances(NamedTuple):
-    """Keys whose stream time a batch advanced: the times before (-1 for new keys) and after, the lowest timestamps."""
+    """The keys whose stream time a batch advanced, with one entry per key in each column.
+
+    `before` (-1 for new keys) and `after` are the stream times, `lowest` is the key's lowest timestamp in the batch.
+    """
 
     keys: Sequence[bytes]
     before: Ints
@@ -44,7 +47,7 @@ class StreamTime(Protocol):
     def by_key(self) -> bool: ...
 
     def advance(self, key: Any, timestamp_ms: int) -> int:
-        """Advances to the timestamp of a record, and returns the stream time that its key then has."""
+        """Advances to the timestamp of a record of this key, and returns the key's stream time, which may be later."""
         ...
 
     def current(self, key: Any) -> int:
@@ -52,9 +55,10 @@ class StreamTime(Protocol):
         ...
 
     def advance_many(self, keys: pa.Array, timestamps: Ints) -> tuple[Ints, KeyAdvances]:
-        """`advance` for many records, with their keys in the bytes of the store; and which keys it advanced.
+        """Advances to the timestamps of many records, one after the other; `keys` are serialized.
 
-        Only a time per key reports keys: their windows expire one key at a time.
+        Returns the stream time after each record, and which keys were advanced. With one stream time for all keys, it
+        reports none, because then windows do not expire key by key.
         """
         ...
 
@@ -83,7 +87,7 @@ class KeyTime:
         return timestamp_ms
 
     def current_many(self, keys: Sequence[bytes]) -> Ints:
-        """The stream times of keys, which are given in bytes; -1 for those not seen yet."""
+        """The stream times of serialized keys; -1 for keys not seen yet."""
         stored = b"".join(raw or _UNKNOWN for raw in self._times.contents.get_many(keys))
         return np.frombuffer(stored, ">i8").astype(np.int64)
 

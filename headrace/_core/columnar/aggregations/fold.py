@@ -1,4 +1,4 @@
-"""An aggregation in a chain of functions: a batch reads and writes its rows all at once, functions run one by one."""
+"""An aggregation in a chain of functions, for a whole batch: reads and writes rows at once, calls functions in turn."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from headrace.serdes import Serde
 
 
 class Origins(NamedTuple):
-    """Position and headers of each record of a batch, which cached updates take."""
+    """The positions and the headers of a batch's records. A cached update gets those of the record that caused it."""
 
     positions: list[int]
     headers: list[Headers]
 
 
 class AggregationStep(FunctionOperator):
-    """Stands in for an aggregation whose changes are only read as a stream.
+    """Stands in for an aggregation in a chain of functions. The changes of the aggregation are only read as a stream.
 
-    Each record gets its aggregate decoded from bytes again, as on the record path: functions may change it in place. A
-    cached aggregation forwards its updates when the form forwards them from the cache.
+    The aggregate is decoded from bytes again for each record, as on the record path, because functions may change it in
+    place. If the aggregation is cached, results go to the record cache, and `FunctionsForm` forwards them at a flush.
     """
 
     forward_update: Take
@@ -46,7 +46,7 @@ class AggregationStep(FunctionOperator):
         self.cache = operator.cache
 
     def prefetch(self, batch: Batch, key_serde: Serde[Any]) -> None:
-        """Prefetches the rows of a batch's keys, if the batch holds them in the bytes of the store."""
+        """Reads the rows of all keys of a batch at once, if the store has the same key serde as the batch."""
         if key_serde == self._store.key_serde:
             keys: list[bytes] = batch.keys.unique().drop_null().to_pylist()
             self._rows.update(zip(keys, self._store.contents.get_many(keys), strict=True))

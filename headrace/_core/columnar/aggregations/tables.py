@@ -22,9 +22,10 @@ _Rows = dict[bytes | None, bytes | None]
 
 
 class TableGroupByForm:
-    """Turns records in bytes into events by group in bytes. Rows are stored in their input bytes.
+    """The batch form of a stored table that feeds one `group_by`. It stores values in their input bytes.
 
-    If the table is cached, the last change of each row causes events when the cache is flushed.
+    `forward` gets the events for the groups in the bytes of the sink. If the table is cached, it gets the events of the
+    last change of each row when the cache is flushed.
     """
 
     def __init__(
@@ -74,7 +75,7 @@ class TableGroupByForm:
         events.forward(batch, self._forward)
 
     def _put(self, cache: StoreCache, batch: Batch, keys: list[bytes | None], rows: _Rows) -> None:
-        """Updates the rows, and caches every change."""
+        """Updates `rows` with the new rows of a batch, and caches every change."""
         values, times, positions = batch.values.to_pylist(), batch.timestamps.tolist(), batch.positions.tolist()
         headers, topic = headers_of(batch, np.arange(len(keys))), cache.context.topic
         decoded, read = self._store.key_serde.deserialize_many(keys), cache.value_of
@@ -102,7 +103,7 @@ class TableGroupByForm:
 
 
 class _Events:
-    """The events of the changes of a batch, in bytes."""
+    """Collects the events that the changes of a batch cause, serialized."""
 
     def __init__(self, group_by: ops.TableGroupBy, sink: ops.Sink) -> None:
         self._events = group_by.events
@@ -112,7 +113,7 @@ class _Events:
         self._rows: list[int] = []
 
     def add(self, key: Any, new: Any, old: Any, row: int) -> None:
-        """Adds the events of a change, which the record in a row of the batch caused."""
+        """Adds the events of a change. `row` is the index of the record of the batch that caused it."""
         for group, event in self._events(key, new, old):
             self._groups.append(self._key_to_bytes(group))
             self._values.append(self._value_to_bytes(event))

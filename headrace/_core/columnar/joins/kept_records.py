@@ -18,10 +18,17 @@ from headrace.model.end_of_time import END_OF_TIME_MS
 
 
 class SideRecords:
-    """The records of one side, stored and in the batch, and which records of the other side match them.
+    """The records of one side of a join, stored or in the batch, as matches for the other side's records in the batch.
 
-    A row must see the store as the record path leaves it before that row: without the rows after it, which arrivals
-    decide, and without records that the puts of earlier rows have expired, which `oldest` decides for each row.
+    On the record path, a row finds the store as the rows before it have left it. So its matches must have arrived
+    before it (`MatchFinder` checks that), and rows before it must not have expired them (`oldest`, for each row).
+
+    Args:
+        side: the side whose records are matched.
+        rows: the records of the batch, of both sides.
+        mine: which rows are records of this side that can be joined.
+        others: which rows are records of the other side that can be joined.
+        seeker: the operator of the other side, whose settings say how far apart matches may be.
     """
 
     def __init__(self, side: StreamSide, rows: JoinRows, mine: Bools, others: Bools, seeker: StreamJoin) -> None:
@@ -48,11 +55,11 @@ class SideRecords:
         self._finder = MatchFinder(candidates, Seekers(seeking, rows.numbers[seeking], from_ms, to_ms))
 
     def max_matches(self) -> npt.NDArray[np.intp]:
-        """An upper bound of matches for each row of the batch."""
+        """An upper bound of the number of matches of each row of the batch."""
         return self._finder.max_matches(len(self._rows.numbers))
 
     def matches(self, start: int, stop: int) -> MatchesByRow:
-        """The matches of the rows from `start` to before `stop`."""
+        """The matches of the rows from `start` to before `stop`. Rows without matches are left out."""
         rows, indices = self._finder.of_rows(start, stop)
         values = self._side.value_serde.deserialize_many(self._raws.take(pa.array(indices)).to_pylist())
         matches = list(zip(self._times[indices].tolist(), values, strict=True))
@@ -69,7 +76,7 @@ class SideRecords:
             store.put_many(self._lists(alive), len(alive), latest_ms)
 
     def _lists(self, chosen: Ints) -> Iterator[tuple[bytes, list[TimedValue]]]:
-        """Some rows as the entries of each key and span, by arrival."""
+        """Groups rows by key and by span of the store. Yields the key and the entries of each group, by arrival."""
         batch, numbers = self._rows.batch, self._rows.numbers[chosen]
         spans = batch.timestamps[chosen] // self._side.stored.span_ms
         order = np.lexsort((spans, numbers))
@@ -90,7 +97,10 @@ class SideRecords:
                 yield key, entries[start:end]
 
     def _load(self, wanted: Ints, from_ms: Ints, to_ms: Ints) -> tuple[Ints, Ints, pa.Array]:
-        """The stored records of some keys from before the batch, by arrival: key numbers, timestamps, values."""
+        """Reads the records that were stored before the batch under some keys: key numbers, timestamps, values.
+
+        Records of the same key and timestamp are in the order of arrival.
+        """
         numbers, times, raws = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [pa.array([], pa.binary())]
         for start in range(0, len(wanted), ROWS_AT_ONCE):
             part = wanted[start : start + ROWS_AT_ONCE]

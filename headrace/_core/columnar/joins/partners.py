@@ -11,10 +11,10 @@ from headrace._core.columnar.groups import Ints
 
 
 class Candidates(NamedTuple):
-    """Records of the other side that may match, as three arrays with one entry for each record.
+    """Records of one side of a join that may match records of the other, in three arrays with one entry per record.
 
-    `keys` has the number of its key within the batch, `times` its timestamp, `arrivals` its position in the order of
-    arrival: its row in the batch, or a negative number, ascending, if it was stored before the batch.
+    `keys` has the number of the record's key within the batch, `times` its timestamp. `arrivals` ascends in the order
+    of arrival: it is the row in the batch, or a negative number if the record was stored before the batch.
     """
 
     keys: Ints
@@ -23,7 +23,10 @@ class Candidates(NamedTuple):
 
 
 class Seekers(NamedTuple):
-    """Records of the other side that look for matches, by ascending row: key numbers, and the range of timestamps."""
+    """Records of the batch that look for matches among the candidates of the other side, by ascending row.
+
+    `keys` has the number of the record's key. The timestamps of matches are from `from_ms` to `to_ms`, both inclusive.
+    """
 
     rows: Ints
     keys: Ints
@@ -41,8 +44,9 @@ class Pairs(NamedTuple):
 class MatchFinder:
     """All pairs of a seeker and a candidate that arrived before it.
 
-    Candidates are sorted by key and timestamp: the matches of a seeker are then consecutive, but for arrivals after it.
-    Pairs are computed for a few rows at a time, because all pairs of a batch may be too many for memory.
+    Candidates are sorted by key and timestamp. The matches of a seeker are then consecutive, except that candidates
+    which arrived after it are left out. Pairs are computed for a few rows at a time, because all pairs of a batch may
+    be too many for memory.
     """
 
     def __init__(self, candidates: Candidates, seekers: Seekers) -> None:
@@ -57,7 +61,7 @@ class MatchFinder:
         self._counts: npt.NDArray[np.intp] = np.maximum(end - self._first, 0)
 
     def max_matches(self, rows: int) -> npt.NDArray[np.intp]:
-        """An upper bound of matches for each of the batch's rows, whose number is `rows`."""
+        """An upper bound of the number of matches of each row of the batch, which has `rows` rows."""
         counts = np.zeros(rows, np.intp)
         counts[self._rows] = self._counts
         return counts

@@ -41,7 +41,11 @@ class StreamSide(NamedTuple):
 
 
 class JoinRows:
-    """The records of a batch; keys are numbered, -1 is no key, and `joinable` records have a key and a value."""
+    """The records of a batch, of both sides of a join.
+
+    `numbers` has the index of each record's key in `distinct`, or -1 if it has no key. `joinable` says which records
+    have a key and a value.
+    """
 
     def __init__(
         self, batch: Batch, is_left: Bools, left: StreamSide, right: StreamSide, key_serde: Serde[Any]
@@ -60,7 +64,7 @@ class JoinRows:
         self._decoded = np.zeros(len(is_left), np.bool_)
 
     def join(self, chosen: Sequence[int], matches: MatchesByRow) -> None:
-        """Joins the records of some rows as the record path does, with matches that are known."""
+        """Joins the records in the rows `chosen` with their matches, as the record path does."""
         rows, batch, context = np.array(chosen, np.int64), self.batch, self._both[0].operator.context
         self._decoded[rows] = True
         keys = self._key_serde.deserialize_many(batch.keys.take(pa.array(rows)).to_pylist())
@@ -93,7 +97,10 @@ class JoinRows:
         ]
 
     def skip_others(self) -> None:
-        """Counts dropped records, and decodes those without a match: an undecodable one must fail all the same."""
+        """Completes an inner join: counts dropped records, and decodes those that have not been joined.
+
+        They are decoded because a record that cannot be decoded must raise an error even if it has no match.
+        """
         for (operator, _, value_serde), mine in zip(self._both, (self._is_left, ~self._is_left), strict=True):
             keyless = mine & (self.numbers < 0)
             operator.context.drop(operator.name, DropReason.NULL_KEY, int(np.count_nonzero(keyless)))

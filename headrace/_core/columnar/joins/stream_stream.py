@@ -18,9 +18,9 @@ _MAX_PAIRS = 10_000
 
 
 class StreamJoinForm:
-    """Both sides of a join where all keys share one stream time. Its children get the results one by one.
+    """The batch form of both sides of a join in which all keys share one stream time. Forwards results one by one.
 
-    `sides` has the topics, and whether their records are of the left side.
+    `sides` says for each topic whether its records are those of the left side.
     """
 
     def __init__(self, left: StreamSide, right: StreamSide, key_serde: Serde[Any], sides: Mapping[str, bool]) -> None:
@@ -47,7 +47,7 @@ class StreamJoinForm:
 
 
 def _ranges(counts: npt.NDArray[np.intp]) -> Iterator[tuple[int, int]]:
-    """Splits rows into ranges with a bounded sum of counts, each of at least one row."""
+    """Splits rows into ranges, `start` to before `stop`, of at least one row and with a bounded sum of counts."""
     sums = np.cumsum(counts)
     start = 0
     while start < len(counts):

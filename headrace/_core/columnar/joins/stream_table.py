@@ -20,7 +20,7 @@ _IMMUTABLE = (str, int, float, bytes, type(None))
 
 
 class StreamTableJoinForm:
-    """Turns records in bytes into results in the bytes of the sink that follows.
+    """The batch form of a stream-table join that feeds one sink. `forward` gets results in the bytes of the sink.
 
     Rows that a joiner could change in place are decoded again for each record, as on the record path.
     """

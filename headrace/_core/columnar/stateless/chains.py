@@ -59,7 +59,10 @@ class FunctionChain:
         return None
 
     def _count(self, operator: Operator, key_serde: Serde[Any]) -> Take | None:
-        """An end at a count. It forwards keys in the bytes of its store, so these must decode to the incoming keys."""
+        """The end of a chain at a count; `None` unless the count's store has the serde of the incoming keys.
+
+        A count forwards keys in the bytes of its store, so these must decode to the incoming keys.
+        """
         return self._end(operator, key_serde, HasValue()) if key_serde == self._key_serde else None
 
     def _end(self, operator: Operator, key_serde: Serde[Any], value_serde: Serde[Any]) -> Take:

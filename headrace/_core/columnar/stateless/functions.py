@@ -39,10 +39,11 @@ class _Segment(NamedTuple):
 
 
 class ChainEnd(FunctionOperator):
-    """Stands in for an operator that follows functions: collects what they forward to it as bytes, for its batch form.
+    """Stands in for an operator that follows functions: collects what they forward as bytes, for its batch form.
 
     Keys and values are encoded immediately, because user code may change them later. Texts and bytes cannot change:
-    they are collected as they are and encoded together. Values that cannot be encoded raise immediately in both cases.
+    they are collected as they are and encoded together. In both cases, a value that cannot be encoded raises an error
+    immediately.
     """
 
     form: Form
@@ -64,7 +65,7 @@ class ChainEnd(FunctionOperator):
         self._segment_rows = self._segment_bytes = 0
 
     def begin(self, batch: Batch) -> None:
-        """Prepares for the results of a batch, which take their headers and positions from it."""
+        """Prepares for the results of a batch, which get their headers and positions from its records."""
         self._batch = batch
 
     def bind(self, children: Sequence[Take]) -> Take:  # noqa: ARG002
@@ -119,7 +120,7 @@ class ChainEnd(FunctionOperator):
         return operator.encoding_error(error, part, operator.topic) if isinstance(operator, Sink) else error
 
     def seal(self) -> None:
-        """Turns the results collected so far into columns, and flushes once these are many."""
+        """Turns the results collected so far into columns, and flushes if there are many."""
         if not self._rows:
             return
         if self._encodes_later:
@@ -188,10 +189,10 @@ class FunctionsForm:
                 aggregation.cache.forward_in_columns = partial(self._forward_updates, aggregation)
 
     def run_undecoded(self, batch: Batch) -> None:
-        """Runs a batch of a source, which may have undecodable records.
+        """Processes a batch of a source, which may have undecodable records.
 
         Raises:
-            UndecodableError: if it has. No record of the batch has been processed then.
+            UndecodableError: if the batch has such records. Then no record of it has been processed.
         """
         try:
             decoded = self._decode(batch)

@@ -26,7 +26,7 @@ _log = logging.getLogger(__name__)
 class WindowCountForm(CountingForm):
     """Counts the records of each key and window.
 
-    The bytes of key and window start are also the bytes of the windowed serde in a topic.
+    It counts by the bytes of key and window start, which are also the bytes that `WindowedKey` writes to a topic.
     """
 
     def __init__(

@@ -38,9 +38,9 @@ class _FinalCount(NamedTuple):
 class WindowCloseForm:
     """Buffers every update of counts in tumbling windows, and emits each window's last count when it closes.
 
-    The count before it closes a window no later than this does, so no update follows a final result. Each window
-    therefore needs only its last update in the batch, and the row that closes it. With `last_only`, the count before it
-    is cached: it forwards only some of its updates.
+    The count upstream closes a window no later than this operator does, so no update follows a final result. Each
+    window therefore needs only its last update in the batch, and the row that closes it. With `last_only`, the count
+    upstream is cached: it forwards only some of its updates.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class WindowCloseForm:
         for key, end_ms, value, timestamp_ms, headers, before in columns:
             prior = None if before is None else before.prior
             is_first = before is None if self._last_only else value == _FIRST
-            replaced = None if is_first else value  # stands in for the count before: same length
+            replaced = None if is_first else value  # stands in for the previous count, which has the same length
             size = row_size(key, prior, replaced, value, topic, headers)
             rows.append(StoredRow(end_ms, size, timestamp_ms, prior, value, headers))
         return rows
@@ -103,7 +103,7 @@ class WindowCloseForm:
         return [_final(key, row, at) for key, row, at in zip(keys, rows, closing, strict=True)]
 
     def _clock(self, batch: Batch) -> tuple[_CloseRows, list[bytes]]:
-        """Advances stream time; returns a function from window ends to the rows that close them, and the due keys."""
+        """Advances stream time. Returns a function that maps windows to the rows that close them, and the due keys."""
         time, wait_ms = self._operator.time, self._operator.settings.wait_ms
         inner = pc.binary_slice(batch.keys, 0, -_START)
         if isinstance(time, KeyTime):

@@ -23,12 +23,15 @@ def one_less(key: Any, value: Any, count: int) -> int:  # noqa: ARG001
 
 
 def counting() -> Fold:
-    """Counts records; counts of merged sessions add up."""
+    """Returns a `Fold` that counts records; counts of merged sessions add up."""
     return Fold(int, one_more, lambda _, left, right: left + right)
 
 
 def reducing(reducer: Callable[[Any, Any], Any]) -> Fold:
-    """Reduces values, starting with the first; an aggregate of `None` means that there is no value yet."""
+    """Returns a `Fold` that reduces values, starting with the first.
+
+    If `reducer` returns `None`, the aggregate is deleted, and the next value starts a new one.
+    """
     return Fold(
         lambda: None,
         lambda _, value, aggregate: value if aggregate is None else reducer(aggregate, value),
@@ -37,5 +40,8 @@ def reducing(reducer: Callable[[Any, Any], Any]) -> Fold:
 
 
 def unreducing(subtractor: Callable[[Any, Any], Any]) -> Callable[[Any, Any, Any], Any]:
-    """Removes a value from the reduced one; if the subtractor returns `None`, the next value starts again."""
+    """Returns a function that removes a value from the aggregate of `reducing`, with the user's `subtractor`.
+
+    If `subtractor` returns `None`, the aggregate is deleted, and the next value starts a new one.
+    """
     return lambda _, value, aggregate: subtractor(aggregate, value)

@@ -29,7 +29,10 @@ class AggregatingOperator(StoredTable):
 
     @abstractmethod
     def fold(self, key: Any, value: Any, timestamp_ms: int, row: tuple[Any, int] | None) -> tuple[Any, int]:
-        """The aggregate after a record, and its timestamp; `row` has those before it, if there are any."""
+        """Returns the aggregate after a record, and its timestamp. An aggregate of `None` deletes the row.
+
+        `row` is the aggregate before the record and its timestamp; `None` if the key has no row.
+        """
 
     def process(self, record: AnyRecord) -> None:
         key = record.key
@@ -47,10 +50,10 @@ class AggregatingOperator(StoredTable):
         self.forward(Record(key, Change(aggregate, old, valid_to_ms == NEWEST), timestamp_ms, record.headers))
 
     def _old(self, key_bytes: bytes, row: Any) -> Any:
-        """The stored aggregate. The functions may have changed it in place, so it is read again.
+        """The aggregate before the record. The functions may have changed it in place, so it is read again.
 
-        For a cached row, only the value that was forwarded before counts; and only whether there was one, if it is not
-        forwarded.
+        It is not read again if the record cache does not need the value: because the row already has a cached update,
+        or because old values are not forwarded, so that it only matters whether there was one.
         """
         cache = self.cache
         if cache is not None and (not cache.send_old_values or key_bytes in cache.updates):

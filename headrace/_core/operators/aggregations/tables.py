@@ -1,4 +1,4 @@
-"""group_by of a table, and count, reduce and aggregate of its groups: the old value leaves, then the new one enters."""
+"""group_by of a table, and count, reduce and aggregate of groups: subtracts the old value, then adds the new one."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class TableGroupBy(Operator):
     """Turns each change of a row into events for the groups of its old and its new value.
 
     A change within a group is one event with both values. A change from one group to another is two events, the one of
-    the old group first. A row whose group or grouped value is `None` belongs to no group. With `single_event` off, a
-    change within a group is two events as well, as in Kafka Streams up to 3.4.
+    the old group first. A row whose group or grouped value is `None` belongs to no group. If `single_event` is false,
+    a change within a group is two events as well, as in Kafka Streams up to 3.4.
     """
 
     def __init__(

@@ -34,9 +34,10 @@ class Subscription(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Answer(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """The left row that is answered and the foreign row, `None` if there is none, in the bytes of their tables' serdes.
+    """An answer to a left row: the value of that row, and of the foreign row if it has one, both serialized.
 
-    When one input record changes a row twice or changes both tables, an answer may be to a row that has changed since.
+    If one input record changes a left row twice, or changes both tables, the left row may have changed since it was
+    answered.
     """
 
     left: bytes | None
@@ -44,7 +45,7 @@ class Answer(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class KeyedRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A record of a stream under its foreign key; its own key and value in the bytes of the stream's serdes."""
+    """The serialized key and value of a stream's record, on the way to the task of its foreign key."""
 
     key: bytes | None
     value: bytes

@@ -1,4 +1,4 @@
-"""The results of joins of tables by foreign key: the left side joins the values of the answers that it receives."""
+"""The last step of joins of tables by foreign key: the left side turns the answers that it receives into results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headrace.serdes import Serde
 
 
 class ForeignKeyLeftRows(Operator):
-    """Notes the rows of the left table that an input record changes, for `ForeignKeyResolve`."""
+    """Remembers the left rows that the current input record changes, so that `ForeignKeyResolve` can compare them."""
 
     def __init__(self, name: str, resolve: str, key_serde: Serde[Any], value_serde: Serde[Any]) -> None:
         super().__init__(name)
@@ -28,11 +28,12 @@ class ForeignKeyLeftRows(Operator):
 
 
 class ForeignKeyResolve(Operator):
-    """Joins the values of each answer into a result of the left row; ignores answers to a row that has changed since.
+    """Joins the two values of each answer into the result of a left row. Ignores answers if the row has changed since.
 
-    Answers arrive in the order of the input records that caused them. So only the input record that is being processed
-    can have changed the row since. If subscriptions of rows that have changed may remain, though, the row is looked up
-    in the `left_table`. With a `foreign_key`, the joiner gets the foreign key of the left row.
+    Answers arrive in the order of the input records that caused them, so only the current input record can have changed
+    the row since. `ForeignKeyLeftRows` has remembered its changes. `left_table` is given only if a left row may stay
+    subscribed to a foreign key that it no longer has: then the row is looked up there. The joiner gets the foreign key
+    of the left row if `foreign_key` is given, else `None`.
     """
 
     def __init__(
@@ -74,7 +75,7 @@ class ForeignKeyResolve(Operator):
         self.forward(record.with_value(result))
 
     def _has_changed(self, key: Any, left: bytes | None) -> bool:
-        """Whether a left row is another one than that which was answered."""
+        """Whether the value of a left row is no longer `left`, the value that was answered."""
         if self._rows is not None:
             row = self._rows.get(key)
             return self._value_to_bytes(None if row is None else row[0]) != left

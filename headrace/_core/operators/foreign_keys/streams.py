@@ -15,9 +15,9 @@ from headrace.serdes import Serde
 
 
 class StreamForeignKeySelect(Operator):
-    """Forwards each record under its foreign key, with its own key inside.
+    """Forwards each record under its foreign key; the new value holds the record's own key and value.
 
-    In an inner join, records without a foreign key are dropped: they have no row.
+    In an inner join, records without a foreign key are dropped and counted, because they have no row.
     """
 
     def __init__(

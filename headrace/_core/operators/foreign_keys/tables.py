@@ -1,8 +1,8 @@
 """Joins of tables by foreign key.
 
 The foreign row is usually in another task. The left side therefore sends each of its rows there as a subscription. The
-right side stores it and answers with both values, now and whenever the foreign row changes. The left side joins the
-values of the answers, so results are partitioned by the left key.
+right side stores the subscription and answers with the values of both rows, now and whenever the foreign row changes.
+The left side joins the two values of each answer, so results are partitioned by the left key.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class ForeignKeySubscribe(Operator):
     In a left join every row has a result, also without a foreign key. In an inner join a row without one has no result;
     it is dropped and counted. Foreign keys are equal if their bytes are.
 
-    In an inner join, not every subscription is answered. If one input record changes a row again after a change that
-    deletes its result, the answer that deletes it is ignored: it is to the row before. So the later change is answered
-    in any case.
+    In an inner join, a subscription is answered only if the foreign row exists, unless a result may have to be deleted.
+    That is so if the foreign key has changed. It is also so if the same input record has already deleted the result:
+    the left side ignores the answer to that deletion, because the row has changed since.
     """
 
     def __init__(
@@ -97,12 +97,12 @@ class ForeignKeySubscribe(Operator):
 
 
 class ForeignKeyReceive(Operator):
-    """Receives the subscriptions of left rows to foreign rows, stores them, and forwards each to be answered.
+    """Stores the subscriptions of left rows to foreign rows, or deletes them. Forwards those that are to be answered.
 
     A subscription is stored under the foreign key and the left key, with the serialized left value.
 
-    If the same input record deleted the foreign row, the answer that deletes the result is ignored unless the left row
-    is still the same: it is to the row before. So the subscription is answered in any case.
+    If the same input record first deletes the foreign row and then changes the left row, the left side ignores the
+    answer to the deletion, because the left row has changed since. The subscription is therefore always answered.
     """
 
     def __init__(self, name: str, store: str, foreign_serde: Serde[Any]) -> None:
@@ -131,7 +131,11 @@ class ForeignKeyReceive(Operator):
 
 
 class ForeignKeyAnswer(TableLookup):
-    """Answers a subscription, with the higher timestamp of the two rows."""
+    """Answers subscriptions: sends the values of the left row and of the foreign row back to the left row's task.
+
+    An answer has the higher timestamp of the two rows. If the foreign row does not exist, `ANSWER_IF_MATCHED` gets no
+    answer. The answer to `DELETE_RESULT` has no foreign value.
+    """
 
     def __init__(self, name: str, foreign_table: str, key_serde: Serde[Any], foreign_value_serde: Serde[Any]) -> None:
         super().__init__(name, foreign_table)
@@ -153,9 +157,9 @@ class ForeignKeyAnswer(TableLookup):
 
 
 class ForeignKeyChange(Operator):
-    """Sends a foreign row that has changed to every left row that subscribes to it, in the order of their key bytes.
+    """Answers every left row that is subscribed to a foreign row that has changed, in the order of the left key bytes.
 
-    The messages have the timestamp of the change.
+    The answers have the timestamp of the change.
     """
 
     def __init__(

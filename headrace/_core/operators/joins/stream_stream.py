@@ -19,10 +19,10 @@ Matches = Sequence[tuple[int, Any]]  # timestamps and values of records of the o
 
 
 class JoinSettings(NamedTuple):
-    """One side of a join: the window stores of this side and the other, and how far apart partners may be.
+    """One side of a join: the window stores of this side and of the `other`, and how far apart matches may be.
 
-    `before_ms` and `after_ms` are as seen from this side. An outer side emits unmatched records; if one of the two is
-    outer, `unmatched` names the store of unmatched records.
+    A match is at most `before_ms` earlier or `after_ms` later than a record of this side. An outer side emits unmatched
+    records. If at least one side is outer, `unmatched` names the store of unmatched records.
     """
 
     window: str
@@ -39,11 +39,11 @@ class JoinSettings(NamedTuple):
 
 
 class StreamJoin(Operator):
-    """Joins each record with those of the other side within the window, however late it is, if they are still stored.
+    """Joins each record with the stored records of the other side that are within the window, however late it is.
 
-    Both sides trigger. Results of a record come by the timestamp of its matches, then by their arrival. A result has
-    the higher timestamp of the two records, and the headers of the one that arrived last. An inner join needs a stream
-    time only if each key has its own.
+    Records of both sides trigger results. The results of one record are in the order of the timestamps of its matches,
+    then of their arrival. A result has the higher timestamp of the two records, and the headers of the one that arrived
+    last. An inner join needs a stream time only if each key has its own.
     """
 
     def __init__(self, name: str, settings: JoinSettings) -> None:
@@ -72,7 +72,7 @@ class StreamJoin(Operator):
         self.join(record, other.fetch_duplicates(other.key_bytes(key), from_ms, to_ms))
 
     def join(self, record: AnyRecord, matches: Matches) -> None:
-        """Joins a record with its matches, which are known; one without a key or a value has none."""
+        """Joins a record with `matches`, which the caller has found. A record without a key or a value has none."""
         key, value, timestamp_ms, headers = record.key, record.value, record.timestamp_ms, record.headers
         assert timestamp_ms is not None
         if self._clock is not None:
@@ -85,7 +85,7 @@ class StreamJoin(Operator):
             forward(Record(key, joined(key, value, other), latest(timestamp_ms, other_ms), headers))
 
     def close_idle(self) -> None:
-        """Deletes the records of idle keys on both sides."""
+        """Deletes the stored records of idle keys, those of both sides. Only the left side's operator has `idle`."""
         assert self.idle is not None
         for _, key_bytes in self.idle.remove_idle():
             self._delete_records(key_bytes)
@@ -103,7 +103,10 @@ def _swapped(joiner: Callable[[Any, Any, Any], Any]) -> Callable[[Any, Any, Any]
 
 
 class StreamJoinWindow(Operator):
-    """Stores each record that can have a match, before the join: a joiner may change its value in place."""
+    """Stores each record that has a key and a value, then forwards it to the join.
+
+    It is stored first because a joiner may change its value in place.
+    """
 
     def __init__(self, name: str, store: str) -> None:
         super().__init__(name)

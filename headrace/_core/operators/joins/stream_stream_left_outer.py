@@ -17,10 +17,11 @@ from headrace.model.record import Headers, Record
 class StreamOuterJoin(StreamJoin):
     """Joins like an inner join, and emits unmatched records of an outer side, with their own timestamp.
 
-    An unmatched record is buffered until stream time is beyond its timestamp, the window and the grace. One whose
-    window has passed already is emitted immediately. Records that are due leave before the results of the record that
-    advanced stream time, and with its headers. Some leave later: as in Kafka Streams, a record looks for due ones only
-    if stream time is beyond the store's `next` and the wait of the record's own side.
+    An unmatched record is buffered until stream time is beyond the sum of its timestamp, the window and the grace. If
+    its window has already passed, it is emitted immediately. Due records are emitted before the results of the record
+    that advanced stream time, and with the headers of that record. Some are emitted later: as in Kafka Streams, a
+    record looks for due ones only if stream time is beyond the sum of `UnmatchedStore.next_ms` and the wait of the
+    record's own side.
     """
 
     def __init__(self, name: str, settings: JoinSettings) -> None:
@@ -104,5 +105,5 @@ class StreamOuterJoin(StreamJoin):
         self.forward(Record(row.key, result, row.timestamp_ms, headers))
 
     def _due_ms(self, row: UnmatchedRecord[Any]) -> int:
-        """The stream time at which an unmatched record is due, at the earliest."""
+        """The earliest stream time at which an unmatched record is due."""
         return row.timestamp_ms + self._waits[row.is_left] + 1

@@ -1,4 +1,4 @@
-"""join and left_join of a stream with a table, with a table's rows as of the record's time, and with a global table."""
+"""join and left_join of a stream with a table (current rows, or rows as of a record's time) and with a global table."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from headrace.model.pending import PendingTask
 class StreamTableJoin(TableLookup):
     """Joins each record with the row of its key: the current row, or in a `versioned` table that of its timestamp.
 
-    Only the stream triggers; results have the timestamp of their record. A record without a key has no row. If the
-    joiner does not need the key, `value_joiner` joins the values alone.
+    Only records of the stream trigger results, which have the timestamp of the record. A record without a key has no
+    row. If the joiner does not need the key, `value_joiner` is the joiner of the two values, for batch forms.
     """
 
     def __init__(
@@ -119,9 +119,9 @@ class StreamTableGraceJoin(StreamTableJoin):
 class StreamGlobalJoin(Operator):
     """Joins each record with the current row of a global table, under the key that `key_selector` returns.
 
-    Only the stream triggers; a result has the key, timestamp and headers of its record. If there is no row, or the
-    selected key is `None`, an inner join has no result and a left join one with `None` for the row. Records without a
-    value are dropped and counted, and in inner joins those that select no key.
+    Only records of the stream trigger results, which have the key, timestamp and headers of the record. If there is no
+    row, or the selected key is `None`, an inner join has no result, and a left join has one with `None` for the row.
+    Records without a value are dropped and counted. In an inner join, so are records whose selected key is `None`.
     """
 
     def __init__(

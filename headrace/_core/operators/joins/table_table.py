@@ -13,7 +13,10 @@ from headrace.model.record import Change
 
 
 class TableSide(NamedTuple):
-    """One side of a join of tables, and whether a result may lack its row or the other side's."""
+    """One side of a join of tables. `optional` says whether results may lack a row of this side.
+
+    `other_optional` says the same of the other side.
+    """
 
     is_left: bool
     optional: bool
@@ -21,10 +24,10 @@ class TableSide(NamedTuple):
 
 
 class TableJoin(TableLookup):
-    """Joins each change of its table with the current row of the other; ignores versions that are not the latest.
+    """Joins each change of its table with the current row of the other table. Ignores changes of older versions.
 
-    A result has the higher timestamp of the change and the other row. Deletions of rows that never existed are not
-    forwarded.
+    A result has the higher timestamp of the change and the other row. If the other table has no row, the deletion of a
+    row that never existed is not forwarded.
     """
 
     def __init__(

@@ -129,7 +129,7 @@ class NodeContext:
     def set_gauge(self, name: str, value: int) -> None:
         """Sets the value that a gauge of the processor has in this task.
 
-        Metrics only add up. So the task's store has the last value, and the difference is added.
+        Metrics are sums. So the task's store holds the last value, and the difference is added to the metric.
         """
         stored_under = f"gauge {self._operator.name} {name}".encode()
         store = self._task.processor_store
@@ -153,7 +153,7 @@ def settings_with_prefix(settings: Mapping[str, Any], prefix: str) -> dict[str, 
 
 
 class _Metered(Protocol):
-    """What the metrics of a processor are written to."""
+    """The context of a processor, as far as its metrics use it."""
 
     @property
     def name(self) -> str: ...
@@ -183,7 +183,7 @@ class OwnMetrics:
 
 
 class OwnCounter:
-    """The `Counter` of one processor in one task. It only has the context, so a processor can keep it in a field."""
+    """The `Counter` of one processor in one task. It holds no count itself, so a processor can keep it in a field."""
 
     def __init__(self, context: _Metered, name: str) -> None:
         self._context = context
@@ -216,7 +216,7 @@ def check_schedule(name: str, interval: object, kind: object, callback: object, 
     """Checks the arguments of `schedule()`.
 
     Raises:
-        StreamsError: if one is not allowed; the message begins with `name`.
+        StreamsError: if an argument is not allowed; the message begins with `name`.
     """
     if not isinstance(interval, timedelta) or interval < _MILLISECOND:
         message = f"{name}: schedule() was given the interval {interval!r}; it must be a timedelta of 1 ms or more."

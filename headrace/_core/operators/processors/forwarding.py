@@ -12,7 +12,7 @@ def check_forward(name: str, record: object, to: object) -> None:
     """Checks the arguments of `forward()`.
 
     Raises:
-        StreamsError: if one is not allowed; the message begins with `name`.
+        StreamsError: if an argument is not allowed; the message begins with `name`.
     """
     if not isinstance(record, Record):
         message = f"{name}: forward() needs a Record; got {record!r} of type {type(record).__name__}."
@@ -23,7 +23,7 @@ def check_forward(name: str, record: object, to: object) -> None:
 
 
 def with_forward_time(record: AnyRecord, to: To | None, now_ms: int | None) -> AnyRecord:
-    """The record with the timestamp that children see: that of `to`, else its own, else the current one."""
+    """Returns the record with the timestamp that children see: that of `to`, else the record's own, else `now_ms`."""
     timestamp_ms = to.timestamp_ms if to is not None and to.timestamp_ms is not None else record.timestamp_ms
     if timestamp_ms is None:
         timestamp_ms = now_ms

@@ -34,7 +34,7 @@ class Processors:
         context: the task's context.
         operators: the operators that run the user's processors.
         store: the task's own store.
-        load_state: loads the state of an earlier object of the task, if there is one, from the task's fixtures.
+        load_state: loads the state that the last batch saved, if there is any; its argument is `fixtures`.
     """
 
     def __init__(
@@ -61,9 +61,10 @@ class Processors:
 
     @property
     def fixtures(self) -> dict[str, Any]:
-        """Objects of the task that are no part of the processors' state although processors may refer to them; by name.
+        """Objects by name that processors may refer to, but that are not part of their state, such as stores.
 
-        They are pickled by name. Classes are among them, so that a restored processor runs the current code.
+        Pickled processors contain only their names. Classes are among them, so that a restored processor runs the
+        current code.
         """
         contexts = {f"context {name}": operator.processor_context for name, operator in self._operators.items()}
         kinds = {f"class {name}": operator.kind for name, operator in self._operators.items()}
@@ -78,7 +79,7 @@ class Processors:
         )
 
     def advance(self, timestamp_ms: int) -> None:
-        """Advances stream time to a record that is about to be processed."""
+        """Advances stream time to the timestamp of a record that is about to be processed."""
         self._context.stream_time_ms = max(self._context.stream_time_ms, timestamp_ms)
 
     def punctuate(self, kind: PunctuationType) -> None:

@@ -15,9 +15,9 @@ from headrace.model.processor import AnyProcessor, FixedKeyProcessor, Processor,
 
 
 class UserProcessor(Operator):
-    """Passes records and punctuations to a processor, and the records it forwards to the children it names.
+    """Runs a user's processor: passes records and punctuations to it, and forwards its records to the children.
 
-    `kinds` are the classes of which a processor must be.
+    The factory must return an instance of one of the classes in `kinds`.
     """
 
     kinds: ClassVar[tuple[type[AnyProcessor], ...]] = (Processor, FixedKeyProcessor)
@@ -48,7 +48,7 @@ class UserProcessor(Operator):
 
     @cached_property
     def kind(self) -> type[AnyProcessor]:
-        """The class of its processors, as the factory creates them now."""
+        """The class of the processors that the factory creates; calls the factory to find out if necessary."""
         factory: object = self._factory
         while isinstance(factory, partial):
             factory = factory.func
@@ -60,7 +60,7 @@ class UserProcessor(Operator):
         self.processor.init(self.processor_context)
 
     def resume(self, processor: AnyProcessor) -> None:
-        """Continues with a processor that was initialised before."""
+        """Continues with a processor that is already initialised."""
         self.processor = processor
         self._fixed_key = self._fixed_key or isinstance(processor, FixedKeyProcessor)
 
@@ -82,7 +82,7 @@ class UserProcessor(Operator):
     def send(self, record: AnyRecord, to: To | None) -> None:
         """Forwards a record of the processor, to all children or to the one that `to` names (KIP-251).
 
-        Its timestamp is that of `to`, else its own, else that of the current record or punctuation.
+        The timestamp is that of `to`, else the record's own, else that of the current record or punctuation.
         """
         if self._now_ms is None:
             message = f"{self.name}: forward() was called outside process() and punctuations; there is no record now."

@@ -33,7 +33,7 @@ class StreamForEach(CallingOperator[Callable[[Any, Any], object]]):
 
 
 class StreamPrint(FunctionOperator):
-    """Prints `[label]: key, value`, or after the label what the mapper returns; nulls as Kafka Streams prints them.
+    """Prints `[label]: key, value`, or after the label what the mapper returns. `None` is printed as `null`.
 
     With a file, each line is appended by one write, so that lines of several tasks do not mix.
     """

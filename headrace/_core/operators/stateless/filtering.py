@@ -28,7 +28,10 @@ class StreamFilter(FunctionOperator):
 
 
 class StreamBranch(FunctionOperator):
-    """Forwards each record to the first child whose predicate holds; a predicate of `None` always holds."""
+    """Forwards each record to the first child whose predicate holds; a predicate of `None` always holds.
+
+    A record for which no predicate holds is dropped and counted.
+    """
 
     def __init__(self, name: str, predicates: Sequence[Callable[[Any, Any], object] | None]) -> None:
         super().__init__(name)

@@ -1,4 +1,4 @@
-"""map, map_values, map_values_with_key and select_key, with one result per record; flat_map and its kin."""
+"""map, map_values and select_key, with one result per record; flat_map and flat_map_values, with any number."""
 
 from __future__ import annotations
 

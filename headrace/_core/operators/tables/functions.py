@@ -10,12 +10,15 @@ from headrace._core.operators.tables.stored import StoredTable
 
 
 def row_filter(predicate: Callable[[Any, Any], object], *, keep: bool) -> Callable[[Any, Any], Any]:
-    """A function that returns a row's value if the filter keeps it, else `None`; the predicate never gets `None`."""
+    """Returns a function of a row's key and value that returns the value if the filter keeps it, else `None`.
+
+    The predicate never gets `None`.
+    """
     return lambda key, value: value if value is not None and bool(predicate(key, value)) is keep else None
 
 
 def row_mapper(mapper: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """A function that maps a row's value; `None` stays `None`, without a call."""
+    """Returns a function that maps a row's value. `None` stays `None`, without a call of the mapper."""
     return lambda key, value: None if value is None else mapper(key, value)
 
 
@@ -42,9 +45,9 @@ class DerivedTable(StoredTable):
 
 
 class TableFilter(DerivedTable):
-    """Forwards each change with the values that the filter keeps; a row that it does not keep is a deleted row.
+    """Forwards each change, with `None` in place of values that the filter does not keep: such rows count as deleted.
 
-    If old values are known, deletions of rows that never existed are not forwarded. The predicate never gets `None`.
+    With `send_old_values`, a change is not forwarded if both values are `None`, unless the table is `versioned`.
     """
 
     def __init__(
@@ -70,7 +73,7 @@ class TableFilter(DerivedTable):
 
 
 class TableMapValues(DerivedTable):
-    """Maps the values of every change; `None` stays `None`, without a call."""
+    """Maps the values of every change. `None` stays `None`, without a call of the mapper."""
 
     def __init__(
         self, name: str, store: str | None, mapper: Callable[[Any, Any], Any], *, send_old_values: bool

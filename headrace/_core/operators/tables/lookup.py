@@ -9,7 +9,7 @@ from headrace._core.task.context import TaskContext
 
 
 class TableLookup(Operator):
-    """Finds the rows of a table, `_rows`, among the tables of the task."""
+    """An operator with access to the rows of one table of its task, in `_rows`."""
 
     def __init__(self, name: str, table: str) -> None:
         super().__init__(name)

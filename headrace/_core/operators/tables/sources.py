@@ -1,4 +1,4 @@
-"""Tables from the records of a topic or a stream, plain and versioned; and copies of an earlier stage's tables."""
+"""Tables from the records of a topic or a stream, with or without versions; copies of the tables of earlier stages."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class TableSource(StoredTable):
 
 
 class VersionedTableSource(StoredTable):
-    """Turns each record into a version of its key's row; one older than the history is dropped and counted.
+    """Turns each record into a version of its key's row. Drops and counts records older than the history.
 
     The old value of a change is the newest version so far, even if the change itself is an earlier version.
     """
@@ -52,7 +52,7 @@ class VersionedTableSource(StoredTable):
 
 
 class TableCopy(TableLookup):
-    """Stores the new value of each change of an earlier stage's table; of a versioned table, as a version."""
+    """Stores the changes of a table of an earlier stage, as its copy. A versioned table has a copy with versions."""
 
     def process(self, record: AnyRecord) -> None:
         self._rows.put(record.key, record.value.new, record.timestamp_ms)

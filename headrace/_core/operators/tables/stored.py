@@ -14,8 +14,8 @@ from headrace.model.record import Change
 class StoredTable(Operator):
     """Stores the rows that it forwards if it has a store.
 
-    In a versioned store a change may turn out not to be the newest version of its row; one that is older than the
-    history is dropped and counted. In a store without versions the last change is the row.
+    In a versioned store, a change need not be the newest version of its row, and a change older than the history is
+    dropped and counted. In a store without versions, the last change replaces the row.
     """
 
     def __init__(self, name: str, store: str | None = None, *, send_old_values: bool = False) -> None:
@@ -29,11 +29,11 @@ class StoredTable(Operator):
 
     @property
     def forwards_old_values(self) -> bool:
-        """Whether its children get old values; the record cache gets them in any case."""
+        """Whether the children get old values. The record cache gets them in any case."""
         return self.send_old_values if self.cache is None else self.cache.send_old_values
 
     def stored_value(self, key: Any) -> Any:
-        """The value of the stored row, of a versioned one the newest; `None` if there is none."""
+        """The value of the stored row, in a versioned store of its newest version; `None` if there is none."""
         row = self._store.read(self._store.key_bytes(key))
         return None if row is None else row[0]
 

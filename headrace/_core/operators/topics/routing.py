@@ -1,4 +1,4 @@
-"""Sinks whose records go where functions say: to a topic, to partitions of it; and sinks whose serdes use headers."""
+"""Sinks with functions that choose the topic or the partitions of each record, and sinks whose serdes use headers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TOPIC_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
 class RoutedSink(TopicWriter):
     """Writes records to partitions that a partitioner chooses, of a fixed topic or of one that a function names.
 
-    It has no batch form: its functions, and serdes that use headers, see one record after the other.
+    It has no batch form, because its functions, and serdes that use headers, need one record after the other.
 
     Args:
         name: name of the operator.
@@ -32,7 +32,7 @@ class RoutedSink(TopicWriter):
         key_serde: serde of the keys.
         value_serde: serde of the values.
         partitioner: chooses partitions; without it, a record goes to the partition of its key.
-        internal: whether the topic is one of a repartition, where a record goes to one partition only.
+        internal: whether it is the topic of a repartition; then each record goes to one partition only.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class RoutedSink(TopicWriter):
         return super().serdes_for(record) if topic is None else self._serdes[topic]
 
     def _choose_partitions(self, topic: str, record: AnyRecord, count: int) -> tuple[int, ...] | None:
-        """The partitions of a record, in ascending order; `None` for the default rule."""
+        """The partitions of a record, in ascending order; empty to drop it, `None` for the partition of its key."""
         if self._partitioner is None:
             return None
         answer: Any = self._partitioner(topic, record.key, record.value, count)

@@ -39,7 +39,7 @@ class TopicWriter(Operator):
         self._send = context.collector.send
 
     def encoding_error(self, error: SerdeError, part: TopicPart, topic: str) -> SerdeError:
-        """The error for a key or value that cannot be encoded: it also names the topic, and says what to write."""
+        """Returns the error for a key or value that cannot be encoded. It names the topic and the argument to add."""
         if isinstance(error, RegistryError):
             return error
         if self._internal:
@@ -51,7 +51,7 @@ class TopicWriter(Operator):
 
     @abstractmethod
     def topic_of(self, record: AnyRecord) -> str | None:
-        """The topic that a record is written to; `None` if a function that failed was to choose it."""
+        """The topic that a record is written to; `None` if the function that chooses it fails."""
 
     def failure_reason(self, record: AnyRecord, error: BaseException) -> DropReason:  # noqa: ARG002
         """Why a record could not be written."""
@@ -59,7 +59,7 @@ class TopicWriter(Operator):
         return DropReason.UNSERIALIZABLE_KEY if is_key else DropReason.UNSERIALIZABLE_VALUE
 
     def unserializable_part(self, record: AnyRecord) -> Literal["key", "value"] | None:
-        """Which part of a record cannot be encoded, "key" or "value", if one of them cannot."""
+        """Which part of a record cannot be encoded, "key" or "value"; `None` if both can."""
         key_serde, value_serde = self.serdes_for(record)
         try:
             _, headers = key_serde.serialize_with_headers(record.key, record.headers)
@@ -115,9 +115,9 @@ class Sink(TopicWriter):
 
 
 class HandOver(Operator):
-    """Marks the records of one node with its number, before they enter a relay shared with other nodes.
+    """Adds the `number` of a node to its records, before they enter a relay that several nodes share.
 
-    With `every_update` it gets the updates of a cached node before they enter the record cache.
+    With `every_update`, it gets every update of a cached node, not only those that leave the record cache.
     """
 
     def __init__(self, name: str, number: int, *, every_update: bool) -> None:
@@ -130,7 +130,7 @@ class HandOver(Operator):
 
 
 class TakeOver(Operator):
-    """Forwards the records of one node, by its number, from a relay shared with other nodes."""
+    """Forwards those records of a shared relay that have the `number` of one node, and removes the number."""
 
     def __init__(self, name: str, number: int) -> None:
         super().__init__(name)

@@ -15,21 +15,24 @@ from headrace.serdes import Serde
 
 
 class TimestampGuard(NamedTuple):
-    """How far ahead of the wall clock a timestamp may be; `handler` decides about records beyond."""
+    """How far ahead of the wall clock a timestamp may be, and what happens to records beyond.
+
+    `handler` is "fail", "continue" or "dead_letter".
+    """
 
     ahead_ms: int
     handler: str
 
 
 class Source(Operator):
-    """Decodes input records, which the task then forwards one by one, except those whose timestamp it refuses.
+    """The entry of records into a task: has their serdes, and rejects timestamps too far ahead of the wall clock.
 
     Args:
         name: name of the operator.
         key_serde: reads the keys of all topics that are not in `by_topic`.
         value_serde: reads their values.
-        guard: refuses timestamps that are too far ahead.
-        by_topic: the serdes for the keys and the values of single topics.
+        guard: rejects timestamps that are too far ahead; `None` accepts all.
+        by_topic: serdes for the keys and the values of topics that have their own.
     """
 
     def __init__(
@@ -51,12 +54,12 @@ class Source(Operator):
         return self._by_topic.get(topic, (self.key_serde, self.value_serde))
 
     def has_plain_serdes(self, topic: str) -> bool:
-        """Whether the source's own serdes read a topic, without its headers. Batch forms know only these serdes."""
+        """Whether a topic is read with `key_serde` and `value_serde`, without headers. Batch forms need this."""
         own = self.key_serde, self.value_serde
         return self.serdes_of(topic) == own and not any(serde.uses_headers for serde in own)
 
     def checked(self, records: pa.RecordBatch) -> pa.RecordBatch:
-        """The batch, once it is certain that all its records can be decoded; what decodes to `None` becomes null.
+        """Checks that all records of a batch can be decoded. Returns it with nulls for what decodes to `None`.
 
         Raises:
             SerdeError: if a record cannot be decoded.
@@ -74,7 +77,7 @@ class Source(Operator):
         return MAX_TIME if self._guard is None else self.context.system_time_ms + self._guard.ahead_ms
 
     def refuse(self) -> None:
-        """Handles the current record, whose timestamp is beyond `latest_ms`.
+        """Handles the current record, whose timestamp is after `latest_ms`: drops it, unless the handler is "fail".
 
         Raises:
             ProcessingError: if the handler is "fail".

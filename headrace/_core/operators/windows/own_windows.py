@@ -30,7 +30,7 @@ class OwnWindowAggregate(WindowedOperator[Windows]):
             self._update(window, record, key, timestamp_ms)
 
     def _windows_for(self, timestamp_ms: int) -> list[Window]:
-        """The windows of a timestamp; windows that would lose results are refused."""
+        """The user's windows for a timestamp. Raises an error for windows that would lose results."""
         windows = list(self.windows.windows_for(timestamp_ms))
         for window in windows:
             if not isinstance(window, Window) or not window.start_ms <= timestamp_ms < window.end_ms:

@@ -13,9 +13,9 @@ from headrace.model.windows import SessionWindows, Window, Windowed
 
 
 class SessionWindowAggregate(WindowedOperator[SessionWindows]):
-    """Merges each record and the sessions within its gap into one; first deletes the merged sessions, at their own end.
+    """Merges each record and the sessions within the gap around it into one session.
 
-    A result's timestamp is the end of its session.
+    The merged sessions are deleted first. The timestamp of a result or a deletion is the end of its session.
     """
 
     def __init__(self, name: str, settings: WindowSettings, windows: SessionWindows, fold: Fold) -> None:

@@ -21,10 +21,10 @@ class _Row(NamedTuple):
 
 
 class SlidingWindowAggregate(WindowedOperator[SlidingWindows]):
-    """Each record ends one window and starts another just after itself, which exists as soon as it holds a record.
+    """Folds each record into sliding windows: one ends at each record, and one starts just after it.
 
-    The window that ends at a record at `t` is `[t - difference, t]`, the one after it `[t + 1, t + 1 + difference]`.
-    Records earlier than the difference share the window `[0, difference]`.
+    The window that ends at a record at `t` is `[t - difference, t]`, the one after it `[t + 1, t + 1 + difference]`,
+    which exists only if it holds a record. Records earlier than the difference share the window `[0, difference]`.
     """
 
     def __init__(self, name: str, settings: WindowSettings, windows: SlidingWindows, fold: Fold) -> None:
@@ -127,7 +127,7 @@ class _Update:
         self._time_ms = time_ms
 
     def windows(self, from_ms: int, to_ms: int) -> list[tuple[int, _Row]]:
-        """The windows of the key that start from one time to another, ascending."""
+        """The windows of the key that start from `from_ms` to `to_ms`, both inclusive, in ascending order."""
         return [(start_ms, _Row(*row)) for start_ms, row in self._operator._store.fetch(self._key, from_ms, to_ms)]
 
     def read(self, start_ms: int) -> _Row:
@@ -135,7 +135,10 @@ class _Update:
         return _Row(*self._operator._store.fetch(self._key, start_ms))
 
     def fold(self, start_ms: int, row: _Row | None, *, new: bool = False) -> None:
-        """Adds the record to a window with this row, or to a `new` window that starts with a copy of this row."""
+        """Adds the record to the window at `start_ms`, unless it is late. `row` is the aggregate to add it to.
+
+        If `row` is `None`, the aggregate is an initial one. If the window is `new`, the result has no old value.
+        """
         operator = self._operator
         window = sized_window(start_ms, operator._difference_ms)
         if start_ms <= operator._last_closed_start(self._time_ms, operator._difference_ms):

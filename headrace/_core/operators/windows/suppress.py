@@ -18,7 +18,7 @@ from headrace.model.windows import Windowed
 
 
 class SuppressSettings(NamedTuple):
-    """The settings of suppress(): its buffer, the stores of its stream time, and when rows leave."""
+    """The settings of `suppress()`: its buffer, the stores of its stream time, and when rows leave the buffer."""
 
     store: str
     stream_times: str
@@ -33,7 +33,7 @@ class TableSuppress(Operator):
     """Buffers each row until stream time reaches its buffer time plus `wait_ms`; only records advance stream time.
 
     The buffer time is the end of the row's window, or the timestamp of its first buffered update. A row leaves with the
-    timestamp and the headers of its last update; its old value is the one that left before.
+    timestamp and the headers of its last update. Its old value is the one that was last emitted.
     """
 
     def __init__(self, name: str, settings: SuppressSettings) -> None:
@@ -65,7 +65,7 @@ class TableSuppress(Operator):
                 self._emit(row)
 
     def close_idle(self) -> None:
-        """Emits the buffered rows of idle keys, and forgets these keys."""
+        """Emits the buffered rows of idle keys, and deletes these keys."""
         assert self.idle is not None
         rows = [row for _, key_bytes in self.idle.remove_idle() for row in self.buffer.evict_key(key_bytes)]
         rows.sort(key=lambda row: (row.buffer_time_ms, self.buffer.key_bytes(row.key)))
@@ -90,7 +90,7 @@ class TableSuppress(Operator):
     def _last_due_ms(self, time_ms: int) -> int:
         settings = self.settings
         if settings.until_window_closes:
-            # As in Kafka Streams, for sessions, too: their end belongs to them, so they close 1 ms after this.
+            # As in Kafka Streams, also for sessions, although they close 1 ms later: their end belongs to them.
             return last_closed_end(time_ms, settings.wait_ms)
         return time_ms - settings.wait_ms
 
@@ -137,5 +137,5 @@ class TableSuppress(Operator):
 
 
 def _clock_key(key: Any) -> Any:
-    """The key whose stream time counts if each key has its own: all windows of a key share it."""
+    """The key without its window: if each key has its own stream time, all windows of a key share it."""
     return key.key if isinstance(key, Windowed) else key

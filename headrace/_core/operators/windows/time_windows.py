@@ -58,7 +58,7 @@ class TimeWindowAggregate(WindowedOperator[TimeWindows | UnlimitedWindows]):
             self._store.expire(due, self._advance_ms)
 
     def _last_expired_start(self, time_ms: Any) -> Any:
-        """The latest start of windows that are expired at a stream time."""
+        """The latest start of the windows that are expired at stream time `time_ms`."""
         return time_ms - time_ms % self._advance_ms - self._store.clock.retention_ms
 
     @property

@@ -30,7 +30,8 @@ _log = logging.getLogger(__name__)
 class WindowSettings(NamedTuple):
     """The settings of a windowed aggregation besides its windows: its stores, and the child that gets late records.
 
-    `cached` says whether its results go to the record cache, which needs the old value of every change.
+    `key_times` is `None` if all keys share one stream time. `open_windows` is `None` if results do not wait until their
+    window closes. `cached` says whether results go to the record cache, which needs the old value of every change.
     """
 
     store: str
@@ -44,7 +45,7 @@ class WindowSettings(NamedTuple):
 
 
 class WindowedOperator(Operator, Generic[W]):
-    """Advances stream time to each record, then folds it into its windows, which is up to the kind of window."""
+    """Advances stream time to each record, then folds the record into its windows. A subclass defines `_fold`."""
 
     def __init__(self, name: str, settings: WindowSettings, windows: W, fold: Fold) -> None:
         super().__init__(name)
@@ -92,13 +93,16 @@ class WindowedOperator(Operator, Generic[W]):
 
     @abstractmethod
     def _fold(self, record: AnyRecord, key: Any, timestamp_ms: int, time_ms: int) -> None:
-        """Adds a record to its windows that are open at a stream time."""
+        """Folds a record into those of its windows that are open at stream time `time_ms`."""
 
     def _expire(self, key: Any, before_ms: int, time_ms: int) -> None:
-        """Deletes the windows of a key whose retention is over; called only if the store does not do so by itself."""
+        """Deletes the windows of a key that expire when its stream time advances from `before_ms` to `time_ms`.
+
+        Called only if the store does not do so by itself.
+        """
 
     def close_idle(self) -> None:
-        """Emits the results held back of idle keys, and deletes these keys with their windows."""
+        """Emits the results that are held back for idle keys, and deletes these keys with their windows."""
         assert self.idle is not None
         finals: list[tuple[Window, bytes, ClosedWindow]] = []
         for key, key_bytes in self.idle.remove_idle():
@@ -155,9 +159,8 @@ class WindowedOperator(Operator, Generic[W]):
     def _emit_closed(self, record: AnyRecord, last_end_ms: int) -> None:
         """Forwards the results of windows that end no later than `last_end_ms`, with the headers of the record.
 
-        The record has advanced stream time, and `last_end_ms` takes the grace into account. To be called before the
-        record is folded in: it belongs to none of the windows that it closes, and the store may
-        expire their results once stream time advances.
+        The record has advanced stream time, and `last_end_ms` takes the grace into account. Call this before the record
+        is folded in, so that no window expires before its result is emitted.
         """
         if self._open is not None:
             for windowed, value, timestamp_ms in self._open.remove_closed(record.key, last_end_ms):
