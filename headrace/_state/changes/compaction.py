@@ -32,8 +32,8 @@ class CompactionPolicy:
 
     Args:
         min_delta_bytes: no pass starts while the retained deltas are smaller than this, unless they are too many.
-        max_deltas: the number of retained deltas from which on a pass starts; large state may have one more for every
-            `bytes_per_delta`.
+        max_deltas: a pass starts when a restore would read more deltas than this, plus one for every `bytes_per_delta`
+            of the live state.
         min_step_bytes: the least that one step writes.
         max_step_bytes: the most that one step writes, unless the batch's own delta is larger.
         max_removals: the number of unneeded deltas and slices that one batch removes.

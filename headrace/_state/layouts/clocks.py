@@ -25,7 +25,7 @@ class RetentionClock(Protocol):
         ...
 
     def observe(self, key: bytes, time_ms: int) -> int:
-        """Advances the clock to the time of a put, if it is higher; returns the time before."""
+        """Advances the clock to the time of a put, if that is later; returns the time that the clock had before."""
         ...
 
 

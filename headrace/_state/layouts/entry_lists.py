@@ -26,7 +26,7 @@ from headrace._state.layouts.gradual_removal import GradualRemoval
 from headrace._state.layouts.growing_list import TimedValue, append, entries_from
 
 _PUTS = 16  # expired lists are removed once in this many puts: a removal first sorts the keys put since the last one
-_SPANS = 16  # the number of spans in a retention, give or take one
+_SPANS = 16  # about how many spans there are in a retention
 _SPAN = struct.Struct(">cQ")
 _time = itemgetter(0)
 

@@ -82,7 +82,7 @@ class MissingObjectError(StateError):
 def expired(state: ApplicationState, now_ms: int, retention_ms: int) -> tuple[str, ...]:
     """Returns the dead objects to delete: those dead for `retention_ms`, and the oldest ones beyond a limit.
 
-    Together, dead objects may be as large as the live ones, and at least 64 MiB.
+    Dead objects may take as much space as the live ones, or 64 MiB if that is more.
     """
     budget = max(_DEAD_BYTES_AT_LEAST, sum(use.size for use in state.objects.values()))
     found = []

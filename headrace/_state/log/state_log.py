@@ -97,7 +97,9 @@ class StateLog:
         raise StateError(message) from missing
 
     def start(self, before: LogView | None, start: Start, forget_offsets: Collection[str] = ()) -> LogView:
-        """Appends a start. Only the offsets in `forget_offsets`, those of deleted topics, are removed from the state.
+        """Appends a start. The state stays the same, except that the offsets in `forget_offsets` are removed.
+
+        Those are the offsets of topics that were deleted.
 
         Raises:
             TakenOverError: if another start was first; read the log again.

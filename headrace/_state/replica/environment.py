@@ -107,7 +107,7 @@ class Environment:
             data, lock = (self.path / "data.mdb").stat(), (self.path / "lock.mdb").stat()
         except OSError:
             return None
-        # LMDB writes the lock file through memory, which need not change its time.
+        # LMDB writes the lock file through a memory map, which may not change its modification time.
         return [(data.st_dev, data.st_ino, data.st_size, data.st_mtime_ns), (lock.st_dev, lock.st_ino)]
 
     def _open(self, map_size: int) -> None:
