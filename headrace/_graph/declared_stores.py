@@ -13,7 +13,7 @@ from headrace.model.processor import FixedKeyProcessor, Processor
 
 
 def own_stores(factory: Any, operation: str) -> tuple[StoreSpec, ...]:
-    """The stores that a factory declares by a method `stores()`, or else its processor; errors begin with `operation`.
+    """The stores that a factory declares with `stores()`, or those of its processor; errors begin with `operation`.
 
     To ask its processor, a factory is called once. This is not needed if the factory is a class whose `stores` is a
     class method or a static method.

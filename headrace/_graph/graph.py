@@ -65,7 +65,7 @@ class SubTopology:
 
     @cached_property
     def handed_over(self) -> frozenset[str]:
-        """The relays through which earlier stages hand over records, by their names as topics."""
+        """The names of the relays through which earlier stages hand over records."""
         return frozenset(topic for source in self.sources if source.handed_over for topic in source.topics)
 
     @cached_property

@@ -1,7 +1,7 @@
-"""Sources that read all topics whose names match a pattern. The topics are known when the application starts.
+"""Sources that read all topics whose names match a pattern. A start fills in the topics.
 
-Everything after that step treats such a source like one with a list of topics. As in Kafka Streams, a pattern must
-match the whole name. Topics that the application itself writes, and its internal topics, never match.
+From then on, such a source is treated like one with a list of topics. As in Kafka Streams, a pattern must match the
+whole name. Topics that the application itself writes, and its internal topics, never match.
 """
 
 from __future__ import annotations

@@ -156,7 +156,7 @@ class _Cut:
         return _joined(*before) if isinstance(node, TableJoinMerge) else before[0]
 
     def _parent(self, parent: str, child: str) -> str:
-        """The node from which a child gets the records of `parent`: this node itself, or the end of a relay."""
+        """The node from which `child` gets the records of `parent`: `parent` itself, or the end of a relay."""
         earlier, place = self._stage_keys[parent], self._stage_keys[child]
         if earlier == place:
             return parent
@@ -191,7 +191,7 @@ def _relay(earlier: _StageKey, later: _StageKey) -> str:
 
 
 def _joined(left: StoreSpec, right: StoreSpec) -> StoreSpec:
-    """A spec of a store for the rows of a join of two tables: without versions.
+    """The spec of a store without versions, for the rows of a join of two tables.
 
     If the rows of both sides expire, the longer retention is used; if only those of one side do, the store has none.
     """

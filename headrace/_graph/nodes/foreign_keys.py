@@ -52,7 +52,7 @@ class ForeignKeyChange(Node):
 class ForeignKeyResolve(Node):
     """Computes the results of a join of the tables `left_table` and `right_table` from the answers.
 
-    If `foreign_key` is a function, the joiner gets the foreign key of the left row; otherwise it gets `None` instead.
+    If `foreign_key` is a function, the joiner gets the foreign key of the left row; otherwise it gets `None` for it.
     """
 
     foreign_key: Callable[[Any, Any], Any] | None

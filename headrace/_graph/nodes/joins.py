@@ -20,10 +20,10 @@ class StreamJoin(Node):
     """Joins the records of one side of a stream-stream join with those of the other side, which are in its first store.
 
     `join` is the name of the join for users. `merge` is the node where both sides meet; their common stream time is
-    stored under its name. `window` is the store of this side's own records. `before_ms` and `after_ms` are as seen from
-    this side. `unmatched` is the store for the unmatched records of both sides: those of this side if `is_outer`, those
-    of the other side if `other_is_outer`. After `idle_ms` of wall-clock time without a record of their key, unmatched
-    records are emitted.
+    stored under its name. `window` is the store of this side's own records. A record of this side joins those
+    of the other side from `before_ms` before it to `after_ms` after it. `unmatched` is the store for the unmatched
+    records of both sides: those of this side if `is_outer`, those of the other side if `other_is_outer`. After
+    `idle_ms` of wall-clock time without a record of their key, unmatched records are emitted.
     """
 
     join: str

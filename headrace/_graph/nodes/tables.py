@@ -103,7 +103,10 @@ class TableAggregate(TableNode):
 
 @dataclass(frozen=True, kw_only=True)
 class TableReduce(TableNode):
-    """Subtracts the old value of a row from the value of its group, then adds the new one; starts with the first."""
+    """Subtracts the old value of a row from the value of its group, then adds the new one.
+
+    The first value of a group becomes the value of the group as it is.
+    """
 
     adder: Callable[[Any, Any], Any]
     subtractor: Callable[[Any, Any], Any]
