@@ -72,7 +72,7 @@ MUTATIONS = (
         "a window of one's own accepts records until stream time reaches its own end plus grace",
         "_core/operators/windows/own_windows.py",
         "if window.end_ms <= last_closed_ms:",
-        "if window.start_ms + self._windows.size_ms <= last_closed_ms:",
+        "if window.start_ms + self.windows.size_ms <= last_closed_ms:",
     ),
     Mutation(
         "the processor of a global store gets the headers of records",

@@ -70,8 +70,10 @@ class Defaults:
         """The serde for a node's values, which the topology reads back: its own, or the default if it has none."""
         return _resolve(serde, self.value_serde).read_back()
 
-    def serdes(self, node: nodes.Source | nodes.Sink | nodes.DynamicSink | StoreSpec) -> tuple[Serde[Any], Serde[Any]]:
-        """The serdes for the keys and values of a topic or store."""
+    def serdes(
+        self, node: nodes.Source | nodes.Sink | nodes.DynamicSink | nodes.ForeignKeyNode | StoreSpec
+    ) -> tuple[Serde[Any], Serde[Any]]:
+        """The serdes for the keys and values of a topic or store, or of the messages of a foreign-key join."""
         if isinstance(node, nodes.Source | nodes.Sink) and not node.internal:
             return _resolve(node.key_serde, self.key_serde), _resolve(node.value_serde, self.value_serde)
         return self.resolve_key(node.key_serde), self.resolve_value(node.value_serde)

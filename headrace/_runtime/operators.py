@@ -44,18 +44,17 @@ def _windowed_aggregate(node: nodes.WindowedAggregate) -> Operator:
         send_old_values=_knows_old(node),
         cached=node.cached,
     )
-    initializer, aggregator, merger = _fold(node.fold)
+    fold = _fold(node.fold)
     match node.windows:
         case SessionWindows() as windows:
-            assert merger is not None
-            return ops.SessionWindowAggregate(node.name, settings, windows, initializer, aggregator, merger)
+            return ops.SessionWindowAggregate(node.name, settings, windows, fold)
         case SlidingWindows() as windows:
-            return ops.SlidingWindowAggregate(node.name, settings, windows, initializer, aggregator)
+            return ops.SlidingWindowAggregate(node.name, settings, windows, fold)
         case Windows() as windows:
-            return ops.OwnWindowAggregate(node.name, settings, windows, initializer, aggregator)
+            return ops.OwnWindowAggregate(node.name, settings, windows, fold)
         case windows:
             kind = ops.TimeWindowCount if isinstance(node.fold, nodes.CountFold) else ops.TimeWindowAggregate
-            return kind(node.name, settings, windows, initializer, aggregator)
+            return kind(node.name, settings, windows, fold)
 
 
 def _fold(fold: nodes.CountFold | nodes.ReduceFold | nodes.AggregateFold) -> ops.Fold:
@@ -182,12 +181,14 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
     nodes.PassThrough: lambda node, _: ops.PassThrough(node.name),
     nodes.JoinWindow: lambda node, _: ops.StreamJoinWindow(node.name, node.stores[0]),
     nodes.StreamJoin: lambda node, _: _stream_join(node),
-    nodes.StreamCount: lambda node, _: ops.StreamCount(node.name, node.stores[0], send_old_values=_knows_old(node)),
-    nodes.StreamAggregate: lambda node, _: ops.StreamAggregate(
-        node.name, node.stores[0], node.initializer, node.aggregator, send_old_values=_knows_old(node)
+    nodes.StreamCount: lambda node, _: ops.StreamCount(
+        node.name, node.stores[0], ops.counting(), send_old_values=_knows_old(node)
     ),
-    nodes.StreamReduce: lambda node, _: ops.StreamReduce(
-        node.name, node.stores[0], node.reducer, send_old_values=_knows_old(node)
+    nodes.StreamAggregate: lambda node, _: ops.StreamAggregate(
+        node.name, node.stores[0], ops.Fold(node.initializer, node.aggregator), send_old_values=_knows_old(node)
+    ),
+    nodes.StreamReduce: lambda node, _: ops.StreamAggregate(
+        node.name, node.stores[0], ops.reducing(node.reducer), send_old_values=_knows_old(node)
     ),
     nodes.CogroupMerge: lambda node, _: ops.PassThrough(node.name),
     nodes.WindowedAggregate: lambda node, _: _windowed_aggregate(node),
@@ -210,17 +211,22 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
     nodes.TableGroupBy: lambda node, defaults: ops.TableGroupBy(
         node.name, node.selector, node.key_serde or defaults.key_serde, single_event=defaults.single_event
     ),
-    nodes.TableCount: lambda node, _: ops.TableCount(node.name, node.stores[0], send_old_values=_knows_old(node)),
+    nodes.TableCount: lambda node, _: ops.TableAggregate(
+        node.name, node.stores[0], ops.counting(), ops.one_less, send_old_values=_knows_old(node)
+    ),
     nodes.TableAggregate: lambda node, _: ops.TableAggregate(
         node.name,
         node.stores[0],
-        node.initializer,
-        node.adder,
+        ops.Fold(node.initializer, node.adder),
         node.subtractor,
         send_old_values=_knows_old(node),
     ),
-    nodes.TableReduce: lambda node, _: ops.TableReduce(
-        node.name, node.stores[0], node.adder, node.subtractor, send_old_values=_knows_old(node)
+    nodes.TableReduce: lambda node, _: ops.TableAggregate(
+        node.name,
+        node.stores[0],
+        ops.reducing(node.adder),
+        ops.unreducing(node.subtractor),
+        send_old_values=_knows_old(node),
     ),
     nodes.TableJoin: lambda node, _: ops.TableJoin(
         node.name,
@@ -234,8 +240,7 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
     nodes.ForeignKeySubscribe: lambda node, defaults: ops.ForeignKeySubscribe(
         node.name,
         node.foreign_key,
-        defaults.resolve_key(node.key_serde),
-        defaults.resolve_value(node.value_serde),
+        *defaults.serdes(node),
         defaults.resolve_key(node.foreign_serde),
         left=node.left,
     ),
@@ -256,13 +261,12 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
         defaults.resolve_value(node.foreign_value_serde),
     ),
     nodes.ForeignKeyLeftRows: lambda node, defaults: ops.ForeignKeyLeftRows(
-        node.name, node.resolve, defaults.resolve_key(node.key_serde), defaults.resolve_value(node.value_serde)
+        node.name, node.resolve, *defaults.serdes(node)
     ),
     nodes.ForeignKeyResolve: lambda node, defaults: ops.ForeignKeyResolve(
         node.name,
         node.joiner,
-        defaults.resolve_key(node.key_serde),
-        defaults.resolve_value(node.value_serde),
+        *defaults.serdes(node),
         defaults.resolve_value(node.foreign_value_serde),
         left=node.left,
         foreign_key=node.foreign_key,
@@ -271,16 +275,14 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
     nodes.StreamForeignKeySelect: lambda node, defaults: ops.StreamForeignKeySelect(
         node.name,
         node.foreign_key,
-        defaults.resolve_key(node.key_serde),
-        defaults.resolve_value(node.value_serde),
+        *defaults.serdes(node),
         left=node.left,
     ),
     nodes.StreamForeignKeyJoin: lambda node, defaults: ops.StreamForeignKeyJoin(
         node.name,
         node.tables[0],
         node.joiner,
-        defaults.resolve_key(node.key_serde),
-        defaults.resolve_value(node.value_serde),
+        *defaults.serdes(node),
         left=node.left,
         versioned=node.versioned,
     ),

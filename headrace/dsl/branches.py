@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, cast
 
 from headrace._graph.checks import checked_callable
 from headrace._graph.nodes import Branch, PassThrough
 from headrace.dsl.streams.handle import StreamHandle
+from headrace.dsl.type_variables import K, V
 from headrace.errors import TopologyError
 
 if TYPE_CHECKING:
     from headrace.dsl.kstream import KStream
 
-K = TypeVar("K")
-V = TypeVar("V", covariant=True)
 
 _Predicate = Callable[[Any, Any], object]
 

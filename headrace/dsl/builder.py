@@ -7,16 +7,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from headrace._graph.names import checked_name
-from headrace._graph.nodes import Source, TableSource
+from headrace._graph.nodes import TableSource
 from headrace._graph.patterns import checked_pattern, checked_reset
 from headrace._graph.stores import TableStore, TimestampedKeyValueSpec, VersionedSpec
 from headrace._graph.tables.materialized import table_store_spec
 from headrace._graph.tables.old_values import materialize_source
 from headrace.dsl.global_table import GlobalKTable
+from headrace.dsl.handle import NodeOutput
 from headrace.dsl.kstream import KStream
 from headrace.dsl.ktable import KTable
 from headrace.dsl.processor_stores import ProcessorStores
-from headrace.dsl.sources import SourceSettings, add_source, refuse_pattern, refuse_read_already
+from headrace.dsl.sources import SourceSettings, add_source, refuse_pattern, source_of_store
 from headrace.dsl.topology import Topology
 from headrace.errors import TopologyError
 from headrace.model.offset_reset import OffsetReset
@@ -103,7 +104,7 @@ class StreamsBuilder(ProcessorStores):
             key_serde, value_serde, timestamp_extractor, checked_reset(offset_reset, "offset_reset of stream()")
         )
         source = add_source(self._graph, listed, name, settings, pattern)
-        return KStream(self._graph, source, key_serde, value_serde, repartition_required=False)
+        return KStream(NodeOutput(self._graph, source, key_serde, value_serde), repartition_required=False)
 
     def table(
         self,
@@ -162,14 +163,8 @@ class StreamsBuilder(ProcessorStores):
         self._graph.add(node)
         if store is not None:
             materialize_source(self._graph, node)
-        return KTable(
-            self._graph,
-            node.name,
-            key_serde,
-            value_serde,
-            versioned=isinstance(rows, VersionedSpec),
-            queryable_store_name=None if store is None else rows.name,
-        )
+        output = NodeOutput(self._graph, node.name, key_serde, value_serde)
+        return KTable._of_rows(output, rows, queryable=store is not None)
 
     def global_table(
         self,
@@ -219,19 +214,9 @@ class StreamsBuilder(ProcessorStores):
         rows = table_store_spec(
             self._graph.names.store(None, prefix) if store is None else store, "global_table", key_serde, value_serde
         )
-        refuse_read_already(self._graph, topic, "global_table()")
-        source_name = None if name is None else f"{checked_name(name, 'node')}-source"
-        source = self._graph.add(
-            Source(
-                name=self._graph.names.node(source_name, "KSTREAM-SOURCE-"),
-                topics=(topic,),
-                key_serde=key_serde,
-                value_serde=value_serde,
-                timestamp_extractor=timestamp_extractor,
-                offset_reset=reset,
-                is_global=True,
-            )
-        )
+        settings = SourceSettings(key_serde, value_serde, timestamp_extractor, reset)
+        source = source_of_store(self._graph, topic, name, settings, "global_table()", is_global=True)
+        self._graph.add(source)
         node = TableSource(
             name=self._graph.names.node(name, "KTABLE-SOURCE-"), parents=(source.name,), store_when_needed=rows
         )

@@ -9,10 +9,12 @@ from headrace._graph.checks import checked_callable
 from headrace._graph.names import checked_name
 from headrace._graph.nodes import CogroupMerge, StreamAggregate
 from headrace._graph.repartition import pass_over_repartition
-from headrace._graph.stores import StoreSpec, TableStore, VersionedSpec
+from headrace._graph.stores import StoreSpec, TableStore
 from headrace._graph.tables.materialized import result_store_spec
 from headrace._graph.windows.stores import checked_windows
+from headrace.dsl.handle import NodeOutput
 from headrace.dsl.ktable import KTable
+from headrace.dsl.type_variables import A, K
 from headrace.errors import TopologyError
 from headrace.model.windows import AnyWindows, SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows, Windows
 from headrace.serdes import Serde
@@ -22,9 +24,7 @@ if TYPE_CHECKING:
     from headrace.dsl.grouped_stream import KGroupedStream
     from headrace.dsl.windowed_cogroup import SessionWindowedCogroupedKStream, TimeWindowedCogroupedKStream
 
-K = TypeVar("K")
 V = TypeVar("V")
-A = TypeVar("A")
 
 PREFIX = "COGROUPKSTREAM-AGGREGATE-"
 
@@ -181,14 +181,7 @@ class CogroupedKStream(Generic[K, A]):
             add(self._inputs[position], node, (*aggregations[:position], *aggregations[position + 1 :]))
         merge = names.node(None if own is None else f"{own}-merge", "COGROUPKSTREAM-MERGE-")
         self._graph.add(CogroupMerge(name=merge, parents=tuple(aggregations)))
-        return KTable(
-            self._graph,
-            merge,
-            key_serde,
-            spec.value_serde,
-            versioned=isinstance(spec, VersionedSpec),
-            queryable_store_name=spec.name if queryable else None,
-        )
+        return KTable._of_rows(NodeOutput(self._graph, merge, key_serde, spec.value_serde), spec, queryable=queryable)
 
     def _sources(self, store_name: str) -> list[str]:
         """Returns the nodes to aggregate from; all aggregations of a cogroup share its repartitions.

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar
+from typing import Generic
 
 from headrace._graph.graph import GraphBuilder
-
-K = TypeVar("K")
-V = TypeVar("V", covariant=True)
+from headrace.dsl.type_variables import K, V
 
 
 class GlobalKTable(Generic[K, V]):

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from functools import partial
+from typing import TYPE_CHECKING, Generic, overload
 
 from headrace._graph.checks import checked_callable
-from headrace._graph.graph import GraphBuilder
 from headrace._graph.names import checked_name
-from headrace._graph.nodes import Node, StreamAggregate, StreamCount, StreamReduce
+from headrace._graph.nodes import StreamAggregate, StreamCount, StreamReduce
 from headrace._graph.repartition import add_repartition, pass_over_repartition
-from headrace._graph.stores import TableStore, VersionedSpec
-from headrace._graph.tables.materialized import result_store_spec
+from headrace._graph.stores import TableStore
 from headrace._graph.windows.stores import checked_windows
+from headrace.dsl.grouped_handle import GroupedHandle
+from headrace.dsl.handle import NodeOutput
 from headrace.dsl.ktable import KTable
+from headrace.dsl.type_variables import A, K, Key, V, Value
 from headrace.dsl.windowed_stream import Grouping, SessionWindowedKStream, TimeWindowedKStream
 from headrace.model.windows import AnyWindows, SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows, Windows
 from headrace.serdes import Long, Serde
@@ -22,15 +24,8 @@ from headrace.serdes.inferred import serde_of_results
 if TYPE_CHECKING:
     from headrace.dsl.cogrouped_stream import CogroupedKStream
 
-K = TypeVar("K")
-V = TypeVar("V", covariant=True)
-A = TypeVar("A")
-# Records without a value are dropped, so functions get a `Value` though the stream may have `Value | None`.
-Key = TypeVar("Key")
-Value = TypeVar("Value")
 
-
-class KGroupedStream(Generic[K, V]):
+class KGroupedStream(GroupedHandle, Generic[K, V]):
     """A stream grouped by key. Records without a key or without a value are dropped and counted.
 
     Records are aggregated in the order they arrive, whatever their timestamps: none is late. A result has the highest
@@ -44,23 +39,9 @@ class KGroupedStream(Generic[K, V]):
         [Record(key='a', value='word', timestamp_ms=10), Record(key='a', value='word', timestamp_ms=11)]
     """
 
-    def __init__(
-        self,
-        graph: GraphBuilder,
-        node: str,
-        key_serde: Serde[Any] | None,
-        value_serde: Serde[Any] | None,
-        *,
-        repartition_required: bool,
-        name: str | None,
-    ) -> None:
-        self._graph = graph
-        self._node = node
-        self._key_serde = key_serde
-        self._value_serde = value_serde
+    def __init__(self, output: NodeOutput, *, repartition_required: bool, name: str | None) -> None:
+        super().__init__(output, name=name)
         self._repartition_required = repartition_required
-        self._name = name
-        self._repartitioned: str | None = None
 
     def count(self, *, store: TableStore | None = None, name: str | None = None) -> KTable[K, int]:
         """Counts the records of each key; every record emits an update.
@@ -80,7 +61,7 @@ class KGroupedStream(Generic[K, V]):
             ...     driver.output_topic("out").read_all(), driver.store("counts").get("a")
             ([Record(key='a', value=1, timestamp_ms=7)], 1)
         """
-        return self._aggregate("count", "KSTREAM-AGGREGATE-", store, name, Long(), lambda node: StreamCount(**node))
+        return self._aggregate("count", "KSTREAM-AGGREGATE-", StreamCount, store, Long(), name)
 
     def reduce(
         self: KGroupedStream[Key, Value | None],
@@ -106,10 +87,9 @@ class KGroupedStream(Generic[K, V]):
             [(3, 1), (9, 2), (9, 3)]
         """
         checked_callable(reducer, "reduce", "reducer(aggregate, value)")
+        make = partial(StreamReduce, reducer=reducer)
         serde = value_serde or self._value_serde
-        return self._aggregate(
-            "reduce", "KSTREAM-REDUCE-", store, name, serde, lambda node: StreamReduce(**node, reducer=reducer)
-        )
+        return self._aggregate("reduce", "KSTREAM-REDUCE-", make, store, serde, name)
 
     def aggregate(
         self: KGroupedStream[Key, Value | None],
@@ -140,14 +120,9 @@ class KGroupedStream(Generic[K, V]):
         """
         checked_callable(initializer, "aggregate", "initializer()")
         checked_callable(aggregator, "aggregate", "aggregator(key, value, aggregate)")
-        return self._aggregate(
-            "aggregate",
-            "KSTREAM-AGGREGATE-",
-            store,
-            name,
-            value_serde or serde_of_results(initializer),
-            lambda node: StreamAggregate(**node, initializer=initializer, aggregator=aggregator),
-        )
+        make = partial(StreamAggregate, initializer=initializer, aggregator=aggregator)
+        serde = value_serde or serde_of_results(initializer)
+        return self._aggregate("aggregate", "KSTREAM-AGGREGATE-", make, store, serde, name)
 
     @overload
     def windowed_by(
@@ -213,28 +188,9 @@ class KGroupedStream(Generic[K, V]):
 
         return CogroupedKStream._of(self, aggregator)
 
-    def _aggregate(
-        self,
-        operation: str,
-        prefix: str,
-        store: TableStore | None,
-        name: str | None,
-        value_serde: Serde[Any] | None,
-        make: Callable[[dict[str, Any]], Node],
-    ) -> KTable[K, Any]:
-        spec = result_store_spec(self._graph, store, prefix, operation, self._key_serde, value_serde)
+    def _name_and_parent(self, prefix: str, name: str | None, store_name: str) -> tuple[str, str]:
         node_name = self._graph.names.node(name, prefix)
-        parent = self._input(spec.name)
-        self._graph.add_store(spec)
-        self._graph.add(make({"name": node_name, "parents": (parent,), "stores": (spec.name,)}))
-        return KTable(
-            self._graph,
-            node_name,
-            spec.key_serde,
-            spec.value_serde,
-            versioned=isinstance(spec, VersionedSpec),
-            queryable_store_name=None if store is None else spec.name,
-        )
+        return node_name, self._input(store_name)
 
     def _input(self, store_name: str) -> str:
         """Returns the node to aggregate from, after a repartition if the key may have changed (shared if named)."""
@@ -251,6 +207,3 @@ class KGroupedStream(Generic[K, V]):
             value_serde=self._value_serde,
         )
         return self._repartitioned
-
-    def __repr__(self) -> str:
-        return f"<KGroupedStream {self._node}>"

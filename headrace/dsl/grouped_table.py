@@ -3,46 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from headrace._graph.checks import checked_callable
-from headrace._graph.graph import GraphBuilder
-from headrace._graph.nodes import Node, Sink, Source, TableAggregate, TableCount, TableReduce
-from headrace._graph.stores import TableStore, VersionedSpec
-from headrace._graph.tables.materialized import result_store_spec
+from headrace._graph.nodes import Sink, Source, TableAggregate, TableCount, TableReduce
+from headrace._graph.stores import TableStore
+from headrace.dsl.grouped_handle import GroupedHandle
 from headrace.dsl.ktable import KTable
+from headrace.dsl.type_variables import A, K
 from headrace.serdes import Long, Serde
 from headrace.serdes.inferred import serde_of_results
 from headrace.serdes.wrapping.change import ChangeEvent
 
-K = TypeVar("K")
 V = TypeVar("V")
-A = TypeVar("A")
 
 
-class KGroupedTable(Generic[K, V]):
+class KGroupedTable(GroupedHandle, Generic[K, V]):
     """The rows of a table, grouped by another key. An aggregate always reflects the current rows of its group.
 
     When a row changes, its old value is subtracted, then its new value is added; if it stays in its group, that is one
     step with one result. A result has the highest timestamp of all changes since the group's aggregate last became
     non-null.
     """
-
-    def __init__(
-        self,
-        graph: GraphBuilder,
-        node: str,
-        key_serde: Serde[Any] | None,
-        value_serde: Serde[Any] | None,
-        *,
-        name: str | None,
-    ) -> None:
-        self._graph = graph
-        self._node = node
-        self._key_serde = key_serde
-        self._value_serde = value_serde
-        self._name = name
-        self._repartitioned: str | None = None
 
     def count(self, *, store: TableStore | None = None, name: str | None = None) -> KTable[K, int]:
         """Counts the rows of each group. An empty group has 0.
@@ -61,14 +44,7 @@ class KGroupedTable(Generic[K, V]):
             [Record(key='Bern', value=1, timestamp_ms=1), Record(key='Bern', value=2, timestamp_ms=2),
              Record(key='Bern', value=1, timestamp_ms=3), Record(key='Basel', value=1, timestamp_ms=3)]
         """
-        return self._aggregate(
-            "count",
-            "KTABLE-AGGREGATE-",
-            store,
-            name,
-            Long(),
-            lambda node: TableCount(**node),
-        )
+        return self._aggregate("count", "KTABLE-AGGREGATE-", TableCount, store, Long(), name)
 
     def reduce(
         self,
@@ -95,14 +71,9 @@ class KGroupedTable(Generic[K, V]):
         """
         checked_callable(adder, "reduce", "adder(aggregate, value)")
         checked_callable(subtractor, "reduce", "subtractor(aggregate, value)")
-        return self._aggregate(
-            "reduce",
-            "KTABLE-REDUCE-",
-            store,
-            name,
-            value_serde or self._value_serde,
-            lambda node: TableReduce(**node, adder=adder, subtractor=subtractor),
-        )
+        make = partial(TableReduce, adder=adder, subtractor=subtractor)
+        serde = value_serde or self._value_serde
+        return self._aggregate("reduce", "KTABLE-REDUCE-", make, store, serde, name)
 
     def aggregate(
         self,
@@ -132,37 +103,13 @@ class KGroupedTable(Generic[K, V]):
         checked_callable(initializer, "aggregate", "initializer()")
         checked_callable(adder, "aggregate", "adder(group, value, aggregate)")
         checked_callable(subtractor, "aggregate", "subtractor(group, value, aggregate)")
-        return self._aggregate(
-            "aggregate",
-            "KTABLE-AGGREGATE-",
-            store,
-            name,
-            value_serde or serde_of_results(initializer),
-            lambda node: TableAggregate(**node, initializer=initializer, adder=adder, subtractor=subtractor),
-        )
+        make = partial(TableAggregate, initializer=initializer, adder=adder, subtractor=subtractor)
+        serde = value_serde or serde_of_results(initializer)
+        return self._aggregate("aggregate", "KTABLE-AGGREGATE-", make, store, serde, name)
 
-    def _aggregate(
-        self,
-        operation: str,
-        prefix: str,
-        store: TableStore | None,
-        name: str | None,
-        value_serde: Serde[Any] | None,
-        make: Callable[[dict[str, Any]], Node],
-    ) -> KTable[K, Any]:
-        spec = result_store_spec(self._graph, store, prefix, operation, self._key_serde, value_serde)
-        source = self._repartition(spec.name, name)
-        node_name = self._graph.names.node(name, prefix)
-        self._graph.add_store(spec)
-        self._graph.add(make({"name": node_name, "parents": (source,), "stores": (spec.name,)}))
-        return KTable(
-            self._graph,
-            node_name,
-            spec.key_serde,
-            spec.value_serde,
-            versioned=isinstance(spec, VersionedSpec),
-            queryable_store_name=None if store is None else spec.name,
-        )
+    def _name_and_parent(self, prefix: str, name: str | None, store_name: str) -> tuple[str, str]:
+        source = self._repartition(store_name, name)
+        return self._graph.names.node(name, prefix), source
 
     def _repartition(self, store_name: str, name: str | None) -> str:
         """Returns the source of the events by group; several aggregations share a named one."""
@@ -176,6 +123,3 @@ class KGroupedTable(Generic[K, V]):
         self._graph.add(Source(name=source_name, topics=(topic,), internal=True, **serdes))
         self._repartitioned = source_name
         return source_name
-
-    def __repr__(self) -> str:
-        return f"<KGroupedTable {self._node}>"

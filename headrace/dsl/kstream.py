@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from headrace.dsl.streams.grouping import StreamGrouping
-from headrace.dsl.streams.handle import K, V
 from headrace.dsl.streams.outer_joining import StreamOuterJoins
 from headrace.dsl.streams.outputs import StreamOutputs
 from headrace.dsl.streams.processing import StreamProcessing
 from headrace.dsl.streams.stateless import StatelessOperators
+from headrace.dsl.type_variables import K, V
 
 
 class KStream(

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from headrace._graph.checks import checked_callable
 from headrace._graph.nodes import TableFilter, TableGroupBy, TableMapValues, TableToStream
 from headrace._graph.stores import TableStore
 from headrace._graph.tables.old_values import send_old_values
+from headrace.dsl.handle import NodeOutput
 from headrace.dsl.kstream import KStream
-from headrace.dsl.tables.handle import K, V
 from headrace.dsl.tables.joining import TableJoins
 from headrace.dsl.tables.suppressing import TableSuppression
 from headrace.dsl.tables.transforming import TableTransformation
+from headrace.dsl.type_variables import K2, V2, K, V
 from headrace.errors import TopologyError
 from headrace.serdes import Serde
 from headrace.serdes.inferred import serde_of_results
 
 if TYPE_CHECKING:
     from headrace.dsl.grouped_table import KGroupedTable
-
-K2 = TypeVar("K2")
-V2 = TypeVar("V2")
 
 
 class KTable(TableJoins[K, V], TableSuppression[K, V], TableTransformation[K, V]):
@@ -158,9 +156,8 @@ class KTable(TableJoins[K, V], TableSuppression[K, V], TableTransformation[K, V]
         """
         node = TableToStream(name=self._graph.names.node(name, "KTABLE-TOSTREAM-"), parents=(self._node,))
         self._graph.add(node)
-        stream: KStream[K, V] = KStream(
-            self._graph, node.name, self._key_serde, self._value_serde, repartition_required=False
-        )
+        output = NodeOutput(self._graph, node.name, self._key_serde, self._value_serde)
+        stream: KStream[K, V] = KStream(output, repartition_required=False)
         if key_mapper is None:
             if key_serde is not None:
                 message = "to_stream() was given key_serde= without key_mapper=; only new keys need a serde."
@@ -208,7 +205,7 @@ class KTable(TableJoins[K, V], TableSuppression[K, V], TableTransformation[K, V]
                 key_serde=key_serde,
             )
         )
-        return KGroupedTable(self._graph, node.name, key_serde, value_serde, name=name)
+        return KGroupedTable(NodeOutput(self._graph, node.name, key_serde, value_serde), name=name)
 
     def _filter(
         self,

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any, Self
 
 from headrace._graph.graph import GraphBuilder
-from headrace._graph.names import checked_name
-from headrace._graph.nodes import Source
 from headrace._graph.stores import StoreSpec
 from headrace._graph.topic_stores import add_store_of_topic
-from headrace.dsl.sources import refuse_read_already
+from headrace.dsl.sources import SourceSettings, source_of_store
 from headrace.model.processor import ProcessorFactory
 from headrace.model.timestamps import Extractor
 from headrace.serdes import Serde
@@ -82,8 +80,8 @@ class ProcessorStores:
             ...     driver.output_topic("converted").read_all()
             [Record(key='EUR', value=15.0, timestamp_ms=7)]
         """
-        serdes = (key_serde, value_serde, timestamp_extractor)
-        self._store_of_topic("add_global_store()", store, topic, factory, name, serdes, is_global=True)
+        settings = SourceSettings(key_serde, value_serde, timestamp_extractor, offset_reset=None)
+        self._store_of_topic("add_global_store()", store, topic, factory, name, settings, is_global=True)
         return self
 
     def add_read_only_state_store(
@@ -133,8 +131,8 @@ class ProcessorStores:
             ...     driver.output_topic("too-much").read_all()
             [Record(key='ann', value=120, timestamp_ms=7)]
         """
-        serdes = (key_serde, value_serde, timestamp_extractor)
-        self._store_of_topic("add_read_only_state_store()", store, topic, factory, name, serdes, is_global=False)
+        settings = SourceSettings(key_serde, value_serde, timestamp_extractor, offset_reset=None)
+        self._store_of_topic("add_read_only_state_store()", store, topic, factory, name, settings, is_global=False)
         return self
 
     def _store_of_topic(
@@ -144,21 +142,11 @@ class ProcessorStores:
         topic: str,
         factory: ProcessorFactory,
         name: str | None,
-        reading: tuple[Serde[Any] | None, Serde[Any] | None, Extractor | None],
+        settings: SourceSettings,
         *,
         is_global: bool,
     ) -> None:
         """Adds a store that a processor maintains from a topic, with Kafka Streams' names for its nodes."""
-        refuse_read_already(self._graph, checked_name(topic, "topic"), operation)
-        key_serde, value_serde, timestamp_extractor = reading
-        source_name = None if name is None else f"{checked_name(name, 'node')}-source"
-        source = Source(
-            name=self._graph.names.node(source_name, "KSTREAM-SOURCE-"),
-            topics=(topic,),
-            key_serde=key_serde,
-            value_serde=value_serde,
-            timestamp_extractor=timestamp_extractor,
-            is_global=is_global,
-        )
+        source = source_of_store(self._graph, topic, name, settings, operation, is_global=is_global)
         processor = self._graph.names.node(name, "KTABLE-SOURCE-")
         add_store_of_topic(self._graph, store, source, processor, factory, operation)

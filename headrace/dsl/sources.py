@@ -52,6 +52,19 @@ def add_source(
     return source.name
 
 
+def source_of_store(
+    graph: GraphBuilder, topic: str, name: str | None, settings: SourceSettings, operation: str, *, is_global: bool
+) -> Source:
+    """Returns a source, not yet added, of a topic that maintains a store, so that nothing else may read the topic.
+
+    Its name is `<name>-source`, or generated.
+    """
+    refuse_read_already(graph, checked_name(topic, "topic"), operation)
+    source_name = None if name is None else f"{checked_name(name, 'node')}-source"
+    node_name = graph.names.node(source_name, "KSTREAM-SOURCE-")
+    return Source(name=node_name, topics=(topic,), is_global=is_global, **settings._asdict())
+
+
 def refuse_read_already(graph: GraphBuilder, topic: str, operation: str) -> None:
     """Raises if a stream or a table reads the topic."""
     graph.refuse_matched([topic])

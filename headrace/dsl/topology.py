@@ -16,6 +16,7 @@ from headrace._graph.nodes import DynamicSink, Node, Process, Sink, Source
 from headrace._graph.patterns import checked_pattern, checked_reset
 from headrace._graph.stores import StoreSpec
 from headrace._graph.topic_stores import add_store_of_topic
+from headrace.dsl.sources import SourceSettings
 from headrace.errors import TopologyError
 from headrace.model.offset_reset import OffsetReset
 from headrace.model.processor import ProcessorFactory
@@ -214,8 +215,8 @@ class Topology:
             value_serde: serde of the topic's values; default: the configured one, then `serdes.Json()`.
             timestamp_extractor: returns the timestamp of a record; a negative timestamp drops the record.
         """
-        reading = (key_serde, value_serde, timestamp_extractor)
-        return self._store_of_topic("add_global_store()", store, source, topic, processor, factory, reading, True)
+        settings = SourceSettings(key_serde, value_serde, timestamp_extractor, offset_reset=None)
+        return self._store_of_topic("add_global_store()", store, source, topic, processor, factory, settings, True)
 
     def add_read_only_state_store(
         self,
@@ -233,9 +234,9 @@ class Topology:
 
         See `StreamsBuilder`; the arguments are those of `add_global_store`.
         """
-        reading = (key_serde, value_serde, timestamp_extractor)
+        settings = SourceSettings(key_serde, value_serde, timestamp_extractor, offset_reset=None)
         operation = "add_read_only_state_store()"
-        return self._store_of_topic(operation, store, source, topic, processor, factory, reading, False)
+        return self._store_of_topic(operation, store, source, topic, processor, factory, settings, False)
 
     def _store_of_topic(
         self,
@@ -245,19 +246,11 @@ class Topology:
         topic: str,
         processor: str,
         factory: ProcessorFactory,
-        reading: tuple[Serde[Any] | None, Serde[Any] | None, Extractor | None],
+        settings: SourceSettings,
         is_global: bool,
     ) -> Self:
         self._refuse_read_twice(source, (topic,))
-        key_serde, value_serde, timestamp_extractor = reading
-        node = Source(
-            name=checked_name(source, "node"),
-            topics=(topic,),
-            key_serde=key_serde,
-            value_serde=value_serde,
-            timestamp_extractor=timestamp_extractor,
-            is_global=is_global,
-        )
+        node = Source(name=checked_name(source, "node"), topics=(topic,), is_global=is_global, **settings._asdict())
         add_store_of_topic(self._builder, store, node, checked_name(processor, "node"), factory, operation)
         self._finished = None
         return self

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
 from headrace._graph.checks import checked_callable
 from headrace._graph.nodes import AggregateFold, WindowedAggregate
@@ -12,12 +12,10 @@ from headrace._graph.windows.late_sink import add_windowed_aggregate
 from headrace._graph.windows.stores import window_store, windowed_key_serde
 from headrace.dsl.cogrouped_stream import PREFIX, CogroupedKStream, Input
 from headrace.dsl.ktable import KTable
+from headrace.dsl.type_variables import A, K
 from headrace.model.windows import AnyWindows, Windowed
 from headrace.serdes import Serde
 from headrace.serdes.inferred import serde_of_results
-
-K = TypeVar("K")
-A = TypeVar("A")
 
 
 class _WindowedCogroup(Generic[K, A]):

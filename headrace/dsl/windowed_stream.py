@@ -12,16 +12,16 @@ from headrace._graph.nodes import AggregateFold, CountFold, ReduceFold, Windowed
 from headrace._graph.stores import SessionSpec, StoreSpec, WindowSpec
 from headrace._graph.windows.late_sink import add_windowed_aggregate
 from headrace._graph.windows.stores import window_store, windowed_key_serde
+from headrace.dsl.handle import NodeOutput
 from headrace.dsl.ktable import KTable
+from headrace.dsl.type_variables import A, K
 from headrace.errors import TopologyError
 from headrace.model.emission import EmitStrategy
 from headrace.model.windows import AnyWindows, UnlimitedWindows, Windowed
 from headrace.serdes import Long, Serde
 from headrace.serdes.inferred import serde_of_results
 
-K = TypeVar("K")
 V = TypeVar("V")
-A = TypeVar("A")
 
 
 @dataclass(frozen=True)
@@ -80,13 +80,8 @@ class _WindowedKStream(Generic[K, V]):
             emit_on_close=grouping.on_close,
         )
         add_windowed_aggregate(graph, aggregate, grouping.late_to, grouping.key_serde, grouping.value_serde)
-        return KTable(
-            graph,
-            node_name,
-            windowed_key_serde(windows, spec.key_serde),
-            spec.value_serde,
-            queryable_store_name=None if store is None else spec.name,
-        )
+        output = NodeOutput(graph, node_name, windowed_key_serde(windows, spec.key_serde), spec.value_serde)
+        return KTable._of_rows(output, spec, queryable=store is not None)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._grouping.windows}>"

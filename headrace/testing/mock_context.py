@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, overload
@@ -38,23 +39,16 @@ class CapturedForward(NamedTuple, Generic[K, V]):
     child_name: str | None = None
 
 
+@dataclass(eq=False, repr=False)
 class CapturedPunctuator:
     """A schedule of a processor, for the test to fire: `interval`, `type`, `callback` and `time_shift` as scheduled."""
 
-    def __init__(
-        self,
-        context: MockProcessorContext[Any, Any],
-        interval: timedelta,
-        type: PunctuationType,  # noqa: A002  the name is Kafka's
-        callback: Callable[[int], object],
-        time_shift: timedelta | None,
-    ) -> None:
-        self._context = context
-        self.interval = interval
-        self.type = type
-        self.callback = callback
-        self.time_shift = time_shift
-        self.cancelled = False
+    _context: MockProcessorContext[Any, Any]
+    interval: timedelta
+    type: PunctuationType
+    callback: Callable[[int], object]
+    time_shift: timedelta | None
+    cancelled: bool = False
 
     def __repr__(self) -> str:
         state = ", cancelled" if self.cancelled else ""

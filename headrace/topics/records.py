@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,11 @@ from headrace.topics.embedded.segments import RECORD_SCHEMA
 
 AnyRecord = Record[Any, Any]
 
+_CHUNK = 1 << 16
+
 
 class RecordEncoder:
-    """Encodes the records of one `produce` call into one batch per partition.
+    """Encodes the records of one `produce` call into one batch per partition. `count` is how many there were so far.
 
     Records without a key go to the partitions in turn, beginning with number `turn` modulo the number of partitions.
     """
@@ -32,13 +35,19 @@ class RecordEncoder:
         self._partitions = partitions
         self._turn = turn
         self._key_serde, self._value_serde = for_topic(topic, key_serde, value_serde)
-        self._count = 0
+        self.count = 0
+
+    def encode_in_chunks(self, records: Iterable[AnyRecord]) -> Iterator[Iterator[tuple[int, pa.RecordBatch]]]:
+        """Encodes any number of records; each chunk of them fits into memory."""
+        remaining = iter(records)
+        while chunk := tuple(islice(remaining, _CHUNK)):
+            yield self.encode(chunk)
 
     def encode(self, records: Sequence[AnyRecord]) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Yields the partition and the batch for each partition that gets any of these records."""
         batch = self._to_batch(records)
         partitions = self._choose_partitions(records, batch.column("key"))
-        self._count += len(records)
+        self.count += len(records)
         batch = batch.take(pa.array(np.argsort(partitions, kind="stable")))
         ends = np.cumsum(np.bincount(partitions, minlength=self._partitions))
         for partition, (start, end) in enumerate(zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True)):
@@ -93,7 +102,7 @@ class RecordEncoder:
         return partitions
 
     def _describe(self, part: str) -> Callable[[int], str]:
-        first = self._count
+        first = self.count
         return lambda i: f"Topic {self._topic!r}, {part} of record {first + i} of this call"
 
 

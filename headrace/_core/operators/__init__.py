@@ -1,8 +1,8 @@
 """All operators, by theme. Their record path defines what is correct; batch forms must equal it."""
 
-from headrace._core.operators.aggregations.folds import Fold, counting, reducing
-from headrace._core.operators.aggregations.streams import StreamAggregate, StreamCount, StreamReduce
-from headrace._core.operators.aggregations.tables import TableAggregate, TableCount, TableGroupBy, TableReduce
+from headrace._core.operators.aggregations.folds import Fold, counting, one_less, reducing, unreducing
+from headrace._core.operators.aggregations.streams import StreamAggregate, StreamCount
+from headrace._core.operators.aggregations.tables import TableAggregate, TableGroupBy
 from headrace._core.operators.foreign_keys.results import ForeignKeyLeftRows, ForeignKeyResolve
 from headrace._core.operators.foreign_keys.streams import StreamForeignKeyJoin, StreamForeignKeySelect
 from headrace._core.operators.foreign_keys.tables import (
@@ -77,20 +77,17 @@ __all__ = [
     "StreamOuterJoin",
     "StreamPeek",
     "StreamPrint",
-    "StreamReduce",
     "StreamSelectKey",
     "StreamTableGraceJoin",
     "StreamTableJoin",
     "SuppressSettings",
     "TableAggregate",
     "TableCopy",
-    "TableCount",
     "TableFilter",
     "TableGroupBy",
     "TableJoin",
     "TableJoinMerge",
     "TableMapValues",
-    "TableReduce",
     "TableSide",
     "TableSource",
     "TableSuppress",
@@ -104,5 +101,7 @@ __all__ = [
     "VersionedTableSource",
     "WindowSettings",
     "counting",
+    "one_less",
     "reducing",
+    "unreducing",
 ]

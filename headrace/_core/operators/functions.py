@@ -6,7 +6,7 @@ import logging
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from headrace._core.operator import AnyRecord, Operator
 from headrace.errors import ProcessingError
@@ -14,6 +14,8 @@ from headrace.model.record import Record
 from headrace.serdes.base import shortened
 
 MANY_OUTPUTS = 1_000_000  # outputs of one record, after which a warning is logged
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 Take = Callable[[Any, Any], None]
 
@@ -51,6 +53,14 @@ class FunctionOperator(Operator):
             process(record)
 
         return take
+
+
+class CallingOperator(FunctionOperator, Generic[F]):
+    """The base of operators that call one function of the user's for each record."""
+
+    def __init__(self, name: str, function: F) -> None:
+        super().__init__(name)
+        self._function = function
 
 
 def to_all(children: Sequence[Take]) -> Take:

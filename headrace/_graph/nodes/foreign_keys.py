@@ -14,12 +14,18 @@ from headrace.serdes import Serde
 
 
 @dataclass(frozen=True, kw_only=True)
-class ForeignKeySubscribe(Node):
+class ForeignKeyNode(Node):
+    """The base of nodes that write or read keys and values of the left side in bytes; `None` is the default serde."""
+
+    key_serde: Serde[Any] | None
+    value_serde: Serde[Any] | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForeignKeySubscribe(ForeignKeyNode):
     """Sends the rows of a table to the tasks of their foreign keys."""
 
     foreign_key: Callable[[Any, Any], Any]
-    key_serde: Serde[Any] | None
-    value_serde: Serde[Any] | None
     foreign_serde: Serde[Any] | None
     left: bool
 
@@ -49,7 +55,7 @@ class ForeignKeyChange(Node):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ForeignKeyResolve(Node):
+class ForeignKeyResolve(ForeignKeyNode):
     """Computes the results of a join of the tables `left_table` and `right_table` from the answers.
 
     If `foreign_key` is a function, the joiner gets the foreign key of the left row; otherwise it gets `None` for it.
@@ -59,28 +65,22 @@ class ForeignKeyResolve(Node):
     left_table: str
     right_table: str
     joiner: Callable[[Any, Any, Any, Any], Any]
-    key_serde: Serde[Any] | None
-    value_serde: Serde[Any] | None
     foreign_value_serde: Serde[Any] | None
     left: bool
 
 
 @dataclass(frozen=True, kw_only=True)
-class ForeignKeyLeftRows(Node):
+class ForeignKeyLeftRows(ForeignKeyNode):
     """Tells the node `resolve`, in the same stage, which rows of the left table an input record changes."""
 
     resolve: str
-    key_serde: Serde[Any] | None
-    value_serde: Serde[Any] | None
 
 
 @dataclass(frozen=True, kw_only=True)
-class StreamForeignKeySelect(Node):
+class StreamForeignKeySelect(ForeignKeyNode):
     """Sends records to the tasks of their foreign keys."""
 
     foreign_key: Callable[[Any, Any], Any]
-    key_serde: Serde[Any] | None
-    value_serde: Serde[Any] | None
     left: bool
 
     @property
@@ -89,11 +89,9 @@ class StreamForeignKeySelect(Node):
 
 
 @dataclass(frozen=True, kw_only=True)
-class StreamForeignKeyJoin(Node):
+class StreamForeignKeyJoin(ForeignKeyNode):
     """Joins records with the row of their foreign key; if the table is `versioned`, as of their timestamp."""
 
     joiner: Callable[[Any, Any, Any, Any], Any]
-    key_serde: Serde[Any] | None
-    value_serde: Serde[Any] | None
     left: bool
     versioned: bool

@@ -57,7 +57,11 @@ class ByteStore(ByteReader, Protocol):
 
     def put_many(self, items: Iterable[tuple[bytes, bytes | None]]) -> None:
         """Writes all items, pairs of key and value, in order; a value of `None` removes the key."""
-        ...
+        for key, value in items:
+            if value is None:
+                self.delete(key)
+            else:
+                self.put(key, value)
 
 
 def next_key(key: bytes) -> bytes:

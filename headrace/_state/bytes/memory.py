@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from headrace._state.bytes.api import next_key, prefix_end
+from headrace._state.bytes.api import ByteStore, next_key, prefix_end
 from headrace._state.bytes.sortedkeys import SortedKeys
 
 
-class MemoryStore:
+class MemoryStore(ByteStore):
     """A `ByteStore` in a dict."""
 
     def __init__(self) -> None:
@@ -29,13 +29,6 @@ class MemoryStore:
 
     def delete(self, key: bytes) -> None:
         self._data.pop(key, None)
-
-    def put_many(self, items: Iterable[tuple[bytes, bytes | None]]) -> None:
-        for key, value in items:
-            if value is None:
-                self.delete(key)
-            else:
-                self.put(key, value)
 
     def range(self, start: bytes | None, end: bytes | None) -> Iterator[tuple[bytes, bytes]]:
         low = start or b""

@@ -7,7 +7,7 @@ number, and an index leads from these numbers to the keys.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from headrace._state.bytes.api import ByteStore, prefix_end
 from headrace._state.bytes.composite import BY_TIME, ENTRY, KEY_TIME, SEQUENCE, USAGE
@@ -42,7 +42,7 @@ class LruReader:
         return _number(self._contents.get(USAGE))
 
 
-class LruEntries(LruReader):
+class LruEntries(LruReader, ByteStore):
     """A `ByteStore` of at most `max_entries` entries. A `get` or `put` of a key is a use; a scan is not.
 
     Example:
@@ -80,13 +80,6 @@ class LruEntries(LruReader):
             self._contents.delete(KEY_TIME + key)
             self._contents.delete(ENTRY + key)
             self._resize(-1)
-
-    def put_many(self, items: Iterable[tuple[bytes, bytes | None]]) -> None:
-        for key, value in items:
-            if value is None:
-                self.delete(key)
-            else:
-                self.put(key, value)
 
     def _use(self, key: bytes) -> None:
         last, before = _number(self._contents.get(SEQUENCE)), self._contents.get(KEY_TIME + key)

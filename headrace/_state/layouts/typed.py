@@ -1,4 +1,4 @@
-"""The base of all typed stores: a name for messages, and serdes for keys and values."""
+"""The base of all typed stores: bytes, serdes for keys and values, and a name for messages."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar, cast
 
+from headrace._state.bytes.api import ByteStore
 from headrace._suggestions.attributes import suggest_attributes
 from headrace.errors import StateError
 from headrace.serdes import Serde
@@ -17,9 +18,10 @@ _log = logging.getLogger(__name__)
 
 @suggest_attributes
 class TypedStore(Generic[K]):
-    """A store whose keys and values are converted to and from bytes by serdes."""
+    """A store whose keys and values are converted to and from the bytes in `contents` by serdes."""
 
-    def __init__(self, key_serde: Serde[K], value_serde: Serde[Any], name: str) -> None:
+    def __init__(self, contents: ByteStore, key_serde: Serde[K], value_serde: Serde[Any], *, name: str = "") -> None:
+        self.contents = contents
         self.name = name
         self.key_serde = key_serde
         self.value_serde = value_serde
@@ -36,6 +38,10 @@ class TypedStore(Generic[K]):
             message = f"Store {self.name!r}: the key is None; every key of a store must have a value."
             raise StateError(message)
         return raw
+
+    def _decode_entry(self, raw: bytes) -> Any:
+        """What a read returns for a stored value: the value alone, unless more is stored with it."""
+        return self._read_value(raw)
 
     def _bounds(self, from_key: K | None, to_key: K | None) -> tuple[bytes | None, bytes | None] | None:
         """The serialized first and last key of a range; `None`, with a warning, if the first is greater."""

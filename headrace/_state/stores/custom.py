@@ -85,8 +85,7 @@ class CheckedStore(CheckedReader):
         self._contents.delete(self._checked(key, "key"))
 
     def put_many(self, items: Iterable[tuple[bytes, bytes | None]]) -> None:
-        for key, value in items:
-            if value is None:
-                self.delete(key)
-            else:
-                self.put(key, value)
+        checked = self._checked
+        self._contents.put_many(
+            (checked(key, "key"), None if value is None else checked(value, "value")) for key, value in items
+        )

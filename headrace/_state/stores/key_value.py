@@ -7,10 +7,10 @@ Ranges include both end keys and order entries by their serialized keys. Iterato
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from headrace._state.bytes.api import ByteStore, next_key
+from headrace._state.bytes.api import next_key
 from headrace._state.layouts.headers import decode_headers, encode_headers
 from headrace._state.layouts.typed import TypedStore
 from headrace._state.stores.versioned import NEWEST
@@ -24,16 +24,14 @@ S = TypeVar("S")
 
 Timestamped: TypeAlias = tuple[V, int]
 
+_Scan = Callable[[bytes | None, bytes | None], Iterator[tuple[bytes, bytes]]]
+
 _TIMESTAMP = struct.Struct(">q")
 TIMESTAMP_SIZE = _TIMESTAMP.size
 
 
 class KeyValues(TypedStore[K], Generic[K, S]):
     """The base class of key-value stores. `S` is the type of what reads return for a key."""
-
-    def __init__(self, store: ByteStore, key_serde: Serde[K], value_serde: Serde[Any], *, name: str = "") -> None:
-        super().__init__(key_serde, value_serde, name)
-        self.contents = store
 
     def get(self, key: K) -> S | None:
         """The value of a key, or `None`."""
@@ -44,26 +42,17 @@ class KeyValues(TypedStore[K], Generic[K, S]):
         """Removes a key; returns its value, or `None`."""
         key_bytes = self.key_bytes(key)
         raw = self.contents.get(key_bytes)
-        if raw is None:
-            return None
-        self.contents.delete(key_bytes)
-        return self._decode_entry(raw)
+        if raw is not None:
+            self.contents.delete(key_bytes)
+        return None if raw is None else self._decode_entry(raw)
 
     def range(self, from_key: K | None = None, to_key: K | None = None) -> Iterator[tuple[K, S]]:
         """Entries from one key to another, both inclusive, ordered by their serialized keys; `None` is an open end."""
-        bounds = self._bounds(from_key, to_key)
-        if bounds is None:
-            return iter(())
-        first, last = bounds
-        return self._entries(self.contents.range(first, None if last is None else next_key(last)))
+        return self._scan(self.contents.range, from_key, to_key)
 
     def reverse_range(self, from_key: K | None = None, to_key: K | None = None) -> Iterator[tuple[K, S]]:
         """The entries of `range`, from the last to the first."""
-        bounds = self._bounds(from_key, to_key)
-        if bounds is None:
-            return iter(())
-        first, last = bounds
-        return self._entries(self.contents.reverse_range(first, None if last is None else next_key(last)))
+        return self._scan(self.contents.reverse_range, from_key, to_key)
 
     def prefix_scan(self, prefix: Any, prefix_serde: Serde[Any] | None = None) -> Iterator[tuple[K, S]]:
         """Entries whose serialized key starts with the serialized prefix.
@@ -85,8 +74,12 @@ class KeyValues(TypedStore[K], Generic[K, S]):
         """The number of entries; an estimate if keys are longer than 510 bytes."""
         return self.contents.approximate_len()
 
-    def _decode_entry(self, raw: bytes) -> S:
-        raise NotImplementedError
+    def _scan(self, scan: _Scan, from_key: K | None, to_key: K | None) -> Iterator[tuple[K, S]]:
+        bounds = self._bounds(from_key, to_key)
+        if bounds is None:
+            return iter(())
+        first, last = bounds
+        return self._entries(scan(first, None if last is None else next_key(last)))
 
     def _entries(self, entries: Iterator[tuple[bytes, bytes]]) -> Iterator[tuple[K, S]]:
         return ((self._read_key(key), self._decode_entry(raw)) for key, raw in entries)
@@ -126,10 +119,6 @@ class TypedKeyValueStore(KeyValues[K, V]):
         """`put` for each entry, in order."""
         for key, value in entries:
             self.put(key, value)
-
-    def _decode_entry(self, raw: bytes) -> V:
-        value: V = self._read_value(raw)
-        return value
 
 
 class TypedTimestampedKeyValueStore(KeyValues[K, ValueAndTimestamp[V]], Generic[K, V]):

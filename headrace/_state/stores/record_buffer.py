@@ -45,8 +45,7 @@ class RecordBuffer(TypedStore[K], Generic[K, V]):
     """
 
     def __init__(self, contents: ByteStore, key_serde: Serde[K], value_serde: Serde[V], *, name: str = "") -> None:
-        super().__init__(key_serde, value_serde, name)
-        self.contents = contents
+        super().__init__(contents, key_serde, value_serde, name=name)
         self._sequence_numbers = SequenceNumbers(contents)
         self._order = TimeQueue(contents, BY_TIME)
 

@@ -40,8 +40,7 @@ class Sessions(TypedStore[K], Generic[K, S]):
         *,
         name: str = "",
     ) -> None:
-        super().__init__(key_serde, value_serde, name)
-        self.contents = contents
+        super().__init__(contents, key_serde, value_serde, name=name)
         self._entries = timed_entries(contents, clock, rest_size=TIME_SIZE)
 
     def remove(self, windowed: Windowed[K]) -> None:
@@ -117,9 +116,6 @@ class Sessions(TypedStore[K], Generic[K, S]):
         window = windowed.window
         self._entries.put(self.key_bytes(windowed.key), window.end_ms, time_bytes(window.start_ms), raw)
 
-    def _decode_entry(self, raw: bytes) -> S:
-        raise NotImplementedError
-
     def _of_key(
         self, key: K, earliest_end_ms: int, latest_start_ms: int, *, reverse: bool
     ) -> Iterator[tuple[Windowed[K], S]]:
@@ -163,10 +159,6 @@ class TypedSessionStore(Sessions[K, V]):
     def put(self, windowed: Windowed[K], value: V | None) -> None:
         """Stores the value of a session; `None` removes it."""
         self._put_bytes(windowed, self.value_serde.serialize(value))
-
-    def _decode_entry(self, raw: bytes) -> V:
-        value: V = self._read_value(raw)
-        return value
 
 
 class TypedSessionStoreWithHeaders(Sessions[K, AggregationWithHeaders[V]], Generic[K, V]):

@@ -98,8 +98,7 @@ class SuppressBuffer(TypedStore[K], Generic[K, V]):
         each_key: bool = False,
         name: str = "",
     ) -> None:
-        super().__init__(key_serde, value_serde, name)
-        self.contents = contents
+        super().__init__(contents, key_serde, value_serde, name=name)
         self._order = TimeQueue(contents, BY_TIME)
         self._orders: dict[bytes, TimeQueue] | None = {} if each_key else None
         self._window_size = key_serde.suffix_size if isinstance(key_serde, WindowedKey | SessionWindowedKey) else 0

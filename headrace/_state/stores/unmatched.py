@@ -85,8 +85,7 @@ class UnmatchedStore(TypedStore[K], Generic[K]):
         each_key: bool = False,
         name: str = "",
     ) -> None:
-        super().__init__(key_serde, value_serde, name)
-        self.contents = contents
+        super().__init__(contents, key_serde, value_serde, name=name)
         self._queues = tuple(TimeQueue(contents, BY_TIME + side) for side in _SIDES)
         self._queues_by_key: dict[bytes, tuple[TimeQueue, ...]] | None = {} if each_key else None
         # Cached only by a writer: for a reader, the stored values may change between two reads.

@@ -72,8 +72,7 @@ class TypedVersionedStore(TypedStore[K], Generic[K, V]):
     def __init__(
         self, contents: ByteStore, history_ms: int, key_serde: Serde[K], value_serde: Serde[V], *, name: str = ""
     ) -> None:
-        super().__init__(key_serde, value_serde, name)
-        self._contents = contents
+        super().__init__(contents, key_serde, value_serde, name=name)
         self._history_ms = history_ms
         self._clock = StoreClock(contents, history_ms)
         self._removal = GradualRemoval(contents, EXPIRY)
@@ -99,7 +98,7 @@ class TypedVersionedStore(TypedStore[K], Generic[K, V]):
         if self._removal.pending:
             self._expire()
         version = _DELETION if raw is None else _VALUE + raw
-        latest = self._contents.get(LATEST + key_bytes)
+        latest = self.contents.get(LATEST + key_bytes)
         if latest is not None and timestamp_ms < time_at(latest, 0):
             return self._put_superseded(key_bytes, version, timestamp_ms, time_at(latest, 0))
         self._put_latest(key_bytes, version, timestamp_ms, latest)
@@ -111,7 +110,7 @@ class TypedVersionedStore(TypedStore[K], Generic[K, V]):
 
     def read(self, key_bytes: bytes) -> VersionedRecord[V] | None:
         """`get` for an operator that has already serialized the key."""
-        latest = self._contents.get(LATEST + key_bytes)
+        latest = self.contents.get(LATEST + key_bytes)
         return None if latest is None else self._decode_version(latest, TIME_SIZE, time_at(latest, 0))
 
     def get_as_of(self, key: K, as_of_ms: int) -> VersionedRecord[V] | None:
@@ -120,7 +119,7 @@ class TypedVersionedStore(TypedStore[K], Generic[K, V]):
         if record is None:
             return None
         key_bytes = self.key_bytes(key)
-        latest = self._contents.get(LATEST + key_bytes)
+        latest = self.contents.get(LATEST + key_bytes)
         assert latest is not None
         if time_at(latest, 0) <= as_of_ms:
             return record
@@ -130,7 +129,7 @@ class TypedVersionedStore(TypedStore[K], Generic[K, V]):
     def row_as_of(self, key: K, as_of_ms: int) -> VersionedRecord[V] | None:
         """`get_as_of` for an operator that does not need to know until when the version was valid."""
         key_bytes = self.key_bytes(key)
-        latest = self._contents.get(LATEST + key_bytes)
+        latest = self.contents.get(LATEST + key_bytes)
         if latest is None:
             return None
         if time_at(latest, 0) <= as_of_ms:
@@ -138,7 +137,7 @@ class TypedVersionedStore(TypedStore[K], Generic[K, V]):
         if as_of_ms < max(self._clock.time(key_bytes) - self._history_ms, 0):
             return None
         prefix = HISTORY + escape_key(key_bytes)
-        for entry_key, version in self._contents.range(prefix + descending_time_bytes(as_of_ms), end_of_key(prefix)):
+        for entry_key, version in self.contents.range(prefix + descending_time_bytes(as_of_ms), end_of_key(prefix)):
             return self._decode_version(version, 0, descending_time_at(entry_key, -TIME_SIZE))
         return None
 
@@ -151,7 +150,7 @@ class TypedVersionedStore(TypedStore[K], Generic[K, V]):
         the store at the time of the call. For times before the history, only the latest version is known.
         """
         key_bytes = self.key_bytes(key)
-        latest = self._contents.get(LATEST + key_bytes)
+        latest = self.contents.get(LATEST + key_bytes)
         last_ms = MAX_TIME if to_ms is None else min(to_ms, MAX_TIME)
         if latest is None or last_ms < 0:
             return iter(())
@@ -169,7 +168,7 @@ class TypedVersionedStore(TypedStore[K], Generic[K, V]):
         """Versions other than the latest that were valid at some time between two, both inclusive, newest first."""
         prefix = HISTORY + key_part
         valid_to_ms = latest_ms if latest_ms <= last_ms else self._next_newer_ms(key_part, last_ms, latest_ms)
-        for entry_key, version in self._contents.range(prefix + descending_time_bytes(last_ms), end_of_key(prefix)):
+        for entry_key, version in self.contents.range(prefix + descending_time_bytes(last_ms), end_of_key(prefix)):
             if valid_to_ms <= first_ms:
                 return
             timestamp_ms = descending_time_at(entry_key, -TIME_SIZE)
@@ -188,14 +187,14 @@ class TypedVersionedStore(TypedStore[K], Generic[K, V]):
 
     def all(self) -> Iterator[tuple[K, VersionedRecord[V]]]:
         """The latest version of every key, in the order of the serialized keys, without deletions."""
-        for entry_key, latest in self._contents.prefix(LATEST):
+        for entry_key, latest in self.contents.prefix(LATEST):
             record = self._decode_version(latest, TIME_SIZE, time_at(latest, 0))
             if record is not None:
                 yield self._read_key(entry_key[len(LATEST) :]), record
 
     def reverse_all(self) -> Iterator[tuple[K, VersionedRecord[V]]]:
         """The entries of `all`, from the last to the first."""
-        for entry_key, latest in self._contents.reverse_range(LATEST, prefix_end(LATEST)):
+        for entry_key, latest in self.contents.reverse_range(LATEST, prefix_end(LATEST)):
             record = self._decode_version(latest, TIME_SIZE, time_at(latest, 0))
             if record is not None:
                 yield self._read_key(entry_key[len(LATEST) :]), record
@@ -210,15 +209,15 @@ class TypedVersionedStore(TypedStore[K], Generic[K, V]):
     def _next_newer_ms(self, key_part: bytes, time_ms: int, latest_ms: int) -> int:
         """The timestamp of the first version after `time_ms`, a time before `latest_ms`, that of the latest version."""
         prefix = HISTORY + key_part
-        newer = next(self._contents.reverse_range(prefix, prefix + descending_time_bytes(time_ms)), None)
+        newer = next(self.contents.reverse_range(prefix, prefix + descending_time_bytes(time_ms)), None)
         return latest_ms if newer is None else descending_time_at(newer[0], -TIME_SIZE)
 
     def _put_latest(self, key: bytes, version: bytes, timestamp_ms: int, before: bytes | None) -> None:
-        self._contents.put(LATEST + key, time_bytes(timestamp_ms) + version)
+        self.contents.put(LATEST + key, time_bytes(timestamp_ms) + version)
         if before is not None and time_at(before, 0) < timestamp_ms:
             self._add_superseded(escape_key(key), before[TIME_SIZE:], time_at(before, 0), timestamp_ms)
         if version == _DELETION:
-            self._contents.put(_expiry(timestamp_ms, escape_key(key), timestamp_ms), _LATEST_DELETION)
+            self.contents.put(_expiry(timestamp_ms, escape_key(key), timestamp_ms), _LATEST_DELETION)
 
     def _put_superseded(self, key: bytes, version: bytes, timestamp_ms: int, latest_ms: int) -> int:
         valid_to_ms = self._next_newer_ms(escape_key(key), timestamp_ms, latest_ms)
@@ -226,8 +225,8 @@ class TypedVersionedStore(TypedStore[K], Generic[K, V]):
         return valid_to_ms
 
     def _add_superseded(self, key_part: bytes, version: bytes, timestamp_ms: int, valid_to_ms: int) -> None:
-        self._contents.put(HISTORY + key_part + descending_time_bytes(timestamp_ms), version)
-        self._contents.put(_expiry(valid_to_ms, key_part, timestamp_ms), _SUPERSEDED)
+        self.contents.put(HISTORY + key_part + descending_time_bytes(timestamp_ms), version)
+        self.contents.put(_expiry(valid_to_ms, key_part, timestamp_ms), _SUPERSEDED)
 
     def _extend_sweep(self, time_ms: int) -> None:
         oldest_ms = max(time_ms - self._history_ms, 0)
@@ -238,11 +237,11 @@ class TypedVersionedStore(TypedStore[K], Generic[K, V]):
         for entry_key, kind in self._removal.step():
             key_part, timestamp = entry_key[len(EXPIRY) + TIME_SIZE : -TIME_SIZE], entry_key[-TIME_SIZE:]
             if kind == _SUPERSEDED:
-                self._contents.delete(HISTORY + key_part + descending_time_bytes(time_at(timestamp, 0)))
+                self.contents.delete(HISTORY + key_part + descending_time_bytes(time_at(timestamp, 0)))
                 continue
             latest = LATEST + unescape_key(key_part)
-            if self._contents.get(latest) == timestamp + _DELETION:
-                self._contents.delete(latest)
+            if self.contents.get(latest) == timestamp + _DELETION:
+                self.contents.delete(latest)
 
 
 def _expiry(from_ms: int, key_part: bytes, timestamp_ms: int) -> bytes:

@@ -39,8 +39,7 @@ class BaseWindowStore(TypedStore[K], Generic[K, S]):
         windows: Windows | None = None,
         name: str = "",
     ) -> None:
-        super().__init__(key_serde, value_serde, name)
-        self.contents = contents
+        super().__init__(contents, key_serde, value_serde, name=name)
         self.clock = clock
         self.window_size_ms = window_size_ms
         self._windows = windows
@@ -112,9 +111,6 @@ class BaseWindowStore(TypedStore[K], Generic[K, S]):
         """All windows, by serialized key, then start."""
         return self._of_keys(None, None, 0, MAX_TIME)
 
-    def _decode_entry(self, raw: bytes) -> S:
-        raise NotImplementedError
-
     def _by_start(self, entries: Iterator[tuple[bytes, bytes]]) -> Iterator[tuple[int, S]]:
         return ((time_at(entry_key, -TIME_SIZE), self._decode_entry(raw)) for entry_key, raw in entries)
 
@@ -166,10 +162,6 @@ class TypedWindowStore(BaseWindowStore[K, V]):
         entries, read = self.duplicates, self._read_value
         assert entries is not None
         return [(start_ms, read(raw)) for start_ms, raw in entries.within(key, from_ms, to_ms)]
-
-    def _decode_entry(self, raw: bytes) -> V:
-        value: V = self._read_value(raw)
-        return value
 
 
 class TypedTimestampedWindowStore(BaseWindowStore[K, ValueAndTimestamp[V]], Generic[K, V]):

@@ -12,6 +12,7 @@ from headrace._state.stores.key_value import (
     TypedKeyValueStoreWithHeaders,
     TypedTimestampedKeyValueStore,
 )
+from headrace._state.views.shown import value_and_timestamp
 from headrace._suggestions.attributes import suggest_attributes
 from headrace.model.stores.interfaces import ValueAndTimestamp, ValueTimestampHeaders
 from headrace.serdes import Serde
@@ -111,7 +112,7 @@ class TimestampedKeyValueView(_Reads[K, V]):
 
     def with_timestamps(self) -> _Reads[K, ValueAndTimestamp[V]]:
         """The same store, with reads that return values with their timestamps."""
-        return _Reads(self._store, _value_and_timestamp)
+        return _Reads(self._store, value_and_timestamp)
 
 
 class KeyValueViewWithHeaders(TimestampedKeyValueView[K, V]):
@@ -123,7 +124,3 @@ class KeyValueViewWithHeaders(TimestampedKeyValueView[K, V]):
     def with_headers(self) -> _Reads[K, ValueTimestampHeaders[V]]:
         """The same store, with reads that return values with their timestamps and headers."""
         return _Reads(self._store, None)
-
-
-def _value_and_timestamp(stored: tuple[Any, ...]) -> ValueAndTimestamp[Any]:
-    return ValueAndTimestamp(stored[0], stored[1])

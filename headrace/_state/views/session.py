@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from heapq import merge
 from operator import itemgetter
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar
 
 from headrace._state.stores.session import Sessions, TypedSessionStore, TypedSessionStoreWithHeaders
-from headrace._suggestions.attributes import suggest_attributes
+from headrace._state.views.shown import ShownReads
 from headrace.model.stores.interfaces import AggregationWithHeaders
 from headrace.model.windows import Windowed
 
@@ -18,16 +18,8 @@ V = TypeVar("V")
 _Sessions = Iterator[tuple[Windowed[K], V]]
 
 
-@suggest_attributes
-class _Reads(Generic[K, V]):
-    """Reads of the session stores of all tasks, `parts`. Each has its own clock; at most one has sessions of a key.
-
-    `show` turns what is stored for a session into what a read returns; with `None`, reads return it unchanged.
-    """
-
-    def __init__(self, parts: Sequence[Sessions[K, Any]], show: Callable[[Any], V] | None) -> None:
-        self._parts = tuple(parts)
-        self._show = show
+class _Reads(ShownReads[Sessions[K, Any], V], Generic[K, V]):
+    """Reads of session stores. At most one of `parts` has sessions of a key; each has its own clock."""
 
     def fetch(self, key: K) -> _Sessions[K, V]:
         """All sessions of a key, by end, then start."""
@@ -47,11 +39,7 @@ class _Reads(Generic[K, V]):
 
     def fetch_session(self, key: K, start_ms: int, end_ms: int) -> V | None:
         """The value of one session, or `None`."""
-        for part in self._parts:
-            stored = part.fetch_session(key, start_ms, end_ms)
-            if stored is not None:
-                return cast("V", stored) if self._show is None else self._show(stored)
-        return None
+        return self._first(part.fetch_session(key, start_ms, end_ms) for part in self._parts)
 
     def find_sessions(self, key: K, earliest_end_ms: int, latest_start_ms: int) -> _Sessions[K, V]:
         """Sessions of a key that end at `earliest_end_ms` or later and start at `latest_start_ms` or earlier.
@@ -95,8 +83,7 @@ class _Reads(Generic[K, V]):
         return self.backward_fetch_range()
 
     def _merged(self, found: Sequence[_Sessions[K, Any]], *, reverse: bool = False) -> _Sessions[K, V]:
-        sessions, show = merge(*found, key=self._order, reverse=reverse), self._show
-        return sessions if show is None else ((windowed, show(stored)) for windowed, stored in sessions)
+        return self._shown(merge(*found, key=self._order, reverse=reverse))
 
     def _order(self, entry: tuple[Windowed[K], Any]) -> tuple[bytes | None, int, int]:
         windowed = entry[0]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from heapq import merge
 from operator import itemgetter
-from typing import Any, Generic, TypeVar, cast, overload
+from typing import Any, Generic, TypeVar, overload
 
 from headrace._state.stores.window import (
     BaseWindowStore,
@@ -13,7 +13,7 @@ from headrace._state.stores.window import (
     TypedWindowStore,
     TypedWindowStoreWithHeaders,
 )
-from headrace._suggestions.attributes import suggest_attributes
+from headrace._state.views.shown import ShownReads, value_and_timestamp
 from headrace.model.stores.interfaces import ValueAndTimestamp, ValueTimestampHeaders
 from headrace.model.windows import Windowed
 
@@ -23,16 +23,8 @@ V = TypeVar("V")
 _Timestamped = TypedTimestampedWindowStore[K, V] | TypedWindowStoreWithHeaders[K, V]
 
 
-@suggest_attributes
-class _Reads(Generic[K, V]):
-    """Reads of the window stores of all tasks, `parts`. Each has its own clock; at most one has windows of a key.
-
-    `show` turns what is stored for a window into what a read returns; with `None`, reads return it unchanged.
-    """
-
-    def __init__(self, parts: Sequence[BaseWindowStore[K, Any]], show: Callable[[Any], V] | None) -> None:
-        self._parts = tuple(parts)
-        self._show = show
+class _Reads(ShownReads[BaseWindowStore[K, Any], V], Generic[K, V]):
+    """Reads of window stores. At most one of `parts` has windows of a key; each has its own clock."""
 
     @overload
     def fetch(self, key: K, start_ms: int, /) -> V | None: ...
@@ -47,11 +39,7 @@ class _Reads(Generic[K, V]):
         """
         if to_ms is not None:
             return self._of_one_key([part.fetch(key, from_ms, to_ms) for part in self._parts])
-        for part in self._parts:
-            stored = part.fetch(key, from_ms)
-            if stored is not None:
-                return cast("V", stored) if self._show is None else self._show(stored)
-        return None
+        return self._first(part.fetch(key, from_ms) for part in self._parts)
 
     def backward_fetch(self, key: K, from_ms: int, to_ms: int) -> Iterator[tuple[int, V]]:
         """The windows of a key that start between two times, both inclusive, from the last to the first."""
@@ -103,10 +91,6 @@ class _Reads(Generic[K, V]):
     ) -> Iterator[tuple[Windowed[K], V]]:
         return self._shown(merge(*found, key=self._order, reverse=reverse))
 
-    def _shown(self, entries: Iterator[tuple[Any, Any]]) -> Iterator[tuple[Any, V]]:
-        show = self._show
-        return entries if show is None else ((key, show(stored)) for key, stored in entries)
-
     def _order(self, entry: tuple[Windowed[K], Any]) -> tuple[bytes | None, int]:
         windowed = entry[0]
         return self._parts[0].key_serde.serialize(windowed.key), windowed.window.start_ms
@@ -142,7 +126,7 @@ class TimestampedWindowView(_Reads[K, V]):
 
     def with_timestamps(self) -> _Reads[K, ValueAndTimestamp[V]]:
         """The same store, with reads that return values with their timestamps."""
-        return _Reads(self._parts, _value_and_timestamp)
+        return _Reads(self._parts, value_and_timestamp)
 
 
 class WindowViewWithHeaders(TimestampedWindowView[K, V]):
@@ -154,7 +138,3 @@ class WindowViewWithHeaders(TimestampedWindowView[K, V]):
     def with_headers(self) -> _Reads[K, ValueTimestampHeaders[V]]:
         """The same store, with reads that return values with their timestamps and headers."""
         return _Reads(self._parts, None)
-
-
-def _value_and_timestamp(stored: tuple[Any, ...]) -> ValueAndTimestamp[Any]:
-    return ValueAndTimestamp(stored[0], stored[1])

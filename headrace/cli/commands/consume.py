@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 from rich.text import Text
 
@@ -14,25 +14,16 @@ from headrace import serdes
 from headrace.cli.output.console import console
 from headrace.cli.output.values import as_json, format_time, format_value
 from headrace.errors import SerdeError
-from headrace.model.record import Headers
 from headrace.serdes import Serde
 from headrace.topics.embedded.topics import LocalTopics
 from headrace.topics.kafka.topics import KafkaTopics
-from headrace.topics.records import decode, offsets_of
+from headrace.topics.records import AnyRecord
 
 _POLL_S = 0.2
 _HEAD = f"{'part':>4} {'offset':>8}  {'timestamp (UTC)':<23}  {'key':<16}  value"
 
-
-class StoredRecord(NamedTuple):
-    """A record in a topic: its position, and its key and value as bytes."""
-
-    partition: int
-    offset: int
-    timestamp_ms: int
-    key: bytes | None
-    value: bytes | None
-    headers: Headers
+# The offset of a record, and the record, with its key and value as bytes.
+StoredRecord: TypeAlias = tuple[int, AnyRecord]
 
 
 class FieldReader:
@@ -63,19 +54,13 @@ def read_stored_records(
     topics: LocalTopics | KafkaTopics, topic: str, *, follow: bool, from_end: bool
 ) -> Iterator[StoredRecord]:
     """Yields the records of a topic by partition and offset; with `follow`, also all that arrive later, without end."""
+    as_bytes = serdes.Bytes()
     description = topics.describe(topic)
     positions = description.end_offsets if from_end else description.begin_offsets
     while True:
         ends = topics.describe(topic).end_offsets
         for partition, (start, end) in enumerate(zip(positions, ends, strict=True)):
-            first = start
-            for batch in topics._read(topic, partition, start, end):
-                offsets = offsets_of(batch, first)
-                records = decode(topic, partition, first, batch, serdes.Bytes(), serdes.Bytes())
-                for offset, record in zip(offsets, records, strict=True):
-                    assert record.timestamp_ms is not None
-                    yield StoredRecord(partition, offset, record.timestamp_ms, record.key, record.value, record.headers)
-                first = offsets[-1] + 1
+            yield from topics._records(topic, partition, start, end, as_bytes, as_bytes)
         positions = ends
         if not follow:
             return
@@ -88,9 +73,10 @@ def print_readable(records: Iterator[StoredRecord], keys: FieldReader, values: F
     if screen.is_terminal:
         screen.print(Text(_HEAD, style="bold"))
     count = 0
-    for record in islice(records, limit):
+    for offset, record in islice(records, limit):
         count += 1
-        position = f"{record.partition:>4} {record.offset:>8}  {format_time(record.timestamp_ms):<23}"
+        assert record.timestamp_ms is not None
+        position = f"{record.partition:>4} {offset:>8}  {format_time(record.timestamp_ms):<23}"
         key, value = (
             format_value(keys.read(record.key, strict=False)),
             format_value(values.read(record.value, strict=False)),
@@ -108,10 +94,10 @@ def print_readable(records: Iterator[StoredRecord], keys: FieldReader, values: F
 
 
 def print_json(records: Iterator[StoredRecord], keys: FieldReader, values: FieldReader, limit: int | None) -> None:
-    for record in islice(records, limit):
+    for offset, record in islice(records, limit):
         line = {
             "partition": record.partition,
-            "offset": record.offset,
+            "offset": offset,
             "timestamp_ms": record.timestamp_ms,
             "key": keys.read(record.key, strict=True),
             "value": values.read(record.value, strict=True),

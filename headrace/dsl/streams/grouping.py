@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from headrace._graph.checks import checked_callable
 from headrace._graph.names import checked_name
 from headrace._graph.nodes import SelectKey
-from headrace.dsl.streams.handle import K, StreamHandle, V
+from headrace.dsl.handle import NodeOutput
+from headrace.dsl.streams.handle import StreamHandle
+from headrace.dsl.type_variables import K2, K, Key, V, Value
 from headrace.serdes import Serde
 
 if TYPE_CHECKING:
     from headrace.dsl.grouped_stream import KGroupedStream
-
-K2 = TypeVar("K2")
-Key = TypeVar("Key")
-Value = TypeVar("Value")
 
 
 class StreamGrouping(StreamHandle[K, V]):
@@ -44,10 +42,7 @@ class StreamGrouping(StreamHandle[K, V]):
         from headrace.dsl.grouped_stream import KGroupedStream  # aggregations make tables, and tables streams
 
         return KGroupedStream(
-            self._graph,
-            self._node,
-            key_serde or self._key_serde,
-            value_serde or self._value_serde,
+            NodeOutput(self._graph, self._node, key_serde or self._key_serde, value_serde or self._value_serde),
             repartition_required=self._repartition_required,
             name=None if name is None else checked_name(name, "repartition"),
         )
@@ -81,6 +76,5 @@ class StreamGrouping(StreamHandle[K, V]):
 
         checked_callable(selector, "group_by", "selector(key, value)")
         node = self._add(SelectKey, "KSTREAM-KEY-SELECT-", name, selector=selector)
-        return KGroupedStream(
-            self._graph, node, key_serde, value_serde or self._value_serde, repartition_required=True, name=name
-        )
+        output = NodeOutput(self._graph, node, key_serde, value_serde or self._value_serde)
+        return KGroupedStream(output, repartition_required=True, name=name)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, Unpack, cast, overload
 
 from headrace.dsl.joins.options import Join, JoinName, RepartitionOptions, StreamJoinOptions
-from headrace.dsl.streams.handle import K, StreamHandle, V
+from headrace.dsl.streams.handle import StreamHandle
+from headrace.dsl.type_variables import V2, Foreign, K, Key, Other, V, Value
 from headrace.model.routing import StreamPartitioner
 from headrace.model.windows import JoinWindows
 from headrace.serdes import Serde
@@ -16,13 +17,6 @@ if TYPE_CHECKING:
     from headrace.dsl.global_table import GlobalKTable
     from headrace.dsl.kstream import KStream
     from headrace.dsl.ktable import KTable
-
-# Records without a value are dropped, so a joiner gets a `Value` though the stream may have `Value | None`.
-Key = TypeVar("Key")
-Value = TypeVar("Value")
-Other = TypeVar("Other")
-Foreign = TypeVar("Foreign")
-V2 = TypeVar("V2")
 
 
 class StreamJoins(StreamHandle[K, V]):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from headrace.dsl.joins.options import Join, JoinName, RepartitionOptions, StreamJoinOptions
-from headrace.dsl.streams.handle import K, V
 from headrace.dsl.streams.joining import StreamJoins
+from headrace.dsl.type_variables import V2, Foreign, K, Key, Other, V, Value
 from headrace.model.routing import StreamPartitioner
 from headrace.model.windows import JoinWindows
 from headrace.serdes import Serde
@@ -17,13 +17,6 @@ if TYPE_CHECKING:
     from headrace.dsl.global_table import GlobalKTable
     from headrace.dsl.kstream import KStream
     from headrace.dsl.ktable import KTable
-
-# Records without a value are dropped, so a joiner gets a `Value` though the stream may have `Value | None`.
-Key = TypeVar("Key")
-Value = TypeVar("Value")
-Other = TypeVar("Other")
-Foreign = TypeVar("Foreign")
-V2 = TypeVar("V2")
 
 
 class StreamOuterJoins(StreamJoins[K, V]):

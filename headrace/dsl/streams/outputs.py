@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from headrace._graph.checks import checked_callable, checked_partitioner
 from headrace._graph.names import checked_name
@@ -14,7 +14,9 @@ from headrace._graph.repartition import add_repartition
 from headrace._graph.stores import TableStore, VersionedSpec
 from headrace._graph.tables.materialized import table_store_spec
 from headrace._graph.tables.old_values import materialize_source
-from headrace.dsl.streams.handle import K, StreamHandle, V
+from headrace.dsl.handle import NodeOutput
+from headrace.dsl.streams.handle import StreamHandle
+from headrace.dsl.type_variables import K, Key, V, Value
 from headrace.errors import TopologyError
 from headrace.model.routing import StreamPartitioner, TopicNameExtractor
 from headrace.serdes import Serde
@@ -24,8 +26,6 @@ if TYPE_CHECKING:
     from headrace.dsl.ktable import KTable
 
 # Every serde passes nulls through, so `Serde[int]` also fits a stream of `int | None`: `self` says so below.
-Key = TypeVar("Key")
-Value = TypeVar("Value")
 
 
 class StreamOutputs(StreamHandle[K, V]):
@@ -123,14 +123,7 @@ class StreamOutputs(StreamHandle[K, V]):
         self._graph.add(node)
         if store is not None:
             materialize_source(self._graph, node)
-        return KTable(
-            self._graph,
-            node_name,
-            keys,
-            values,
-            versioned=isinstance(rows, VersionedSpec),
-            queryable_store_name=None if store is None else rows.name,
-        )
+        return KTable._of_rows(NodeOutput(self._graph, node_name, keys, values), rows, queryable=store is not None)
 
     def repartition(
         self: StreamOutputs[Key, Value | None],

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from headrace._graph.checks import checked_factory
 from headrace._graph.declared_stores import own_stores
 from headrace._graph.nodes import Process
 from headrace._graph.stores import StoreSpec
-from headrace.dsl.streams.handle import K, StreamHandle, V
+from headrace.dsl.streams.handle import StreamHandle
+from headrace.dsl.type_variables import K2, V2, K, V
 from headrace.model.processor import FixedKeyProcessor, Processor, ProcessorFactory
 
 if TYPE_CHECKING:
     from headrace.dsl.kstream import KStream
-
-K2 = TypeVar("K2")
-V2 = TypeVar("V2")
 
 
 class StreamProcessing(StreamHandle[K, V]):

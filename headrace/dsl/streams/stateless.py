@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from headrace._graph.checks import checked_callable
 from headrace._graph.nodes import (
@@ -18,7 +18,8 @@ from headrace._graph.nodes import (
     Peek,
     SelectKey,
 )
-from headrace.dsl.streams.handle import K, StreamHandle, V
+from headrace.dsl.streams.handle import StreamHandle
+from headrace.dsl.type_variables import K2, V2, K, V
 from headrace.errors import TopologyError
 from headrace.serdes import Serde
 from headrace.serdes.inferred import serde_of_entries, serde_of_results
@@ -26,9 +27,6 @@ from headrace.serdes.inferred import serde_of_entries, serde_of_results
 if TYPE_CHECKING:
     from headrace.dsl.branches import BranchedKStream
     from headrace.dsl.kstream import KStream
-
-K2 = TypeVar("K2")
-V2 = TypeVar("V2")
 
 
 class StatelessOperators(StreamHandle[K, V]):

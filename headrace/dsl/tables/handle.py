@@ -1,43 +1,33 @@
-"""The part of `KTable` that every operator uses: its node in the graph, its serdes, and how to derive a table."""
+"""The part of `KTable` that every operator uses: the store of its rows, and how to derive a table."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Self, cast
 
-from headrace._graph.graph import GraphBuilder
 from headrace._graph.nodes import Node
 from headrace._graph.stores import StoreSpec, TableStore, VersionedSpec
 from headrace._graph.tables.materialized import table_store_spec
+from headrace.dsl.handle import Handle, NodeOutput
+from headrace.dsl.type_variables import K, V
 from headrace.serdes import Serde
 
 if TYPE_CHECKING:
     from headrace.dsl.ktable import KTable
 
-# Values are covariant, because no operator changes a table: a `KTable[str, bool]` is a `KTable[str, int]`. Keys are
-# not, so that a join of tables with different types of keys is an error.
-K = TypeVar("K")
-V = TypeVar("V", covariant=True)
 
-
-class TableHandle(Generic[K, V]):
+class TableHandle(Handle, Generic[K, V]):
     """A node of the graph that emits the changes of a table, with the serdes of its rows as far as they are known."""
 
-    def __init__(
-        self,
-        graph: GraphBuilder,
-        node: str,
-        key_serde: Serde[Any] | None,
-        value_serde: Serde[Any] | None,
-        *,
-        versioned: bool = False,
-        queryable_store_name: str | None = None,
-    ) -> None:
-        self._graph = graph
-        self._node = node
-        self._key_serde = key_serde
-        self._value_serde = value_serde
+    def __init__(self, output: NodeOutput, *, versioned: bool = False, queryable_store_name: str | None = None) -> None:
+        super().__init__(output)
         self._versioned = versioned
         self._queryable_store_name = queryable_store_name
+
+    @classmethod
+    def _of_rows(cls, output: NodeOutput, rows: StoreSpec, *, queryable: bool) -> Self:
+        """The table with its rows in a store, which can be queried if the user named it."""
+        queryable_store_name = rows.name if queryable else None
+        return cls(output, versioned=isinstance(rows, VersionedSpec), queryable_store_name=queryable_store_name)
 
     @property
     def queryable_store_name(self) -> str | None:
@@ -69,15 +59,7 @@ class TableHandle(Generic[K, V]):
         self, node: str, value_serde: Serde[Any] | None, store: StoreSpec | None = None, *, versioned: bool = False
     ) -> KTable[Any, Any]:
         # The class is not imported by its name: it inherits from this one.
-        table = type(self)(
-            self._graph,
-            node,
-            self._key_serde,
-            value_serde if store is None else store.value_serde,
-            versioned=versioned if store is None else isinstance(store, VersionedSpec),
-            queryable_store_name=None if store is None else store.name,
-        )
+        kind = type(self)
+        output = NodeOutput(self._graph, node, self._key_serde, value_serde if store is None else store.value_serde)
+        table = kind(output, versioned=versioned) if store is None else kind._of_rows(output, store, queryable=True)
         return cast("KTable[Any, Any]", table)
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self._node}>"

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, Unpack, cast, overload
 
 from headrace._graph.stores import TableStore
 from headrace.dsl.joins.options import Join, TableJoinOptions
-from headrace.dsl.tables.handle import K, TableHandle, V
+from headrace.dsl.tables.handle import TableHandle
+from headrace.dsl.type_variables import V2, Foreign, K, Other, V
 from headrace.model.routing import StreamPartitioner
 from headrace.serdes import Serde
 
 if TYPE_CHECKING:
     from headrace.dsl.ktable import KTable
-
-V2 = TypeVar("V2")
-Other = TypeVar("Other")
-Foreign = TypeVar("Foreign")
 
 
 class TableJoins(TableHandle[K, V]):

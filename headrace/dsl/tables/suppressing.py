@@ -9,7 +9,8 @@ from headrace._graph.nodes import Suppress
 from headrace._graph.stores import SuppressBufferSpec
 from headrace._graph.tables.old_values import send_old_values
 from headrace._graph.windows.suppress_wait import close_wait_ms
-from headrace.dsl.tables.handle import K, TableHandle, V
+from headrace.dsl.tables.handle import TableHandle
+from headrace.dsl.type_variables import K, V
 from headrace.errors import TopologyError
 from headrace.model.emission import Suppressed
 

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from headrace._graph.checks import checked_factory
 from headrace._graph.declared_stores import own_stores
 from headrace._graph.nodes import TableTransformValues
 from headrace._graph.stores import StoreSpec, TableStore, TimestampedKeyValueSpec, VersionedSpec
 from headrace._graph.tables.rows import materialize_rows
-from headrace.dsl.tables.handle import K, TableHandle, V
+from headrace.dsl.tables.handle import TableHandle
+from headrace.dsl.type_variables import V2, K, V
 from headrace.model.processor import ValueTransformerWithKey
 from headrace.serdes import Serde
 
 if TYPE_CHECKING:
     from headrace.dsl.ktable import KTable
-
-V2 = TypeVar("V2")
 
 
 class TableTransformation(TableHandle[K, V]):

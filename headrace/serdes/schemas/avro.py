@@ -80,15 +80,12 @@ class Avro(CodecSerde[T], Generic[T]):
     ) -> None:
         self._schema = avro_schema.load(schema)
         self._type = type
-        self._registry = registry
-        self._subject = subject
-        self._auto_register = auto_register
-        self._codec  # noqa: B018  creates the codec now, so that wrong arguments fail here
+        super().__init__(registry, subject, auto_register=auto_register)
 
     @cached_property
     def _codec(self) -> PlainAvro:
         codec = PlainAvro(self._schema, self._type)
-        subject = Subject.of(repr(self), self._registry, self._subject, codec.name, self._auto_register)
+        subject = self._subject_or(codec.name)
         return codec if subject is None else RegisteredAvro(self._schema, self._type, subject)
 
     def __repr__(self) -> str:

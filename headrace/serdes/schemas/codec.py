@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 from headrace.serdes.base import Serde, TopicPart
-from headrace.serdes.schemas.registry import Registry
+from headrace.serdes.schemas.registry import Registry, Subject
 
 T = TypeVar("T")
 
@@ -25,12 +25,20 @@ class CodecSerde(Serde[T], Generic[T]):
     serializers do by default: `orders-value` for the values of the topic `orders`.
     """
 
-    _registry: Registry | None
-    _subject: str | None
+    def __init__(self, registry: Registry | None, subject: str | None, *, auto_register: bool) -> None:
+        """Creates the codec: subclasses call this last, when they have set what their codec needs."""
+        self._registry = registry
+        self._subject = subject
+        self._auto_register = auto_register
+        self._codec  # noqa: B018  creates the codec now, so that wrong arguments fail here
 
     @cached_property
     def _codec(self) -> Codec:
         raise NotImplementedError
+
+    def _subject_or(self, record_name: str | None) -> Subject | None:
+        """The subject of the schema, by default the name of the record; `None` without a registry."""
+        return Subject.of(repr(self), self._registry, self._subject, record_name, self._auto_register)
 
     def _to_bytes(self, value: T) -> bytes:
         return self._codec.write(value)

@@ -97,15 +97,12 @@ class JsonSchema(CodecSerde[T], Generic[T]):
         is_schema = isinstance(schema, str | Mapping)
         self._schema = _load(schema) if is_schema else _schema_of(schema)
         self._type = type if is_schema else schema
-        self._registry = registry
-        self._subject = subject
-        self._auto_register = auto_register
         self._validate = validate
-        self._codec  # noqa: B018  creates the codec now, so that wrong arguments fail here
+        super().__init__(registry, subject, auto_register=auto_register)
 
     @cached_property
     def _codec(self) -> RegisteredJson:
-        subject = Subject.of(repr(self), self._registry, self._subject, self._schema.get("title"), self._auto_register)
+        subject = self._subject_or(self._schema.get("title"))
         assert subject is not None
         return RegisteredJson(self._schema, Json(self._type), subject, validate=self._validate)
 

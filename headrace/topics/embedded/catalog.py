@@ -10,7 +10,7 @@ from typing import Self
 import msgspec
 
 from headrace.errors import TopicError
-from headrace.topics.embedded.commit_log.entries import SegmentRunSummary, TopicCommitSummary
+from headrace.topics.embedded.commit_log.entries import SegmentRunSummary, TopicCommit
 from headrace.topics.embedded.commit_log.journal import LogPosition
 from headrace.topics.embedded.names import check_partition, check_topic, unknown_topic
 from headrace.topics.embedded.partition_index import OffsetRange, Part, PartitionIndex, PartitionState
@@ -58,7 +58,7 @@ class Catalog:
         self._small: dict[int, dict[int, StoredCommit]] = {}
 
     @classmethod
-    def restored(cls, state: CatalogState, commits: Iterable[tuple[int, TopicCommitSummary]]) -> Self:
+    def restored(cls, state: CatalogState, commits: Iterable[tuple[int, TopicCommit[SegmentRunSummary]]]) -> Self:
         """A catalog with a state and what is left of commits, each with its position: runs at their offsets."""
         catalog = cls()
         parts: dict[tuple[str, int, int], Part] = {}
@@ -99,7 +99,7 @@ class Catalog:
                     ranges.setdefault(part.position, []).append(OffsetRange(topic, partition, part.first, part.end))
         return ranges
 
-    def add(self, commit: TopicCommitSummary, position: int) -> None:
+    def add(self, commit: TopicCommit[SegmentRunSummary], position: int) -> None:
         """Adds the commit at a position of the log."""
         for topic, partitions in commit.create.items():
             self._topics[topic] = [PartitionIndex() for _ in range(partitions)]

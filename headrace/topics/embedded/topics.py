@@ -5,49 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
-from itertools import islice
-from typing import Any
 
-import msgspec
 import pyarrow as pa
 
 from headrace.model.record import Record
-from headrace.model.type_variables import TypeVar
-from headrace.serdes import Json, Serde, String
+from headrace.serdes import Serde
 from headrace.topics.embedded.log import TopicLog
-from headrace.topics.policy import UNLIMITED, CleanupPolicy, TopicPolicy, policy_of
-from headrace.topics.records import RecordEncoder, decode, offsets_of
-
-# Without serdes, keys are texts and values are JSON.
-K = TypeVar("K", default=str)
-V = TypeVar("V", default=Any)
-
-_CHUNK = 1 << 16
+from headrace.topics.policy import CleanupPolicy, policy_of
+from headrace.topics.record_topics import K, RecordTopics, TopicDescription, V
 
 
-class TopicDescription(msgspec.Struct, frozen=True):
-    """A topic: its name, the end offset and the first offset of each partition, and how long it retains records.
-
-    The retention policy of a topic on Kafka is not known here.
-    """
-
-    name: str
-    end_offsets: tuple[int, ...]
-    begin_offsets: tuple[int, ...]
-    policy: TopicPolicy = UNLIMITED
-
-    @property
-    def partitions(self) -> int:
-        """The number of partitions."""
-        return len(self.end_offsets)
-
-    @property
-    def records(self) -> int:
-        """The number of records in all partitions; an upper bound if offsets have gaps."""
-        return sum(self.end_offsets) - sum(self.begin_offsets)
-
-
-class LocalTopics:
+class LocalTopics(RecordTopics):
     """The topics in a local directory: durable, and shared by all processes that use the directory.
 
     The first write creates the directory. Records are partitioned as in Kafka: by the murmur2 hash of the serialized
@@ -111,11 +79,6 @@ class LocalTopics:
         self._log.create(name, partitions, policy, exist_ok=exist_ok)
 
     def describe(self, name: str) -> TopicDescription:
-        """The partitions of a topic and their offsets.
-
-        Raises:
-            TopicError: if there is no such topic.
-        """
         self._log.refresh()
         ends = self._log.end_offsets(name)
         begins = self._log.begin_offsets(name)
@@ -147,47 +110,18 @@ class LocalTopics:
             TopicError: if there is no such topic or partition, or something in `records` is not a record.
             SerdeError: if a key or value cannot be serialized; the message has the record's index in the call.
         """
-        topic = self.describe(name)
-        encoder = RecordEncoder(
-            name, topic.partitions, sum(topic.end_offsets), key_serde or String(), value_serde or Json()
-        )
-        remaining = iter(records)
-        count = 0
+        encoder = self._encoder(name, key_serde, value_serde)
         with self._log.writer() as writer:
-            while chunk := tuple(islice(remaining, _CHUNK)):
-                for partition, batch in encoder.encode(chunk):
+            for batches in encoder.encode_in_chunks(records):
+                for partition, batch in batches:
                     writer.write(name, partition, batch)
-                count += len(chunk)
             self._log.commit(writer.finish())
-        return count
-
-    def read(
-        self, name: str, key_serde: Serde[K] | None = None, value_serde: Serde[V] | None = None
-    ) -> list[Record[K, V]]:
-        """All records of a topic, by partition and then by offset, each with its `partition`.
-
-        Args:
-            name: an existing topic.
-            key_serde: how bytes become keys; `serdes.String()` by default.
-            value_serde: how bytes become values; `serdes.Json()` by default.
-
-        Raises:
-            TopicError: if there is no such topic, or its files are damaged.
-            SerdeError: if a key or value cannot be deserialized; the message names its partition and offset.
-        """
-        serdes: tuple[Serde[Any], Serde[Any]] = (key_serde or String(), value_serde or Json())
-        records: list[Record[Any, Any]] = []
-        topic = self.describe(name)
-        for partition, (offset, end) in enumerate(zip(topic.begin_offsets, topic.end_offsets, strict=True)):
-            for batch in self._read(name, partition, offset, end):
-                records += decode(name, partition, offset, batch, *serdes)
-                offset = offsets_of(batch, offset)[-1] + 1
-        return records
+        return encoder.count
 
     def list(self) -> list[str]:
         """The names of all topics, sorted."""
         self._log.refresh()
         return sorted(self._log.topics())
 
-    def _read(self, name: str, partition: int, start: int, end: int) -> Iterator[pa.RecordBatch]:
+    def _batches(self, name: str, partition: int, start: int, end: int) -> Iterator[pa.RecordBatch]:
         return self._log.read(name, partition, start, end)

@@ -4,30 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
-from itertools import islice
 from typing import Any
 
 import pyarrow as pa
 
 from headrace.errors import TopicError
 from headrace.model.record import Record
-from headrace.model.type_variables import TypeVar
-from headrace.serdes import Json, Serde, String
+from headrace.serdes import Serde
 from headrace.topics.embedded.names import check_topic
-from headrace.topics.embedded.topics import TopicDescription
 from headrace.topics.kafka.cluster import KafkaCluster
 from headrace.topics.kafka.send import OutgoingBatch, check_outgoing, write_at_least_once
 from headrace.topics.policy import CleanupPolicy, policy_of
-from headrace.topics.records import RecordEncoder, decode
-
-# Without serdes, keys are texts and values are JSON.
-K = TypeVar("K", default=str)
-V = TypeVar("V", default=Any)
-
-_CHUNK = 1 << 16
+from headrace.topics.record_topics import K, RecordTopics, TopicDescription, V
 
 
-class KafkaTopics:
+class KafkaTopics(RecordTopics):
     """The topics of a Kafka cluster, with the same methods as `LocalTopics`.
 
     Needs the extra `headrace[kafka]`. Only committed records are read. Offsets have gaps, left by transactions and
@@ -87,11 +78,6 @@ class KafkaTopics:
             raise TopicError(message)
 
     def describe(self, name: str) -> TopicDescription:
-        """The partitions of a topic and their offsets.
-
-        Raises:
-            TopicError: if there is no such topic.
-        """
         places = [(name, partition) for partition in range(self._cluster.partitions(name))]
         return TopicDescription(
             name, tuple(self._cluster.end_offsets(places)), tuple(self._cluster.begin_offsets(places))
@@ -124,44 +110,15 @@ class KafkaTopics:
                 large, or has timestamp 0, which Kafka's C client cannot write.
             SerdeError: if a key or value cannot be serialized; the message has the record's index in the call.
         """
-        topic, rules = self.describe(name), self._cluster.rules([name])
-        encoder = RecordEncoder(
-            name, topic.partitions, sum(topic.end_offsets), key_serde or String(), value_serde or Json()
-        )
-        remaining = iter(records)
-        count = 0
-        while chunk := tuple(islice(remaining, _CHUNK)):
-            outgoing = (OutgoingBatch(name, partition, batch) for partition, batch in encoder.encode(chunk))
+        encoder, rules = self._encoder(name, key_serde, value_serde), self._cluster.rules([name])
+        for batches in encoder.encode_in_chunks(records):
+            outgoing = (OutgoingBatch(name, partition, batch) for partition, batch in batches)
             write_at_least_once(self._cluster, check_outgoing(outgoing, rules), rules.values())
-            count += len(chunk)
-        return count
-
-    def read(
-        self, name: str, key_serde: Serde[K] | None = None, value_serde: Serde[V] | None = None
-    ) -> list[Record[K, V]]:
-        """All committed records of a topic, by partition and then by offset, each with its `partition`.
-
-        Args:
-            name: an existing topic.
-            key_serde: how bytes become keys; `serdes.String()` by default.
-            value_serde: how bytes become values; `serdes.Json()` by default.
-
-        Raises:
-            TopicError: if there is no such topic.
-            SerdeError: if a key or value cannot be deserialized; the message names its partition and offset.
-        """
-        serdes: tuple[Serde[Any], Serde[Any]] = (key_serde or String(), value_serde or Json())
-        topic = self.describe(name)
-        return [
-            record
-            for partition, (start, end) in enumerate(zip(topic.begin_offsets, topic.end_offsets, strict=True))
-            for batch in self._read(name, partition, start, end)
-            for record in decode(name, partition, start, batch, *serdes)
-        ]
+        return encoder.count
 
     def list(self) -> list[str]:
         """The names of all topics but Kafka's own, sorted."""
         return sorted(self._cluster.topics())
 
-    def _read(self, name: str, partition: int, start: int, end: int) -> Iterator[pa.RecordBatch]:
+    def _batches(self, name: str, partition: int, start: int, end: int) -> Iterator[pa.RecordBatch]:
         return self._cluster.read(name, partition, start, end)

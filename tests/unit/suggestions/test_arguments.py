@@ -11,6 +11,7 @@ import pytest
 
 import headrace as hr
 from headrace import TopologyError, serdes
+from headrace.dsl.handle import NodeOutput
 from headrace.errors import ArgumentError
 from headrace.testing import TopologyTestDriver
 
@@ -87,7 +88,7 @@ def test_a_type_error_of_users_code_stays_as_it_is():
             return build()
 
     with pytest.raises(TypeError, match=r"^mine$"):
-        Failing(None, "n", None, None, repartition_required=False).filter(print)
+        Failing(NodeOutput(None, "n", None, None), repartition_required=False).filter(print)
 
 
 @pytest.mark.parametrize(

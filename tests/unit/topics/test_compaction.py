@@ -37,7 +37,7 @@ def produce(topics, *pairs):
 
 
 def stored(topics):
-    return [(r.offset, r.key, r.value) for r in read_stored_records(topics, "t", follow=False, from_end=False)]
+    return [(offset, r.key, r.value) for offset, r in read_stored_records(topics, "t", follow=False, from_end=False)]
 
 
 def test_only_the_last_record_of_each_key_stays_at_its_offset(topics):

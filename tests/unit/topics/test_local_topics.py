@@ -6,8 +6,9 @@ from headrace import serdes
 from headrace._core.partitioning import partition_for
 from headrace.errors import SerdeError, TopicError
 from headrace.model.record import Record
-from headrace.topics.embedded import topics as local
-from headrace.topics.embedded.topics import LocalTopics, TopicDescription
+from headrace.topics import records as encoding
+from headrace.topics.embedded.topics import LocalTopics
+from headrace.topics.record_topics import TopicDescription
 
 
 @pytest.fixture
@@ -94,7 +95,7 @@ def test_a_record_without_a_timestamp_gets_the_current_time(topics):
 
 
 def test_order_and_round_robin_continue_across_chunks(topics, monkeypatch):
-    monkeypatch.setattr(local, "_CHUNK", 3)
+    monkeypatch.setattr(encoding, "_CHUNK", 3)
     topics.create("t", 2)
     assert topics.produce("t", (Record(None, i, i) for i in range(10))) == 10
     assert [record.value for record in topics.read("t")] == [0, 2, 4, 6, 8, 1, 3, 5, 7, 9]
@@ -118,7 +119,7 @@ def test_errors_about_unknown_topics_list_the_known_ones(topics):
 
 
 def test_a_value_that_cannot_be_serialized_is_named_and_nothing_is_written(topics, monkeypatch):
-    monkeypatch.setattr(local, "_CHUNK", 2)
+    monkeypatch.setattr(encoding, "_CHUNK", 2)
     topics.create("t", 1)
     records = [Record("a", 1, 0), Record("b", 2, 0), Record("c", 3, 0), Record("d", object(), 0)]
     with pytest.raises(SerdeError, match=r"^Topic 't', value of record 3 of this call: .*Json"):

@@ -1,9 +1,8 @@
-"""count in tumbling windows, for a whole batch: every update that the record path emits, or the last ones, cached."""
+"""count in tumbling windows, for a whole batch."""
 
 from __future__ import annotations
 
 import logging
-import struct
 from collections.abc import Callable
 
 import numpy as np
@@ -13,21 +12,21 @@ import pyarrow.compute as pc
 from headrace._core import operators as ops
 from headrace._core.columnar.batch import Batch, longs
 from headrace._core.columnar.caching import CachedCounts
-from headrace._core.columnar.groups import Groups, Ints
+from headrace._core.columnar.counting import CountingForm, GroupedBatch, StoredCounts
+from headrace._core.columnar.groups import Ints
 from headrace._core.drop_reasons import DropReason
 from headrace._core.laws import last_closed_start
 from headrace._state.stores.window import TypedTimestampedWindowStore
 from headrace.model.windows import TimeWindows
 
-_ABSENT = struct.pack(">qq", -1, 0)  # timestamp and count of a new window
 _START = 8
 _log = logging.getLogger(__name__)
 
 
-class WindowCountForm:
-    """Counts by the bytes of key and window start, which are also the bytes of the windowed serde in a topic.
+class WindowCountForm(CountingForm):
+    """Counts the records of each key and window.
 
-    With a cache, updates go to the cache, not to `forward`.
+    The bytes of key and window start are also the bytes of the windowed serde in a topic.
     """
 
     def __init__(
@@ -36,13 +35,12 @@ class WindowCountForm:
         windows: TimeWindows,
         store: TypedTimestampedWindowStore[bytes, int],
         forward: Callable[[Batch], None],
-        cached: CachedCounts | None = None,
+        cached: CachedCounts | None,
     ) -> None:
+        super().__init__(forward, cached)
         self._operator = operator
         self._windows = windows
         self._store = store
-        self._forward = forward
-        self._cached = cached
 
     def __call__(self, batch: Batch) -> None:
         batch = self._drop_null_keys(batch)
@@ -51,43 +49,20 @@ class WindowCountForm:
         times, advances = self._operator.time.advance_many(batch.keys, batch.timestamps)
         batch, starts = self._drop_late(batch, times)
         if len(starts):
-            self._count_all(batch._replace(keys=pc.binary_join_element_wise(batch.keys, longs(starts), b"")), starts)
+            self.count(batch._replace(keys=pc.binary_join_element_wise(batch.keys, longs(starts), b"")))
         if len(advances.keys):
             self._operator.expire_many(advances)
 
-    def _count_all(self, batch: Batch, starts: Ints) -> None:
-        """Counts the records of a batch with windowed keys; with a cache, flushes it whenever it is full."""
-        encoded = batch.keys.dictionary_encode()
-        if self._cached is None:
-            self._count(batch, starts, encoded)
-            return
-        for start, stop, full in self._cached.spans(encoded.dictionary.to_pylist(), encoded.indices.to_numpy(), batch):
-            if stop - start == len(starts):
-                self._count(batch, starts, encoded)
-            else:
-                span = batch.slice(start, stop)
-                self._count(span, starts[start:stop], span.keys.dictionary_encode())
-            if full:
-                self._cached.flush()
+    def stored(self, records: GroupedBatch) -> StoredCounts:
+        entries, starts = self._store.entries, records.groups.last(self._starts(records.batch)).tolist()
+        entry_keys = entries.entry_keys([key[:-_START] for key in records.keys], starts)
+        before = self._store.contents.get_many(entry_keys)
+        return StoredCounts(before, lambda rows: entries.put_many(starts, entry_keys, rows))
 
-    def _count(self, batch: Batch, starts: Ints, encoded: pa.DictionaryArray) -> None:
-        distinct: list[bytes] = encoded.dictionary.to_pylist()
-        rows = Groups(encoded.indices.to_numpy(), len(distinct))
-        keys, first_ms = [key[:-_START] for key in distinct], rows.last(starts).tolist()
-        entry_keys = self._store.entries.entry_keys(keys, first_ms)
-        stored = self._store.contents.get_many(entry_keys)
-        before = b"".join(raw or _ABSENT for raw in stored)
-        timestamps, counts = np.frombuffer(before, ">i8").reshape(-1, 2).T.astype(np.int64)
-        counted = rows.running_count(counts)
-        latest = rows.running_max(batch.timestamps, timestamps)
-        after = np.column_stack((rows.last(latest), rows.last(counted))).astype(">i8").tobytes()
-        raws = [after[at : at + 16] for at in range(0, len(after), 16)]
-        self._store.entries.put_many(first_ms, entry_keys, raws)
-        updates = batch._replace(values=longs(counted), timestamps=latest)
-        if self._cached is None:
-            self._forward(updates)
-        else:
-            self._cached.add(distinct, stored, rows.last(np.arange(len(starts))), updates)
+    def _starts(self, batch: Batch) -> Ints:
+        """The start of each record's window."""
+        starts: Ints = batch.timestamps - batch.timestamps % self._windows.size_ms
+        return starts
 
     def _drop_null_keys(self, batch: Batch) -> Batch:
         nulls = batch.keys.null_count
@@ -98,9 +73,8 @@ class WindowCountForm:
 
     def _drop_late(self, batch: Batch, times: Ints) -> tuple[Batch, Ints]:
         """The records whose window is open, and the starts of their windows; counts the others as late."""
-        size_ms = self._windows.size_ms
-        starts: Ints = batch.timestamps - batch.timestamps % size_ms
-        late = starts <= last_closed_start(times, size_ms, self._windows.wait_ms)
+        starts = self._starts(batch)
+        late = starts <= last_closed_start(times, self._windows.size_ms, self._windows.wait_ms)
         number = int(np.count_nonzero(late))
         if not number:
             return batch, starts

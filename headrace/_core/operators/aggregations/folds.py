@@ -1,4 +1,4 @@
-"""count and reduce in terms of aggregate: how they add a record, and how they merge two sessions."""
+"""count and reduce in terms of aggregate: how they add or remove a value, and how they merge two sessions."""
 
 from __future__ import annotations
 
@@ -34,3 +34,8 @@ def reducing(reducer: Callable[[Any, Any], Any]) -> Fold:
         lambda _, value, aggregate: value if aggregate is None else reducer(aggregate, value),
         lambda _, left, right: right if left is None else reducer(left, right),
     )
+
+
+def unreducing(subtractor: Callable[[Any, Any], Any]) -> Callable[[Any, Any, Any], Any]:
+    """Removes a value from the reduced one; if the subtractor returns `None`, the next value starts again."""
+    return lambda _, value, aggregate: subtractor(aggregate, value)

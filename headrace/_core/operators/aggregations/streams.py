@@ -3,38 +3,25 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
 from typing import Any
 
 from headrace._core.drop_reasons import DropReason
 from headrace._core.laws import latest
-from headrace._core.operator import AnyRecord, Operator
-from headrace._core.operators.aggregations.folds import counting, reducing
-from headrace._core.task.context import TaskContext
+from headrace._core.operator import AnyRecord
+from headrace._core.operators.aggregations.folds import Fold
+from headrace._core.operators.tables.stored import StoredTable
 from headrace._state.stores.versioned import NEWEST, NOT_PUT
 from headrace.model.record import Change, Record
 
 
-class AggregatingOperator(Operator):
+class AggregatingOperator(StoredTable):
     """Folds each record into the aggregate of its key, stores the aggregate and forwards the change.
 
     A result has the highest timestamp of the records since its row was created (KIP-259). An aggregate of `None`
     deletes the row. In a versioned store the aggregate is that of the newest version, and the result is a new version.
     """
 
-    def __init__(self, name: str, store: str, *, send_old_values: bool) -> None:
-        super().__init__(name)
-        self.store_name = store
-        self.send_old_values = send_old_values
-
-    def init(self, context: TaskContext) -> None:
-        super().init(context)
-        self._store = context.store(self.store_name)
-
-    @property
-    def forwards_old_values(self) -> bool:
-        """Whether its children get old values; the record cache gets them in any case."""
-        return self.send_old_values if self.cache is None else self.cache.send_old_values
+    store_name: str
 
     def accepts(self, key: Any, value: Any) -> bool:  # noqa: ARG002
         """Whether a record can be folded in; if not, counts it as dropped."""
@@ -77,18 +64,10 @@ class StreamAggregate(AggregatingOperator):
     Records without a key or without a value are dropped and counted.
     """
 
-    def __init__(
-        self,
-        name: str,
-        store: str,
-        initializer: Callable[[], Any],
-        aggregator: Callable[[Any, Any, Any], Any],
-        *,
-        send_old_values: bool,
-    ) -> None:
+    def __init__(self, name: str, store: str, fold: Fold, *, send_old_values: bool) -> None:
         super().__init__(name, store, send_old_values=send_old_values)
-        self._initializer = initializer
-        self._aggregator = aggregator
+        self._initializer = fold.initializer
+        self._aggregator = fold.aggregator
 
     def accepts(self, key: Any, value: Any) -> bool:
         if key is None:
@@ -106,16 +85,4 @@ class StreamAggregate(AggregatingOperator):
 
 
 class StreamCount(StreamAggregate):
-    """Counts the records of each key."""
-
-    def __init__(self, name: str, store: str, *, send_old_values: bool) -> None:
-        count = counting()
-        super().__init__(name, store, count.initializer, count.aggregator, send_old_values=send_old_values)
-
-
-class StreamReduce(StreamAggregate):
-    """Reduces the values of each key to one value of the same kind, which starts with the first."""
-
-    def __init__(self, name: str, store: str, reducer: Callable[[Any, Any], Any], *, send_old_values: bool) -> None:
-        reduction = reducing(reducer)
-        super().__init__(name, store, reduction.initializer, reduction.aggregator, send_old_values=send_old_values)
+    """Counts the records of each key; a class of its own because counting has a batch form."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from headrace._core.laws import latest
 from headrace._core.operator import AnyRecord, Operator
-from headrace._core.operators.aggregations.folds import counting, one_less, reducing
+from headrace._core.operators.aggregations.folds import Fold
 from headrace._core.operators.aggregations.streams import AggregatingOperator
 from headrace._core.operators.functions import checked_pair
 from headrace.model.record import Change, Record
@@ -76,18 +76,11 @@ class TableAggregate(AggregatingOperator):
     """
 
     def __init__(
-        self,
-        name: str,
-        store: str,
-        initializer: Callable[[], Any],
-        adder: Callable[[Any, Any, Any], Any],
-        subtractor: Callable[[Any, Any, Any], Any],
-        *,
-        send_old_values: bool,
+        self, name: str, store: str, adding: Fold, subtractor: Callable[[Any, Any, Any], Any], *, send_old_values: bool
     ) -> None:
         super().__init__(name, store, send_old_values=send_old_values)
-        self._initializer = initializer
-        self._adder = adder
+        self._initializer = adding.initializer
+        self._adder = adding.aggregator
         self._subtractor = subtractor
 
     def fold(self, key: Any, value: Any, timestamp_ms: int, row: tuple[Any, int] | None) -> tuple[Any, int]:
@@ -101,37 +94,3 @@ class TableAggregate(AggregatingOperator):
             base = self._initializer() if aggregate is None else aggregate
             aggregate = self._adder(group, change.new, base)
         return aggregate, timestamp_ms
-
-
-class TableCount(TableAggregate):
-    """Counts the rows of each group."""
-
-    def __init__(self, name: str, store: str, *, send_old_values: bool) -> None:
-        count = counting()
-        super().__init__(name, store, count.initializer, count.aggregator, one_less, send_old_values=send_old_values)
-
-
-class TableReduce(TableAggregate):
-    """Reduces the values of each group to one value of the same kind.
-
-    The first value of a group starts it, and so does the first value after the subtractor returned `None`.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        store: str,
-        adder: Callable[[Any, Any], Any],
-        subtractor: Callable[[Any, Any], Any],
-        *,
-        send_old_values: bool,
-    ) -> None:
-        reduction = reducing(adder)
-        super().__init__(
-            name,
-            store,
-            reduction.initializer,
-            reduction.aggregator,
-            lambda _, value, aggregate: subtractor(aggregate, value),
-            send_old_values=send_old_values,
-        )

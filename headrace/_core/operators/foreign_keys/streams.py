@@ -8,8 +8,8 @@ from typing import Any
 from headrace._core.drop_reasons import DropReason
 from headrace._core.operator import AnyRecord, Operator
 from headrace._core.operators.foreign_keys.messages import KeyedRecord
+from headrace._core.operators.tables.lookup import TableLookup
 from headrace._core.rows import row_for
-from headrace._core.task.context import TaskContext
 from headrace.model.record import Record
 from headrace.serdes import Serde
 
@@ -48,7 +48,7 @@ class StreamForeignKeySelect(Operator):
         self.forward(Record(foreign, keyed, record.timestamp_ms, record.headers))
 
 
-class StreamForeignKeyJoin(Operator):
+class StreamForeignKeyJoin(TableLookup):
     """Joins each record with the row of its foreign key; results have the record's own key and timestamp."""
 
     def __init__(
@@ -62,17 +62,12 @@ class StreamForeignKeyJoin(Operator):
         left: bool,
         versioned: bool,
     ) -> None:
-        super().__init__(name)
-        self._table_name = table
+        super().__init__(name, table)
         self._joiner = joiner
         self._read_key = key_serde.deserialize
         self._read_value = value_serde.deserialize
         self._left = left
         self._versioned = versioned
-
-    def init(self, context: TaskContext) -> None:
-        super().init(context)
-        self._rows = context.tables[self._table_name]
 
     def process(self, record: AnyRecord) -> None:
         row = row_for(self._rows, record, versioned=self._versioned)

@@ -16,7 +16,7 @@ from headrace._core.drop_reasons import DropReason
 from headrace._core.laws import latest
 from headrace._core.operator import AnyRecord, Operator
 from headrace._core.operators.foreign_keys.messages import Answer, Instruction, Subscription
-from headrace._core.rows import Rows
+from headrace._core.operators.tables.lookup import TableLookup
 from headrace._core.task.context import TaskContext
 from headrace._state.bytes.composite import end_of_key, escape_key
 from headrace.model.record import Record
@@ -130,18 +130,13 @@ class ForeignKeyReceive(Operator):
             self.forward(record)
 
 
-class ForeignKeyAnswer(Operator):
+class ForeignKeyAnswer(TableLookup):
     """Answers a subscription, with the higher timestamp of the two rows."""
 
     def __init__(self, name: str, foreign_table: str, key_serde: Serde[Any], foreign_value_serde: Serde[Any]) -> None:
-        super().__init__(name)
-        self._foreign_table = foreign_table
+        super().__init__(name, foreign_table)
         self._read_key = key_serde.deserialize
         self._foreign_value_to_bytes = foreign_value_serde.serialize
-
-    def init(self, context: TaskContext) -> None:
-        super().init(context)
-        self._rows: Rows = context.tables[self._foreign_table]
 
     def process(self, record: AnyRecord) -> None:
         subscription, timestamp_ms = record.value, record.timestamp_ms

@@ -9,13 +9,14 @@ from typing import Any
 from headrace._core.drop_reasons import DropReason
 from headrace._core.laws import due_at
 from headrace._core.operator import AnyRecord, Operator
+from headrace._core.operators.tables.lookup import TableLookup
 from headrace._core.rows import row_for
 from headrace._core.task.context import TaskContext
 from headrace._core.time.stream_time import OperatorTime
 from headrace.model.pending import PendingTask
 
 
-class StreamTableJoin(Operator):
+class StreamTableJoin(TableLookup):
     """Joins each record with the row of its key: the current row, or in a `versioned` table that of its timestamp.
 
     Only the stream triggers; results have the timestamp of their record. A record without a key has no row. If the
@@ -32,16 +33,11 @@ class StreamTableJoin(Operator):
         versioned: bool,
         value_joiner: Callable[[Any, Any], Any] | None = None,
     ) -> None:
-        super().__init__(name)
-        self.table_name = table
+        super().__init__(name, table)
         self.joiner = joiner
         self.value_joiner = value_joiner
         self.left = left
         self.versioned = versioned
-
-    def init(self, context: TaskContext) -> None:
-        super().init(context)
-        self._rows = context.tables[self.table_name]
 
     def process(self, record: AnyRecord) -> None:
         if self._accepts(record):

@@ -6,10 +6,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from headrace._core.laws import latest
-from headrace._core.operator import AnyRecord, Operator
+from headrace._core.operator import AnyRecord
+from headrace._core.operators.tables.lookup import TableLookup
 from headrace._core.operators.tables.stored import StoredTable
-from headrace._core.rows import Rows
-from headrace._core.task.context import TaskContext
 from headrace.model.record import Change
 
 
@@ -21,7 +20,7 @@ class TableSide(NamedTuple):
     other_optional: bool
 
 
-class TableJoin(Operator):
+class TableJoin(TableLookup):
     """Joins each change of its table with the current row of the other; ignores versions that are not the latest.
 
     A result has the higher timestamp of the change and the other row. Deletions of rows that never existed are not
@@ -31,22 +30,17 @@ class TableJoin(Operator):
     def __init__(
         self, name: str, other: str, joiner: Callable[[Any, Any, Any], Any], side: TableSide, *, send_old_values: bool
     ) -> None:
-        super().__init__(name)
-        self._other_name = other
+        super().__init__(name, other)
         self._joiner = joiner
         self._side = side
         self._send_old_values = send_old_values
-
-    def init(self, context: TaskContext) -> None:
-        super().init(context)
-        self._other: Rows = context.tables[self._other_name]
 
     def process(self, record: AnyRecord) -> None:
         change, timestamp_ms = record.value, record.timestamp_ms
         assert timestamp_ms is not None
         if not change.is_latest:
             return
-        row = self._other.get(record.key)
+        row = self._rows.get(record.key)
         if row is None:
             if not self._side.other_optional or (change.new is None and change.old is None):
                 return

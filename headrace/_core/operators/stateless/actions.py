@@ -6,36 +6,28 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from headrace._core.operators.functions import FunctionOperator, Take, to_all
+from headrace._core.operators.functions import CallingOperator, FunctionOperator, Take, to_all
 
 
-class StreamPeek(FunctionOperator):
+class StreamPeek(CallingOperator[Callable[[Any, Any], object]]):
     """Calls the action, then forwards the record."""
-
-    def __init__(self, name: str, action: Callable[[Any, Any], object]) -> None:
-        super().__init__(name)
-        self._action = action
 
     def bind(self, children: Sequence[Take]) -> Take:
         forward = to_all(children)
 
         def take(key: Any, value: Any) -> None:
-            self._action(key, value)
+            self._function(key, value)
             forward(key, value)
 
         return take
 
 
-class StreamForEach(FunctionOperator):
+class StreamForEach(CallingOperator[Callable[[Any, Any], object]]):
     """Calls the action; forwards nothing."""
-
-    def __init__(self, name: str, action: Callable[[Any, Any], object]) -> None:
-        super().__init__(name)
-        self._action = action
 
     def bind(self, children: Sequence[Take]) -> Take:  # noqa: ARG002
         def take(key: Any, value: Any) -> None:
-            self._action(key, value)
+            self._function(key, value)
 
         return take
 

@@ -14,11 +14,37 @@ def row_filter(predicate: Callable[[Any, Any], object], *, keep: bool) -> Callab
     return lambda key, value: value if value is not None and bool(predicate(key, value)) is keep else None
 
 
-class TableFilter(StoredTable):
+def row_mapper(mapper: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """A function that maps a row's value; `None` stays `None`, without a call."""
+    return lambda key, value: None if value is None else mapper(key, value)
+
+
+class DerivedTable(StoredTable):
+    """The base of operators that compute each row from one row of another table: `derive(key, value)`.
+
+    With a store, the old value is read from the store.
+    """
+
+    def __init__(
+        self, name: str, store: str | None, derive: Callable[[Any, Any], Any], *, send_old_values: bool
+    ) -> None:
+        super().__init__(name, store, send_old_values=send_old_values)
+        self._derive = derive
+
+    def process(self, record: AnyRecord) -> None:
+        key, change = record.key, record.value
+        new = self._derive(key, change.new)
+        old = self._old(key, change.old) if self.send_old_values else None
+        self.forward_change(record, new, old)
+
+    def _old(self, key: Any, value: Any) -> Any:
+        return self._derive(key, value) if self._store is None else self.stored_value(key)
+
+
+class TableFilter(DerivedTable):
     """Forwards each change with the values that the filter keeps; a row that it does not keep is a deleted row.
 
     If old values are known, deletions of rows that never existed are not forwarded. The predicate never gets `None`.
-    With a store, the old value is read from the store.
     """
 
     def __init__(
@@ -31,47 +57,25 @@ class TableFilter(StoredTable):
         send_old_values: bool,
         versioned: bool,
     ) -> None:
-        super().__init__(name, store)
-        self._row = row_filter(predicate, keep=keep)
-        self._send_old_values = send_old_values
+        super().__init__(name, store, row_filter(predicate, keep=keep), send_old_values=send_old_values)
         self._versioned = versioned
 
     def process(self, record: AnyRecord) -> None:
         key, change = record.key, record.value
-        new = self._row(key, change.new)
-        old = self._old(key, change.old) if self._send_old_values else None
-        if self._send_old_values and not self._versioned and new is None and old is None:
+        new = self._derive(key, change.new)
+        old = self._old(key, change.old) if self.send_old_values else None
+        if self.send_old_values and not self._versioned and new is None and old is None:
             return
         self.forward_change(record, new, old)
 
-    def _old(self, key: Any, value: Any) -> Any:
-        return self._row(key, value) if self._store is None else self.stored_value(key)
 
-
-class TableMapValues(StoredTable):
-    """Maps the values of every change; `None` stays `None`, without a call.
-
-    With a store, the old value is read from the store.
-    """
+class TableMapValues(DerivedTable):
+    """Maps the values of every change; `None` stays `None`, without a call."""
 
     def __init__(
         self, name: str, store: str | None, mapper: Callable[[Any, Any], Any], *, send_old_values: bool
     ) -> None:
-        super().__init__(name, store)
-        self._mapper = mapper
-        self._send_old_values = send_old_values
-
-    def process(self, record: AnyRecord) -> None:
-        key, change = record.key, record.value
-        new = self._map(key, change.new)
-        old = self._old(key, change.old) if self._send_old_values else None
-        self.forward_change(record, new, old)
-
-    def _map(self, key: Any, value: Any) -> Any:
-        return None if value is None else self._mapper(key, value)
-
-    def _old(self, key: Any, value: Any) -> Any:
-        return self._map(key, value) if self._store is None else self.stored_value(key)
+        super().__init__(name, store, row_mapper(mapper), send_old_values=send_old_values)
 
 
 class TableToStream(Operator):

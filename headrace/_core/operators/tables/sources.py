@@ -3,31 +3,18 @@
 from __future__ import annotations
 
 from headrace._core.drop_reasons import DropReason
-from headrace._core.operator import AnyRecord, Operator
-from headrace._core.task.context import TaskContext
+from headrace._core.operator import AnyRecord
+from headrace._core.operators.tables.lookup import TableLookup
+from headrace._core.operators.tables.stored import StoredTable
 from headrace._state.stores.versioned import NEWEST, NOT_PUT
 from headrace.model.record import Change
 
 
-class TableSource(Operator):
+class TableSource(StoredTable):
     """Turns each record into the new row of its key, whatever its timestamp; a value of `None` deletes the row.
 
     It stores the rows if it has a store. Records without a key are dropped and counted.
     """
-
-    def __init__(self, name: str, store: str | None, *, send_old_values: bool) -> None:
-        super().__init__(name)
-        self.store_name = store
-        self.send_old_values = send_old_values
-
-    @property
-    def forwards_old_values(self) -> bool:
-        """Whether its children get old values; the record cache gets them in any case."""
-        return self.send_old_values if self.cache is None else self.cache.send_old_values
-
-    def init(self, context: TaskContext) -> None:
-        super().init(context)
-        self._store = None if self.store_name is None else context.store(self.store_name)
 
     def process(self, record: AnyRecord) -> None:
         key = record.key
@@ -44,27 +31,18 @@ class TableSource(Operator):
         self.forward(record.with_value(Change(record.value, old)))
 
 
-class VersionedTableSource(Operator):
+class VersionedTableSource(StoredTable):
     """Turns each record into a version of its key's row; one older than the history is dropped and counted.
 
     The old value of a change is the newest version so far, even if the change itself is an earlier version.
     """
-
-    def __init__(self, name: str, store: str, *, send_old_values: bool) -> None:
-        super().__init__(name)
-        self._store_name = store
-        self._send_old_values = send_old_values
-
-    def init(self, context: TaskContext) -> None:
-        super().init(context)
-        self._store = context.store(self._store_name)
 
     def process(self, record: AnyRecord) -> None:
         key = record.key
         if key is None:
             self.context.drop(self.name, DropReason.NULL_KEY)
             return
-        latest = self._store.get(key) if self._send_old_values else None
+        latest = self._store.get(key) if self.send_old_values else None
         valid_to_ms = self._store.put(key, record.value, record.timestamp_ms)
         if valid_to_ms == NOT_PUT:
             self.context.drop(self.name, DropReason.BEFORE_HISTORY)
@@ -73,16 +51,8 @@ class VersionedTableSource(Operator):
         self.forward(record.with_value(Change(record.value, old, is_latest=valid_to_ms == NEWEST)))
 
 
-class TableCopy(Operator):
+class TableCopy(TableLookup):
     """Stores the new value of each change of an earlier stage's table; of a versioned table, as a version."""
-
-    def __init__(self, name: str, table: str) -> None:
-        super().__init__(name)
-        self._table = table
-
-    def init(self, context: TaskContext) -> None:
-        super().init(context)
-        self._rows = context.tables[self._table]
 
     def process(self, record: AnyRecord) -> None:
         self._rows.put(record.key, record.value.new, record.timestamp_ms)

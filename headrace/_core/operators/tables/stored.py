@@ -1,4 +1,4 @@
-"""The base of table operators that may store their rows, with or without earlier versions."""
+"""The base of operators whose results are the rows of a table, stored with or without earlier versions."""
 
 from __future__ import annotations
 
@@ -18,17 +18,22 @@ class StoredTable(Operator):
     history is dropped and counted. In a store without versions the last change is the row.
     """
 
-    def __init__(self, name: str, store: str | None = None) -> None:
+    def __init__(self, name: str, store: str | None = None, *, send_old_values: bool = False) -> None:
         super().__init__(name)
-        self._store_name = store
+        self.store_name = store
+        self.send_old_values = send_old_values
 
     def init(self, context: TaskContext) -> None:
         super().init(context)
-        self._store = None if self._store_name is None else context.store(self._store_name)
+        self._store: Any = None if self.store_name is None else context.store(self.store_name)
+
+    @property
+    def forwards_old_values(self) -> bool:
+        """Whether its children get old values; the record cache gets them in any case."""
+        return self.send_old_values if self.cache is None else self.cache.send_old_values
 
     def stored_value(self, key: Any) -> Any:
         """The value of the stored row, of a versioned one the newest; `None` if there is none."""
-        assert self._store is not None
         row = self._store.read(self._store.key_bytes(key))
         return None if row is None else row[0]
 

@@ -34,14 +34,14 @@ class TableTransformValues(UserProcessor, StoredTable):
         super().__init__(
             name, factory, [other for other in stores if other != store], tables, fixed_key=True, is_global=False
         )
-        self._store_name = store
-        self._send_old_values = send_old_values
+        self.store_name = store
+        self.send_old_values = send_old_values
 
     def process(self, record: AnyRecord) -> None:
         key, change = record.key, record.value
         new = self._transform(key, change.new)
         old = None
-        if self._send_old_values:
+        if self.send_old_values:
             old = self._transform(key, change.old) if self._store is None else self.stored_value(key)
         self.forward_change(record, new, old)
 

@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from headrace._core.drop_reasons import DropReason
 from headrace._core.operator import AnyRecord
-from headrace._core.operators.windows.windowed_operator import WindowedOperator, WindowSettings
+from headrace._core.operators.windows.windowed_operator import WindowedOperator
 from headrace.errors import StreamsError
 from headrace.model.windows import Window, Windows
 
 
-class OwnWindowAggregate(WindowedOperator):
+class OwnWindowAggregate(WindowedOperator[Windows]):
     """Folds each record into every open window that `Windows.windows_for` returns for its timestamp, in that order.
 
     As in Kafka Streams, a window is closed by its own end, however long it is.
     """
-
-    def __init__(
-        self,
-        name: str,
-        settings: WindowSettings,
-        windows: Windows,
-        initializer: Callable[[], Any],
-        aggregator: Callable[[Any, Any, Any], Any],
-    ) -> None:
-        super().__init__(name, settings, windows, initializer, aggregator)
-        self._windows = windows
 
     def _fold(self, record: AnyRecord, key: Any, timestamp_ms: int, time_ms: int) -> None:
         last_closed_ms = self._last_closed_end(time_ms)
@@ -43,16 +31,16 @@ class OwnWindowAggregate(WindowedOperator):
 
     def _windows_for(self, timestamp_ms: int) -> list[Window]:
         """The windows of a timestamp; windows that would lose results are refused."""
-        windows = list(self._windows.windows_for(timestamp_ms))
+        windows = list(self.windows.windows_for(timestamp_ms))
         for window in windows:
             if not isinstance(window, Window) or not window.start_ms <= timestamp_ms < window.end_ms:
                 self._refuse(timestamp_ms, window, f"a Window with start_ms <= {timestamp_ms} < end_ms")
-            if window.end_ms - window.start_ms > self._windows.size_ms:
-                self._refuse(timestamp_ms, window, f"no longer than size_ms, {self._windows.size_ms}")
+            if window.end_ms - window.start_ms > self.windows.size_ms:
+                self._refuse(timestamp_ms, window, f"no longer than size_ms, {self.windows.size_ms}")
         if len({window.start_ms for window in windows}) < len(windows):
             self._refuse(timestamp_ms, windows, "windows with different starts")
         return windows
 
     def _refuse(self, timestamp_ms: int, returned: object, required: str) -> None:
-        message = f"{self._windows!r}.windows_for({timestamp_ms}) returned {returned!r}; required: {required}."
+        message = f"{self.windows!r}.windows_for({timestamp_ms}) returned {returned!r}; required: {required}."
         raise StreamsError(message)

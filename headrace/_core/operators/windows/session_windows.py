@@ -2,37 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from headrace._core.operator import AnyRecord
+from headrace._core.operators.aggregations.folds import Fold
 from headrace._core.operators.windows.windowed_operator import WindowedOperator, WindowSettings
 from headrace.model.end_of_time import later
 from headrace.model.record import Change, Record
 from headrace.model.windows import SessionWindows, Window, Windowed
 
 
-class SessionWindowAggregate(WindowedOperator):
+class SessionWindowAggregate(WindowedOperator[SessionWindows]):
     """Merges each record and the sessions within its gap into one; first deletes the merged sessions, at their own end.
 
     A result's timestamp is the end of its session.
     """
 
-    def __init__(
-        self,
-        name: str,
-        settings: WindowSettings,
-        windows: SessionWindows,
-        initializer: Callable[[], Any],
-        aggregator: Callable[[Any, Any, Any], Any],
-        merger: Callable[[Any, Any, Any], Any],
-    ) -> None:
-        super().__init__(name, settings, windows, initializer, aggregator)
-        self._windows = windows
-        self._merger = merger
+    def __init__(self, name: str, settings: WindowSettings, windows: SessionWindows, fold: Fold) -> None:
+        super().__init__(name, settings, windows, fold)
+        assert fold.merger is not None
+        self._merger = fold.merger
 
     def _fold(self, record: AnyRecord, key: Any, timestamp_ms: int, time_ms: int) -> None:
-        gap_ms, closed_ms = self._windows.gap_ms, self._last_closed_end(time_ms)
+        gap_ms, closed_ms = self.windows.gap_ms, self._last_closed_end(time_ms)
         self._emit_closed(record, closed_ms)
         aggregate, start_ms, end_ms = self._initializer(), timestamp_ms, timestamp_ms
         sessions = list(self._store.find_sessions(key, timestamp_ms - gap_ms, later(timestamp_ms, gap_ms)))

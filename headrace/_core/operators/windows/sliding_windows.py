@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from headrace._core.drop_reasons import DropReason
 from headrace._core.laws import latest
 from headrace._core.operator import AnyRecord
+from headrace._core.operators.aggregations.folds import Fold
 from headrace._core.operators.windows.windowed_operator import WindowedOperator, WindowSettings
 from headrace.model.record import Change
 from headrace.model.windows import SlidingWindows, Window, sized_window
@@ -20,22 +20,15 @@ class _Row(NamedTuple):
     max_ms: int
 
 
-class SlidingWindowAggregate(WindowedOperator):
+class SlidingWindowAggregate(WindowedOperator[SlidingWindows]):
     """Each record ends one window and starts another just after itself, which exists as soon as it holds a record.
 
     The window that ends at a record at `t` is `[t - difference, t]`, the one after it `[t + 1, t + 1 + difference]`.
     Records earlier than the difference share the window `[0, difference]`.
     """
 
-    def __init__(
-        self,
-        name: str,
-        settings: WindowSettings,
-        windows: SlidingWindows,
-        initializer: Callable[[], Any],
-        aggregator: Callable[[Any, Any, Any], Any],
-    ) -> None:
-        super().__init__(name, settings, windows, initializer, aggregator)
+    def __init__(self, name: str, settings: WindowSettings, windows: SlidingWindows, fold: Fold) -> None:
+        super().__init__(name, settings, windows, fold)
         self._difference_ms = windows.difference_ms
 
     def process(self, record: AnyRecord) -> None:

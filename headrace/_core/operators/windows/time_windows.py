@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from headrace._core.drop_reasons import DropReason
 from headrace._core.operator import AnyRecord
-from headrace._core.operators.windows.windowed_operator import WindowedOperator, WindowSettings
+from headrace._core.operators.windows.windowed_operator import WindowedOperator
 from headrace._core.task.context import TaskContext
 from headrace._core.time.stream_time import KeyAdvances
 from headrace.model.windows import TimeWindows, UnlimitedWindows, sized_window
 
 
-class TimeWindowAggregate(WindowedOperator):
+class TimeWindowAggregate(WindowedOperator[TimeWindows | UnlimitedWindows]):
     """Folds each record into every open window that contains its timestamp, by ascending start."""
-
-    def __init__(
-        self,
-        name: str,
-        settings: WindowSettings,
-        windows: TimeWindows | UnlimitedWindows,
-        initializer: Callable[[], Any],
-        aggregator: Callable[[Any, Any, Any], Any],
-    ) -> None:
-        super().__init__(name, settings, windows, initializer, aggregator)
-        self.windows = windows
 
     def _fold(self, record: AnyRecord, key: Any, timestamp_ms: int, time_ms: int) -> None:
         windows = self.windows

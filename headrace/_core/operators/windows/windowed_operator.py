@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from headrace._core.drop_reasons import DropReason
 from headrace._core.laws import closes_at, last_closed_end, last_closed_start, latest
 from headrace._core.operator import AnyRecord, Operator
+from headrace._core.operators.aggregations.folds import Fold
 from headrace._core.task.context import TaskContext
 from headrace._core.time.idle_keys import IdleKeys, IdleSettings
 from headrace._core.time.open_windows import ClosedWindow, OpenWindows
@@ -20,6 +21,8 @@ from headrace.model.end_of_time import later
 from headrace.model.pending import PendingTask
 from headrace.model.record import Change, Record
 from headrace.model.windows import AnyWindows, Window, Windowed
+
+W = TypeVar("W", bound=AnyWindows)
 
 _log = logging.getLogger(__name__)
 
@@ -40,23 +43,17 @@ class WindowSettings(NamedTuple):
     cached: bool
 
 
-class WindowedOperator(Operator):
+class WindowedOperator(Operator, Generic[W]):
     """Advances stream time to each record, then folds it into its windows, which is up to the kind of window."""
 
-    def __init__(
-        self,
-        name: str,
-        settings: WindowSettings,
-        windows: AnyWindows,
-        initializer: Callable[[], Any],
-        aggregator: Callable[[Any, Any, Any], Any],
-    ) -> None:
+    def __init__(self, name: str, settings: WindowSettings, windows: W, fold: Fold) -> None:
         super().__init__(name)
         self.settings = settings
+        self.windows = windows
         self._wait_ms = windows.wait_ms
         self._end_included = windows.end_included
-        self._initializer = initializer
-        self._aggregator = aggregator
+        self._initializer = fold.initializer
+        self._aggregator = fold.aggregator
         self._late: Operator | None = None
         self._expires_windows = False
 

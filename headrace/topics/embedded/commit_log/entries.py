@@ -4,24 +4,41 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
+from typing import Generic
 
 import msgspec
 
 from headrace._formats import TOPICS_SNAPSHOT, unknown_format
 from headrace.errors import TopicError
+from headrace.model.type_variables import TypeVar
 from headrace.topics.embedded.segments import UNKNOWN_MS, SegmentRun
 from headrace.topics.policy import TopicPolicy
 
 
-class ConsolidatedRun(msgspec.Struct, frozen=True, gc=False):
+class SegmentRunSummary(msgspec.Struct, frozen=True, gc=False):
+    """The part of a run that the catalog needs: decoding only this of a commit takes half the time."""
+
+    topic: str
+    partition: int
+    rows: int
+    file: str
+    size: int = 0
+    newest_ms: int = UNKNOWN_MS
+
+
+# The runs of an entry, as they were written: `SegmentRun`; or as the catalog reads them: `SegmentRunSummary`.
+RunT = TypeVar("RunT", bound=SegmentRun | SegmentRunSummary, default=SegmentRun)
+
+
+class ConsolidatedRun(msgspec.Struct, Generic[RunT], frozen=True, gc=False):
     """A run with the records of earlier runs at offsets `first` to `end`, exclusive."""
 
     first: int
     end: int
-    run: SegmentRun
+    run: RunT
 
 
-class TopicCommit(msgspec.Struct, frozen=True, omit_defaults=True):
+class TopicCommit(msgspec.Struct, Generic[RunT], frozen=True, omit_defaults=True):
     """One entry of the commit log: everything in it becomes visible at once.
 
     `runs` are new records. `consolidated` are runs with the records of earlier entries, at the same offsets: readers
@@ -34,56 +51,22 @@ class TopicCommit(msgspec.Struct, frozen=True, omit_defaults=True):
     producer: str | None = None
     batch: int | None = None
     create: dict[str, int] = {}
-    runs: tuple[SegmentRun, ...] = ()
-    consolidated: tuple[ConsolidatedRun, ...] = ()
+    runs: tuple[RunT, ...] = ()
+    consolidated: tuple[ConsolidatedRun[RunT], ...] = ()
     level: int = 0
     compacts: bool = False
     begin: dict[str, list[int]] = {}
     policies: dict[str, TopicPolicy] = {}
 
-    def runs_at(self, topic: str, partition: int, first: int) -> tuple[SegmentRun, ...]:
+    def runs_at(self, topic: str, partition: int, first: int) -> tuple[RunT, ...]:
         """The runs with the records of a partition from an offset on."""
         consolidated = [moved.run for moved in self.consolidated if moved.first == first]
         return tuple(run for run in (*self.runs, *consolidated) if run.topic == topic and run.partition == partition)
 
 
-class SegmentRunSummary(msgspec.Struct, frozen=True, gc=False):
-    """The part of a run that the catalog needs."""
-
-    topic: str
-    partition: int
-    rows: int
-    file: str
-    size: int = 0
-    newest_ms: int = UNKNOWN_MS
-
-
-class ConsolidatedRunSummary(msgspec.Struct, frozen=True, gc=False):
-    """The part of a consolidated run that the catalog needs."""
-
-    first: int
-    end: int
-    run: SegmentRunSummary
-
-
-class TopicCommitSummary(msgspec.Struct, frozen=True):
-    """The part of a commit that the catalog needs: decoding only this takes half the time."""
-
-    format: int
-    producer: str | None = None
-    batch: int | None = None
-    create: dict[str, int] = {}
-    runs: tuple[SegmentRunSummary, ...] = ()
-    consolidated: tuple[ConsolidatedRunSummary, ...] = ()
-    level: int = 0
-    compacts: bool = False
-    begin: dict[str, list[int]] = {}
-    policies: dict[str, TopicPolicy] = {}
-
-
 encode = msgspec.json.Encoder().encode
-decode = msgspec.json.Decoder(TopicCommit).decode
-_decode_summary = msgspec.json.Decoder(TopicCommitSummary).decode
+decode = msgspec.json.Decoder(TopicCommit[SegmentRun]).decode
+_decode_summary = msgspec.json.Decoder(TopicCommit[SegmentRunSummary]).decode
 
 
 class _Numbered(msgspec.Struct):
@@ -93,7 +76,7 @@ class _Numbered(msgspec.Struct):
 _decode_number = msgspec.json.Decoder(_Numbered).decode
 
 
-def decode_summary(payload: bytes, directory: Path) -> TopicCommitSummary:
+def decode_summary(payload: bytes, directory: Path) -> TopicCommit[SegmentRunSummary]:
     """Decodes an entry of the commit log, but only what the catalog needs.
 
     Raises:
