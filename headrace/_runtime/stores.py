@@ -125,42 +125,32 @@ def _of_factory(spec: stores.CustomSpec, entries: CheckedReader) -> Any:
 
 
 def _window(spec: stores.WindowSpec, contents: ByteStore, serdes: _Serdes) -> TypedWindowStore[Any, Any]:
-    return TypedWindowStore(
-        contents,
-        _clock(spec, contents),
-        *serdes,
-        window_size_ms=spec.window_size_ms,
-        retain_duplicates=spec.retain_duplicates,
-        name=spec.name,
-    )
+    return TypedWindowStore(contents, _clock(spec, contents), *serdes, **_window_settings(spec))
 
 
 def _timestamped_window(
     spec: stores.TimestampedWindowSpec, contents: ByteStore, serdes: _Serdes
 ) -> TypedTimestampedWindowStore[Any, Any]:
     clock = CallerClock(spec.retention_ms) if spec.caller_expires else _clock(spec, contents)
-    return TypedTimestampedWindowStore(
-        contents,
-        clock,
-        *serdes,
-        window_size_ms=spec.window_size_ms,
-        windows=spec.windows,
-        retain_duplicates=spec.retain_duplicates,
-        name=spec.name,
-    )
+    return TypedTimestampedWindowStore(contents, clock, *serdes, windows=spec.windows, **_window_settings(spec))
 
 
 def _window_with_headers(
     spec: stores.WindowWithHeadersSpec, contents: ByteStore, serdes: _Serdes
 ) -> TypedWindowStoreWithHeaders[Any, Any]:
-    return TypedWindowStoreWithHeaders(
-        contents,
-        StoreClock(contents, spec.retention_ms),
-        *serdes,
-        window_size_ms=spec.window_size_ms,
-        retain_duplicates=spec.retain_duplicates,
-        name=spec.name,
-    )
+    clock = StoreClock(contents, spec.retention_ms)
+    return TypedWindowStoreWithHeaders(contents, clock, *serdes, **_window_settings(spec))
+
+
+def _window_settings(
+    spec: stores.WindowSpec | stores.TimestampedWindowSpec | stores.WindowWithHeadersSpec,
+) -> dict[str, Any]:
+    """The settings that all kinds of window stores have."""
+    return {
+        "window_size_ms": spec.window_size_ms,
+        "retain_duplicates": spec.retain_duplicates,
+        "name": spec.name,
+    }
 
 
 def _session(spec: stores.SessionSpec, contents: ByteStore, serdes: _Serdes) -> TypedSessionStore[Any, Any]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,34 +25,25 @@ class Batch(NamedTuple):
 
     def where(self, mask: pa.Array) -> Batch:
         """The records for which a mask is true; it must not have nulls."""
-        selected = mask.to_numpy(zero_copy_only=False)
-        return Batch(
-            self.keys.filter(mask),
-            self.values.filter(mask),
-            self.timestamps[selected],
-            None if self.headers is None else self.headers.filter(mask),
-            self.positions[selected],
-        )
+        return self._select(mask.to_numpy(zero_copy_only=False), lambda column: column.filter(mask))
 
     def take(self, rows: npt.NDArray[np.int64]) -> Batch:
         """The records in some rows."""
         chosen = pa.array(rows)
-        return Batch(
-            self.keys.take(chosen),
-            self.values.take(chosen),
-            self.timestamps[rows],
-            None if self.headers is None else self.headers.take(chosen),
-            self.positions[rows],
-        )
+        return self._select(rows, lambda column: column.take(chosen))
 
     def slice(self, start: int, stop: int) -> Batch:
         """The records from one row up to another, exclusive."""
+        return self._select(slice(start, stop), lambda column: column.slice(start, stop - start))
+
+    def _select(self, rows: Any, select: Callable[[pa.Array], pa.Array]) -> Batch:
+        """The records in some rows: `rows` is an index of NumPy's, `select` does the same with a column of Arrow's."""
         return Batch(
-            self.keys.slice(start, stop - start),
-            self.values.slice(start, stop - start),
-            self.timestamps[start:stop],
-            None if self.headers is None else self.headers.slice(start, stop - start),
-            self.positions[start:stop],
+            select(self.keys),
+            select(self.values),
+            self.timestamps[rows],
+            None if self.headers is None else select(self.headers),
+            self.positions[rows],
         )
 
 

@@ -47,3 +47,14 @@ class Node:
     def takes_null_keys(self) -> bool:
         """Whether the node is a join that has a result for records without a key."""
         return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowJoin(Node):
+    """The base of joins of a stream with rows; if `left`, a record that has no key or no row has a result, too."""
+
+    left: bool
+
+    @property
+    def takes_null_keys(self) -> bool:
+        return self.left

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from headrace._graph.nodes.base import Node
+from headrace._graph.nodes.base import Node, RowJoin
 from headrace.serdes import Serde
 
 
@@ -77,15 +77,10 @@ class ForeignKeyLeftRows(ForeignKeyNode):
 
 
 @dataclass(frozen=True, kw_only=True)
-class StreamForeignKeySelect(ForeignKeyNode):
+class StreamForeignKeySelect(ForeignKeyNode, RowJoin):
     """Sends records to the tasks of their foreign keys."""
 
     foreign_key: Callable[[Any, Any], Any]
-    left: bool
-
-    @property
-    def takes_null_keys(self) -> bool:
-        return self.left
 
 
 @dataclass(frozen=True, kw_only=True)

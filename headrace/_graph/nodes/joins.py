@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from headrace._graph.nodes.base import STREAM_TIMES, Node, idle_keys
+from headrace._graph.nodes.base import STREAM_TIMES, Node, RowJoin, idle_keys
 from headrace._graph.nodes.tables import TableNode
 
 
@@ -50,19 +50,14 @@ class StreamJoin(Node):
 
 
 @dataclass(frozen=True, kw_only=True)
-class StreamGlobalJoin(Node):
+class StreamGlobalJoin(RowJoin):
     """Joins each record with the row of a global table that `key_selector` selects.
 
-    The joiner gets both keys: `joiner(key, selected key, value, row)`. If `left`, a record without a row has a result.
+    The joiner gets both keys: `joiner(key, selected key, value, row)`.
     """
 
     key_selector: Callable[[Any, Any], Any]
     joiner: Callable[[Any, Any, Any, Any], Any]
-    left: bool
-
-    @property
-    def takes_null_keys(self) -> bool:
-        return self.left
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,23 +86,18 @@ class TableJoinMerge(TableNode):
 
 
 @dataclass(frozen=True, kw_only=True)
-class StreamTableJoin(Node):
+class StreamTableJoin(RowJoin):
     """Joins records with rows of a table; with a grace period, its first store buffers the records.
 
-    `value_joiner` is the user's joiner, if it takes only the values. If `left`, a record without a row has a result. If
-    the table is `versioned`, a record is joined with the row that was valid at its timestamp.
+    `value_joiner` is the user's joiner, if it takes only the values. If the table is `versioned`, a record is joined
+    with the row that was valid at its timestamp.
     """
 
     joiner: Callable[[Any, Any, Any], Any]
     value_joiner: Callable[[Any, Any], Any] | None
-    left: bool
     versioned: bool
     grace_ms: int | None = None
 
     @property
     def internal_stores(self) -> tuple[str, ...]:
         return () if self.grace_ms is None else (STREAM_TIMES,)
-
-    @property
-    def takes_null_keys(self) -> bool:
-        return self.left
