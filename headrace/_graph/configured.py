@@ -1,4 +1,4 @@
-"""Adds to the graph what the configuration requires: dead letters, the record cache, stores for the time of keys."""
+"""Adds to the graph what the configuration requires: dead letters, the record cache, a stream time for each key."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ def configured(graph: Graph, config: StreamsConfig) -> Graph:
     """The graph with the additions that settings require: a dead letter topic, cached tables, a time for each key.
 
     Raises:
-        TopologyError: if settings refuse the graph as it is.
+        TopologyError: if `ensure_explicit_internal_resource_naming` is set and the graph has generated names.
+        ConfigError: if the name of a topic or store that a setting adds is already in use.
     """
     if config.ensure_explicit_internal_resource_naming:
         refuse_generated_names(graph)

@@ -13,9 +13,10 @@ from headrace.model.stores.specs import StoreSpec
 
 
 def own_stores(factory: Any, operation: str) -> tuple[StoreSpec, ...]:
-    """The stores that a factory declares or, if it declares none, its processors do; errors begin with `operation`.
+    """The stores that a factory declares with `stores()`, or those of its processor; errors begin with `operation`.
 
-    A factory is called once to ask its processor, unless `stores` is a class method or a static method.
+    To ask its processor, a factory is called once. This is not needed if the factory is a class whose `stores` is a
+    class method or a static method.
     """
     maker = factory
     while isinstance(maker, partial):

@@ -1,4 +1,4 @@
-"""Refuses generated names of stores and repartitions (KIP-1111): they change when the topology changes."""
+"""Raises an error for generated names of stores and repartitions, which change with the topology (KIP-1111)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The processor graph: nodes, stores, and its sub-topologies."""
+"""The graph of a topology: its nodes and stores, its sub-topologies, and the builder that the fluent classes fill."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ N = TypeVar("N", bound=Node)
 
 @dataclass(frozen=True)
 class SubTopology:
-    """A connected part of the graph, which one task runs. `number` is the same as in Kafka Streams.
+    """A connected part of the graph, or a stage, which may be a piece of one. `number` is the same as in Kafka Streams.
 
-    `copies` are stores that exist only at run time: they hold the rows of tables of other stages, by the table's name.
+    `copies` are stores that only stages have: copies of the rows of tables of earlier stages, by the name of the table.
     """
 
     number: int
@@ -65,7 +65,7 @@ class SubTopology:
 
     @cached_property
     def handed_over(self) -> frozenset[str]:
-        """Relay topics: the records that earlier stages of the same task hand over."""
+        """The names of the relays through which earlier stages hand over records."""
         return frozenset(topic for source in self.sources if source.handed_over for topic in source.topics)
 
     @cached_property
@@ -82,10 +82,10 @@ class SubTopology:
 
 
 class Copartition(NamedTuple):
-    """A join or cogroup whose sides come from topics that must have the same number of partitions.
+    """The topics on both sides of a join or cogroup, `operation`, which must have the same number of partitions.
 
-    `sources` and `other_sources` name the sources of each side that read a pattern: the topics that match it are added
-    when an application starts.
+    `sources` and `other_sources` name the sources on each side that read a pattern. The topics that match are added to
+    `topics` and `other_topics` when an application starts.
     """
 
     operation: str
@@ -117,7 +117,7 @@ class Graph:
 
     @cached_property
     def sub_topologies(self) -> tuple[SubTopology, ...]:
-        """Connected components over edges and shared stores, numbered by their first node."""
+        """The connected components, in the order of their first nodes; edges and shared stores connect nodes."""
         group: dict[str, int] = {}
         owner: dict[str, int] = {}
         members: dict[int, list[Node]] = {}
@@ -152,12 +152,12 @@ class Graph:
 
     @cached_property
     def source_topics(self) -> tuple[str, ...]:
-        """User topics read by the topology; those that match a pattern only after an application has started."""
+        """User topics that the topology reads; topics of a pattern are added when an application starts."""
         return _topics(self.user_sources)
 
     @cached_property
     def shown_source_topics(self) -> tuple[str, ...]:
-        """User topics and patterns of topics that the topology reads, to show them; empty if it reads nothing."""
+        """User topics and topic patterns that the topology reads, as messages and pictures show them."""
         return tuple(dict.fromkeys(topic for source in self.user_sources for topic in source.shown_topics))
 
     @cached_property
@@ -172,7 +172,7 @@ class Graph:
 
     @cached_property
     def sink_topics(self) -> tuple[str, ...]:
-        """User topics that the topology names to write to."""
+        """User topics that the topology writes to, dead letters included, except topics that a function chooses."""
         written = [s.topic for s in self.nodes if isinstance(s, Sink) and not s.internal]
         dead_letters = [] if self.dead_letter_topic is None else [self.dead_letter_topic]
         return tuple(dict.fromkeys(written + dead_letters))
@@ -192,7 +192,7 @@ def _topics(sources: Iterable[Source]) -> tuple[str, ...]:
 
 
 class GraphBuilder:
-    """Accumulates nodes and stores; the only mutable thing while a topology is built."""
+    """Collects nodes and stores while a topology is built; `build` returns them as an immutable `Graph`."""
 
     def __init__(self) -> None:
         self.names = NameGenerator()
@@ -245,7 +245,7 @@ class GraphBuilder:
         return self._stores[name]
 
     def shared_store(self, store: StoreSpec | str, user: str) -> str:
-        """The name of a store that the processor `user` uses: an existing one, or a new one, which is added."""
+        """Returns the name of a store that the processor `user` uses. If `store` is the spec of a new one, adds it."""
         if isinstance(store, StoreSpec):
             if self._stores.get(store.name) is not store:
                 self.add_store(store)
@@ -260,9 +260,10 @@ class GraphBuilder:
         return store
 
     def connect_own(self, name: str, stores: Iterable[StoreSpec | str], own: Iterable[StoreSpec]) -> None:
-        """Lets a processor use the stores it was given, and `own` ones that its `stores()` returns.
+        """Lets the processor `name` use `stores`, as passed by the user, and `own`, as returned by its `stores()`.
 
-        `stores()` may return a new object at every call, so equal specs are one store there.
+        That method may return new specs at every call, so an own spec that equals that of an existing store means that
+        store.
         """
         given = [self.shared_store(store, name) for store in stores]
         declared = [self.shared_store(spec.name if self._stores.get(spec.name) == spec else spec, name) for spec in own]
@@ -285,12 +286,12 @@ class GraphBuilder:
         self.replace(node)
 
     def _maintainer(self, store: str) -> str | None:
-        """The processor that alone may write a store, if the store is read-only for others."""
+        """The processor that alone may write a store; `None` if the store is not read-only for others."""
         nodes = self._nodes.values()
         return next((node.name for node in nodes if isinstance(node, Process) and node.maintains == store), None)
 
     def copartition(self, operation: str, node: str, other: str) -> None:
-        """Requires the same number of partitions for the topics of two nodes, and the same rule of partitioning."""
+        """Requires that the topics before two nodes have the same number of partitions, and the same partitioner."""
         sides = [tuple(dict.fromkeys(self._sources_before(name))) for name in (node, other)]
         topics, other_topics = (_topics(side) for side in sides)
         patterns, other_patterns = (tuple(one.name for one in side if one.pattern is not None) for side in sides)
@@ -308,14 +309,18 @@ class GraphBuilder:
         return [node for node in self._nodes.values() if isinstance(node, Source)]
 
     def refuse_matched(self, topics: Iterable[str]) -> None:
-        """Raises if a user topic matches the pattern of a source."""
+        """Raises a `TopologyError` if one of these user topics matches the pattern of a source."""
         for topic in topics:
             for node in self.sources():
                 if node.pattern is not None and node.pattern.fullmatch(topic):
                     raise _matched_already(node.pattern, topic, node)
 
     def source_of_pattern(self, pattern: re.Pattern[str]) -> Source | None:
-        """The source that already reads this very pattern; a topic of another source that matches it is refused."""
+        """The source that already reads this pattern, or `None`.
+
+        Raises:
+            TopologyError: if another source reads a topic that matches the pattern.
+        """
         for node in self.sources():
             if node.pattern == pattern:
                 return node
@@ -325,7 +330,11 @@ class GraphBuilder:
         return None
 
     def source_of(self, topics: tuple[str, ...]) -> Source | None:
-        """The source that already reads exactly these topics; topics shared with another source are refused."""
+        """The source that already reads exactly these topics, or `None`.
+
+        Raises:
+            TopologyError: if a source reads only some of the topics or others as well, or reads them as a global table.
+        """
         for node in self.sources():
             if set(node.topics) & set(topics):
                 shared = sorted(set(node.topics) & set(topics))
@@ -345,7 +354,7 @@ class GraphBuilder:
         return None
 
     def before(self, node: Node) -> tuple[str, ...]:
-        """The names of the nodes whose records a node receives; for the source of a repartition, its sinks."""
+        """The nodes whose records a node receives: its parents or, for the source of a repartition, its sinks."""
         if isinstance(node, Source) and node.internal:
             return self._writers_of(node.topics)
         return node.parents

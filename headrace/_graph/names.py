@@ -34,7 +34,7 @@ class NameGenerator:
 
 
 def checked_name(name: str, what: str) -> str:
-    """Returns the name if Kafka allows it for topics; `what` says in the error what it names."""
+    """Returns the name if Kafka allows it for topics, else raises an error; `what` is what it names, e.g. "store"."""
     if not isinstance(name, str) or not _ALLOWED.fullmatch(name) or name in (".", ".."):
         message = (
             f"{name!r} cannot name a {what}: allowed are 1-249 ASCII letters, digits, '.', '_' and '-', "
@@ -45,7 +45,7 @@ def checked_name(name: str, what: str) -> str:
 
 
 def checked_processor_name(name: str) -> str:
-    """Returns the name of a node that was added to a `Topology`: any text in one line, as in Kafka Streams."""
+    """Returns the name if it is allowed for a node of a `Topology`: any text in one line, as in Kafka Streams."""
     if not isinstance(name, str) or not name.strip() or not name.isprintable():
         message = f"{name!r} cannot name a node: allowed is any text in one line, with at least one visible character."
         raise TopologyError(message)

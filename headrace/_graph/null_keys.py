@@ -8,7 +8,10 @@ from headrace._graph.nodes import Node, NullKeyFilter, PassThrough, Sink, Source
 
 
 def with_null_keys(nodes: Mapping[str, Node]) -> tuple[Node, ...]:
-    """The nodes in their order, without the null-key filters before repartitions that must let null keys through."""
+    """The nodes in their order, so that repartitions before a join with results for null keys let them through.
+
+    The null-key filters before such repartitions are replaced with nodes that pass all records on.
+    """
     wanted = _before_null_key_joins(nodes)
     return tuple(
         PassThrough(name=node.name, parents=node.parents)

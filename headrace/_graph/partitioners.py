@@ -1,4 +1,4 @@
-"""The rules by which internal topics are partitioned, and the check that joined ones have the same rule."""
+"""The partitioners of internal topics, and the check that topics that are joined have the same one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headrace.model.routing import StreamPartitioner
 
 @dataclass(frozen=True)
 class KeyPartitioner:
-    """Calls the partitioner of a foreign-key join, which gets no value: its records are internal messages."""
+    """Calls the partitioner of a foreign-key join with `None` as the value, because values are internal messages."""
 
     partitioner: StreamPartitioner[Any, None]
 
@@ -22,12 +22,15 @@ class KeyPartitioner:
 
 
 def internal_rules(nodes: Iterable[Node]) -> dict[str, StreamPartitioner[Any, Any] | None]:
-    """The partitioner of every internal topic; `None` stands for Kafka's default rule."""
+    """The partitioner of every internal topic that is no relay; `None` stands for Kafka's default partitioner."""
     return {node.topic: _rule(node) for node in nodes if isinstance(node, Sink) and node.internal and not node.relay}
 
 
 def partitioner_name(partitioner: object) -> str:
-    """The name of a partitioner in messages and in the state log: that of the function, or of its class."""
+    """The name of a partitioner in messages and in the state log, with its module.
+
+    It is the name of the function or, if `partitioner` is another object, of its class.
+    """
     if partitioner is None:
         return "Kafka's default rule"
     named = partitioner if hasattr(partitioner, "__qualname__") else type(partitioner)
@@ -37,7 +40,7 @@ def partitioner_name(partitioner: object) -> str:
 def refuse_different_rules(operation: str, topics: Iterable[str], nodes: Iterable[Node]) -> None:
     """Raises a `TopologyError` if two internal topics that are joined have different partitioners.
 
-    How a user topic is partitioned is known only to those who write it.
+    User topics are not checked: only those who write them know how they are partitioned.
     """
     rules = {topic: rule for topic, rule in internal_rules(nodes).items() if topic in set(topics)}
     (first, rule), *others = rules.items() or [("", None)]

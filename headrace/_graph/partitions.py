@@ -15,10 +15,11 @@ def partition_counts(
 ) -> tuple[dict[str, int], list[int]]:
     """The number of partitions of every topic, and the number of tasks of every stage.
 
-    An internal topic has as many partitions as the topics it is joined with, else as many as `before`, else as many as
-    its writers have tasks. A new output topic gets as many as the stage that writes it has tasks, the dead letter topic
-    as many as the largest stage has. Global topics create no tasks; a stage that reads nothing else has one task. A
-    stage that reads a pattern has as many tasks as the largest topic that ever matched it has partitions.
+    An internal topic has as many partitions as `repartition(partitions=...)` requests, else as many as the topics it is
+    joined with, else as many as in `before`, the last start, else as many as its writers have tasks. A new output topic
+    gets as many as the stage that writes it has tasks, a new dead letter topic as many as the largest stage has tasks.
+    Global topics create no tasks; a stage that reads nothing else has one task. A stage that reads a pattern has at
+    least as many tasks as any topic that ever matched it had partitions.
     """
     for topic in graph.source_topics:
         if topic not in user_topics:
@@ -46,7 +47,7 @@ def partition_counts(
 
 
 def _refuse_unknown(graph: Graph, user_topics: Mapping[str, int]) -> None:
-    """Raises if a repartition should have as many partitions as the topics of a pattern that matches none yet."""
+    """Raises an error if a repartition takes its number of partitions from a pattern that no topic matches yet."""
     for operation, topics, other_topics, sources, other_sources in graph.copartitions:
         for names, side, other in ((sources, topics, other_topics), (other_sources, other_topics, topics)):
             if names and not side and not any(topic in user_topics for topic in other):
@@ -68,12 +69,12 @@ def _requested(cut: Iterable[SubTopology]) -> dict[str, int]:
 def _propagate(
     cut: Iterable[SubTopology], known: Mapping[str, int], groups: Iterable[set[str]], before: Mapping[str, int]
 ) -> dict[str, int]:
-    """The partitions of all topics that are read; numbers that are not fixed grow until nothing changes."""
+    """The numbers of partitions of all topics that are read; those that are not fixed grow until nothing changes."""
     fixed = dict(known)
     for group in groups:
         for topic in group & known.keys():
             fixed |= dict.fromkeys(group, known[topic])
-    # A relay keeps the partitions of its writer's tasks; only a repartition can have a different number.
+    # A relay has as many partitions as its writer has tasks; only a repartition can have another number.
     repartitions = {sink.topic for stage in cut for sink in stage.sinks if sink.internal and not sink.relay}
     fixed |= {topic: number for topic, number in before.items() if topic in repartitions and topic not in fixed}
     counts = {topic: 1 for stage in cut for topic in stage.source_topics} | fixed

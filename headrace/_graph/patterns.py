@@ -1,7 +1,7 @@
-"""Sources that read all topics whose names match a pattern. Which topics those are is known at the start of a run.
+"""Sources that read all topics whose names match a pattern. A start fills in the topics.
 
-Everything after that step treats such a source like one with a list of topics. As in Kafka Streams, a pattern must
-match the whole name. Topics that the application itself writes, and its internal topics, never match.
+From then on, such a source is treated like one with a list of topics. As in Kafka Streams, a pattern must match the
+whole name. Topics that the application itself writes, and its internal topics, never match.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from headrace.model.offset_reset import AutoOffsetReset, OffsetReset, offset_res
 
 
 def checked_pattern(pattern: re.Pattern[str], operation: str) -> re.Pattern[str]:
-    """Refuses a pattern of bytes, since names of topics are texts."""
+    """Returns the pattern; raises a `TopologyError` if it is a pattern of bytes, because names of topics are texts."""
     if not isinstance(pattern.pattern, str):
         message = f"{operation} was given a pattern of bytes, {pattern.pattern!r}; names of topics are texts."
         raise TopologyError(message)
@@ -25,29 +25,29 @@ def checked_pattern(pattern: re.Pattern[str], operation: str) -> re.Pattern[str]
 
 
 def checked_reset(given: OffsetReset | None, subject: str) -> AutoOffsetReset | None:
-    """The offset reset of a source; `None` stays, for the configured one."""
+    """Checks the offset reset of a source, which errors call `subject`; `None` means the configured one."""
     return None if given is None else offset_reset_of(given, subject, TopologyError)
 
 
 def pattern_key(pattern: re.Pattern[str]) -> str:
-    """A text that identifies a pattern, flags included; the state log has it."""
+    """A text that identifies a pattern and its flags, for example in the state log."""
     flags = pattern.flags & ~re.UNICODE
     return f"(?{flags}){pattern.pattern}" if flags else pattern.pattern
 
 
 def patterns_of(graph: Graph) -> dict[str, Source]:
-    """The sources that read a pattern, by its key."""
+    """The sources that read a pattern, by the `pattern_key` of the pattern."""
     return {pattern_key(source.pattern): source for source in graph.user_sources if source.pattern is not None}
 
 
 def matching_topics(graph: Graph, topics: Mapping[str, int]) -> dict[str, list[str]]:
-    """The topics that match the pattern of each source, by the name of the source, sorted.
+    """The topics among `topics` that match the pattern of each source, sorted, by the name of the source.
 
     Raises:
         TopicError: if a topic matches the patterns of two sources.
     """
     own = {node.topic for node in graph.nodes if isinstance(node, Sink)} | {graph.dead_letter_topic}
-    # Only user topics are in the way of a pattern here: the check at build time has refused those of other sources.
+    # Topics of other sources cannot match: the builder has refused them. So this excludes them only to be safe.
     named = {topic for source in graph.user_sources if source.pattern is None for topic in source.topics}
     candidates = sorted(topics.keys() - own - named)
     found: dict[str, list[str]] = {}
@@ -70,9 +70,10 @@ def matching_topics(graph: Graph, topics: Mapping[str, int]) -> dict[str, list[s
 def with_matching_topics(
     graph: Graph, topics: Mapping[str, int], tasks_before: Mapping[str, int] | None = None
 ) -> Graph:
-    """The graph whose patterns are replaced by the topics that match now, given with their number of partitions.
+    """Fills in the topics that match now for every source with a pattern, and returns the new graph.
 
-    `tasks_before` are, by pattern, the most partitions that its topics had in earlier starts.
+    `topics` has the number of partitions of every topic that exists. `tasks_before` has, by `pattern_key`, the most
+    partitions that a topic of the pattern had in earlier starts.
     """
     found = matching_topics(graph, topics)
     if not found:

@@ -24,7 +24,7 @@ def add_repartition(
     partitions: int | None = None,
     partitioner: StreamPartitioner[Any, Any] | None = None,
 ) -> str:
-    """Adds the three nodes after `parent` and returns the name of the source."""
+    """Adds the three nodes after `parent`, for the topic `{base}-repartition`, and returns the name of the source."""
     topic = f"{base}-repartition"
     generated = _GENERATED.fullmatch(base) is not None
 

@@ -38,7 +38,7 @@ _StageKey = tuple[int, int]  # number of the sub-topology, level
 
 
 class Pickled(Serde[Any]):
-    """Any Python value, for relays and copies only: their bytes never leave the application."""
+    """Serializes any Python value; only for relays and copies, whose bytes never leave the application."""
 
     def _to_bytes(self, value: Any) -> bytes:
         return pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
@@ -70,7 +70,7 @@ class _Cut:
         self._relays: dict[tuple[_StageKey, _StageKey], list[str]] = {}
 
     def stages(self) -> dict[_StageKey, SubTopology]:
-        # Copies first: as a store changes before its table forwards the change, so does each copy.
+        # Copies first: a store changes before its table forwards the change, and so must each copy.
         nodes = [self._with_copies(self._with_left_table(node)) for node in self._graph.nodes]
         for node in nodes:
             if isinstance(node, ForeignKeyResolve) and not node.tables and answers_may_be_stale(self._graph, node):
@@ -91,7 +91,7 @@ class _Cut:
         }
 
     def _with_copies(self, node: Node) -> Node:
-        """The node with stores of its own stage only: stores of earlier stages are replaced by copies."""
+        """The node with only stores of its own stage: stores of earlier stages are replaced with copies."""
         place = self._stage_keys[node.name]
         elsewhere = {store for store in node.reads if place not in self._owners(store)}
         if not elsewhere:
@@ -102,7 +102,7 @@ class _Cut:
         return replace(node, stores=tuple(stores), reads=tuple(reads))
 
     def _with_left_table(self, node: Node) -> Node:
-        """The node; one that may get answers to stale subscriptions looks up the rows of its left table."""
+        """Returns the node. If it may get answers to stale subscriptions, it looks up the rows of its left table."""
         if isinstance(node, ForeignKeyResolve) and subscriptions_may_be_stale(self._graph, node):
             return replace(node, tables=(node.left_table,))
         return node
@@ -124,8 +124,8 @@ class _Cut:
     def _stored_elsewhere(self, table: str, place: _StageKey) -> list[str]:
         """The tables of earlier stages that store the rows from which a table is computed.
 
-        Rows are copied as they are stored, and what is computed from them is computed from the copies: so all lookups
-        see a change at one moment.
+        Stored rows are copied, and rows that are computed from them are computed from the copies: so all lookups see a
+        change at the same moment.
         """
         node = self._graph.by_name[table]
         is_elsewhere = self._stage_keys[table] != place
@@ -156,7 +156,7 @@ class _Cut:
         return _joined(*before) if isinstance(node, TableJoinMerge) else before[0]
 
     def _parent(self, parent: str, child: str) -> str:
-        """The node from which a child gets the records of `parent`: itself, or the end of a relay from its stage."""
+        """The node from which `child` gets the records of `parent`: `parent` itself, or the end of a relay."""
         earlier, place = self._stage_keys[parent], self._stage_keys[child]
         if earlier == place:
             return parent
@@ -165,11 +165,12 @@ class _Cut:
         return self._taken(parent, place, turn)
 
     def _taken(self, parent: str, place: _StageKey, turn: int, *, every_update: bool = False) -> str:
-        """The end of a relay that hands over the records of `parent` after so many of its children in its own stage.
+        """Returns the node at the end of the relay that hands the records of `parent` to the stage `place`.
 
-        All records that one stage hands to another go through one relay, so they keep their order. A node whose
-        children are partly in its own stage hands a record over before or after these, as the later child's turn comes.
-        `every_update` bypasses the record cache of a cached node: a copy has the same rows as the node's store.
+        All records that one stage hands to another go through one relay, so they keep their order. If `parent` also has
+        children in its own stage, it hands a record over after `turn` of them: when the child in the later stage has
+        its turn. `every_update` bypasses the record cache of a cached node, so that a copy has the same rows as the
+        node's store.
         """
         handed = f"{parent}-relay-{place[1]}" + (f"-{turn}" if turn else "") + ("-rows" if every_update else "")
         taken = f"{handed}-taken"
@@ -190,7 +191,10 @@ def _relay(earlier: _StageKey, later: _StageKey) -> str:
 
 
 def _joined(left: StoreSpec, right: StoreSpec) -> StoreSpec:
-    """The spec for the rows of a join: no versions, and the longer retention of the two sides."""
+    """The spec of a store without versions, for the rows of a join of two tables.
+
+    If the rows of both sides expire, the longer retention is used; if only those of one side do, the store has none.
+    """
     if isinstance(left, TimestampedWindowSpec | SessionSpec) and isinstance(right, TimestampedWindowSpec | SessionSpec):
         return max(left, right, key=lambda side: side.retention_ms)
     lasting = right if isinstance(left, TimestampedWindowSpec | SessionSpec) else left

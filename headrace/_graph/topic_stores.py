@@ -1,4 +1,4 @@
-"""Adds stores that a processor of the user's own maintains from a topic: global stores and read-only stores."""
+"""Adds stores that the user's own processor maintains from a topic: global stores and read-only stores."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def add_store_of_topic(
 ) -> None:
     """Adds a source, the processor that gets its records, and the store that the processor maintains.
 
-    If the source is global, so is the store. Else the store is partitioned like the topic, and other processors that
-    use it can only read it.
+    If the source is global, so is the store. Otherwise the store is partitioned like the topic, and other processors
+    that use it can only read it.
     """
     if not isinstance(store, StoreSpec):
         message = f"{operation} was given the store {store!r}; it takes a store spec, e.g. Stores.key_value(...)."

@@ -12,7 +12,7 @@ from headrace.model.processor import AnyProcessor
 
 
 def checked_callable(function: object, operation: str, signature: str) -> None:
-    """Refuses what is not a function, or does not take the arguments of a signature such as `"mapper(value)"`."""
+    """Raises an error unless `function` can be called with the arguments of `signature`, e.g. `"mapper(value)"`."""
     checked_arity(function, operation, signature)
 
 
@@ -35,7 +35,7 @@ def first_accepted(function: Callable[..., object], *counts: int) -> int | None:
 
 
 def checked_partitioner(partitioner: object, operation: str) -> None:
-    """Raises an error if a partitioner is not callable; `None` means Kafka's default partitioner."""
+    """Raises an error if a partitioner has the wrong parameters; `None` means Kafka's default partitioner."""
     if partitioner is not None:
         checked_callable(partitioner, operation, "partitioner(topic, key, value, partitions)")
 
@@ -59,7 +59,7 @@ def checked_duration(duration: object, subject: str, *, at_least_ms: int | None 
 
 
 def checked_factory(factory: object, operation: str) -> None:
-    """Refuses a factory that cannot create a new processor for every task."""
+    """Raises an error if a factory cannot create a new processor for every task."""
     advice = "Pass a Processor class, or a function without arguments that returns a new processor each time."
     if isinstance(factory, AnyProcessor):
         message = f"{operation} was given the processor {factory!r} itself, which tasks cannot share. {advice}"

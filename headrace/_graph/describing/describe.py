@@ -43,7 +43,7 @@ def _title(node: Node) -> str:
 
 
 def function_name(function: object) -> str:
-    """The name of a user's function: as it was defined, or that of its class."""
+    """The name with which a user's function was defined; of any other object, the name of its class."""
     return getattr(function, "__qualname__", type(function).__qualname__)
 
 

@@ -1,7 +1,7 @@
 """Computes the level of each node: how many repartitions are before it, in a sub-topology that feeds itself.
 
-Nodes that share a store must be on one level, the highest of theirs. A node that only looks up a store is on the same
-level as the store, too, unless the store feeds the repartition before the node: then it is on a higher level.
+Nodes that share a store are on the same level, the highest that any of them needs. This includes a node that only looks
+up the store, unless the store feeds the repartition before this node: then the node is on a higher level.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ def _is_fed_by(graph: Graph, reader: str, store: str) -> bool:
 
 
 def _solve(graph: Graph, apart: set[tuple[str, str]]) -> dict[str, int] | None:
-    """The lowest levels that satisfy all bounds; `None` if there are none.
+    """The lowest levels that satisfy all bounds; `None` if no levels do.
 
-    `apart` are lookups, by node and store, that need not be on the level of the store.
+    `apart` has pairs of node and store: lookups that may be on a higher level than the store.
     """
     written = writers(graph)
     sharing: dict[str, list[str]] = {}

@@ -37,7 +37,7 @@ def _label(node: Node) -> str:
 
 
 def _quoted(name: str) -> str:
-    """The name as Mermaid needs it between quotes: a pattern of topics may hold any character."""
+    """Escapes a name for use between quotes: a topic pattern may have any character."""
     return name.replace("#", "#35;").replace('"', "#quot;")
 
 

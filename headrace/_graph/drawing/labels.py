@@ -24,5 +24,5 @@ def title(node: Node) -> str:
 
 
 def subtitle(node: Node) -> str:
-    """The kind of a node with a name of the user, else its generated name."""
+    """The kind of a node that the user named, or the generated name of another node."""
     return node.name if is_generated(node.name) else kind(node)

@@ -87,7 +87,7 @@ def spread(wanted: Sequence[float], widths: Sequence[float], gap: float = _COLUM
 
 
 def depths(names: Sequence[N], edges: Sequence[tuple[N, N]]) -> dict[N, int]:
-    """The layer of each node, below all its parents. An edge that closes a cycle is ignored."""
+    """The number of the layer of each node, below the layers of its parents. An edge that closes a cycle is ignored."""
     children: dict[N, list[N]] = {name: [] for name in names}
     for upper, lower in edges:
         if upper not in _descendants(lower, children):

@@ -30,7 +30,7 @@ def standalone_svg(graph: Graph) -> str:
 
 
 class _Picture:
-    """Sub-topologies are in levels, each below those whose topics it reads; topics are between the levels."""
+    """Draws a graph. A sub-topology is below those whose topics it reads, and topics are between them."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
@@ -96,7 +96,7 @@ class _Picture:
         return topic in self._internal and len({self._sub_topology_of[name] for name in users}) == 1
 
     def _read_as(self, topic: str) -> str:
-        """The key of a topic where it is read: one that is written below its readers is drawn again, above them."""
+        """The key of a topic as its readers see it: a topic that is written below them is drawn again, above them."""
         return self._looped.get(topic, topic)
 
     def _place_topics(self, topics: list[str], top: float) -> None:
@@ -139,7 +139,7 @@ class _Picture:
         return layered(sizes, edges, lowest=lowest)
 
     def _wanted(self, sub: SubTopology, drawing: Drawing) -> float:
-        """The centre of a frame that would have its sources below their topics."""
+        """The position for the centre of a frame that puts its sources below their topics."""
         shifts = [
             self._topics[key].x - (drawing.boxes[source.name].x - drawing.width / 2)
             for source in sub.sources

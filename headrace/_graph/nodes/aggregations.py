@@ -45,7 +45,7 @@ class ReduceFold:
 
 @dataclass(frozen=True)
 class AggregateFold:
-    """Aggregates the records of a window, from `initializer()` on; `merger` merges the aggregates of two sessions."""
+    """Aggregates the records of a window, starting with `initializer()`; `merger` merges two sessions' aggregates."""
 
     initializer: Callable[[], Any]
     aggregator: Callable[[Any, Any, Any], Any]

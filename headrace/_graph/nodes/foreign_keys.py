@@ -1,6 +1,6 @@
 """Nodes of foreign-key joins: a record is sent to the task of its foreign key, and an answer comes back.
 
-Joiners get both keys: `joiner(key, foreign key, left, right)`.
+Joiners get both keys: `joiner(key, foreign key, left, right)`. `left` says whether the join is a left join.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ class ForeignKeySubscribe(ForeignKeyNode):
 
 @dataclass(frozen=True, kw_only=True)
 class ForeignKeyReceive(Node):
-    """Stores which rows refer to which foreign key."""
+    """Stores subscriptions: which rows of the left table refer to which foreign key."""
 
     foreign_serde: Serde[Any] | None
 
 
 @dataclass(frozen=True, kw_only=True)
 class ForeignKeyAnswer(Node):
-    """Answers a row with the foreign row that it refers to."""
+    """Answers a subscription of a left row with the foreign row that it refers to."""
 
     key_serde: Serde[Any] | None
     foreign_value_serde: Serde[Any] | None
@@ -47,7 +47,7 @@ class ForeignKeyAnswer(Node):
 
 @dataclass(frozen=True, kw_only=True)
 class ForeignKeyChange(Node):
-    """Sends a foreign row that has changed to all rows that refer to it."""
+    """Sends a foreign row that has changed, as answers, to all left rows that refer to it."""
 
     key_serde: Serde[Any] | None
     foreign_serde: Serde[Any] | None
@@ -58,7 +58,7 @@ class ForeignKeyChange(Node):
 class ForeignKeyResolve(ForeignKeyNode):
     """Computes the results of a join of the tables `left_table` and `right_table` from the answers.
 
-    With a `foreign_key`, the joiner gets the foreign key of the left row, else `None` in its place.
+    If `foreign_key` is a function, the joiner gets the foreign key of the left row; otherwise it gets `None` for it.
     """
 
     foreign_key: Callable[[Any, Any], Any] | None
@@ -85,7 +85,7 @@ class StreamForeignKeySelect(ForeignKeyNode, RowJoin):
 
 @dataclass(frozen=True, kw_only=True)
 class StreamForeignKeyJoin(ForeignKeyNode):
-    """Joins records with the row of their foreign key."""
+    """Joins records with the row of their foreign key; if the table is `versioned`, as of their timestamp."""
 
     joiner: Callable[[Any, Any, Any, Any], Any]
     left: bool

@@ -17,12 +17,13 @@ class JoinWindow(Node):
 
 @dataclass(frozen=True, kw_only=True)
 class StreamJoin(Node):
-    """Joins the records of one side of a stream-stream join with the stored records of the other, its first store.
+    """Joins the records of one side of a stream-stream join with those of the other side, which are in its first store.
 
-    `join` is the name of the join for users; `merge` is the node where both sides meet, whose name their stream times
-    are stored under. `window` is the store of this side's own records. `before_ms` and `after_ms` are as seen from this
-    side. Unmatched records are in `unmatched`, a store of both sides: those of this side if `is_outer`, those of the
-    other if `other_is_outer`. After `idle_ms` of wall-clock time without a record of their key they are emitted.
+    `join` is the name of the join for users. `merge` is the node where both sides meet; their common stream time is
+    stored under its name. `window` is the store of this side's own records. A record of this side joins those
+    of the other side from `before_ms` before it to `after_ms` after it. `unmatched` is the store for the unmatched
+    records of both sides: those of this side if `is_outer`, those of the other side if `other_is_outer`. After
+    `idle_ms` of wall-clock time without a record of their key, unmatched records are emitted.
     """
 
     join: str
@@ -50,7 +51,7 @@ class StreamJoin(Node):
 
 @dataclass(frozen=True, kw_only=True)
 class StreamGlobalJoin(RowJoin):
-    """Joins each record with the row of a global table that `key_selector` selects; if `left`, also without a row.
+    """Joins each record with the row of a global table that `key_selector` selects.
 
     The joiner gets both keys: `joiner(key, selected key, value, row)`.
     """
@@ -63,7 +64,8 @@ class StreamGlobalJoin(RowJoin):
 class TableJoin(TableNode):
     """Joins the changes of a table with the rows of another.
 
-    `optional`: there is a result even without a row of this table. `other_optional`: the same for the other table.
+    If `optional`, there is a result even without a row of this table; if `other_optional`, even without one of the
+    other table.
     """
 
     joiner: Callable[[Any, Any, Any], Any]
@@ -87,7 +89,8 @@ class TableJoinMerge(TableNode):
 class StreamTableJoin(RowJoin):
     """Joins records with rows of a table; with a grace period, its first store buffers the records.
 
-    `value_joiner` is the joiner of the values alone, if it does not need the key.
+    `value_joiner` is the user's joiner, if it takes only the values. If the table is `versioned`, a record is joined
+    with the row that was valid at its timestamp.
     """
 
     joiner: Callable[[Any, Any, Any], Any]

@@ -10,10 +10,10 @@ from headrace.model.processor import ProcessorFactory
 
 @dataclass(frozen=True, kw_only=True)
 class Process(Node):
-    """Runs a user's processor; with `fixed_key`, it cannot change the key.
+    """Runs a user's processor; with `fixed_key`, the processor cannot change the key.
 
-    If `is_global`, it maintains a global store: each task that reads the store has the processor. `maintains` is the
-    read-only store that it alone may write; `read_only` are those of `stores` that it may only read.
+    If `is_global`, it maintains a global store, and runs in each task that reads the store. `maintains` is the store
+    that only this processor may write, and others may read; `read_only` are those of `stores` that it may only read.
     """
 
     factory: ProcessorFactory

@@ -16,7 +16,7 @@ class TableCopy(Node):
 class HandOver(Node):
     """Puts the records of a node into the relay to a later stage; `number` identifies the node in that relay.
 
-    If the node is cached, `every_update` hands over each update immediately, for a copy of its rows.
+    If the node is cached and `every_update` is set, each update is handed over at once, for a copy of its rows.
     """
 
     number: int

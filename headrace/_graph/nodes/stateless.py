@@ -88,7 +88,7 @@ class ForEach(Node):
 
 @dataclass(frozen=True, kw_only=True)
 class Print(Node):
-    """Prints each record, or appends it to a file; the end of a stream. `mapper` returns the text after the label."""
+    """Prints each record, or appends it to a file, and forwards nothing. `mapper` returns the text after the label."""
 
     label: str
     mapper: Callable[[Any, Any], object] | None

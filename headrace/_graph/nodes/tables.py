@@ -1,4 +1,4 @@
-"""Nodes whose result is a table, and what is made of one."""
+"""Nodes that read, change and group tables, and turn them into streams."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headrace.serdes import Serde
 
 @dataclass(frozen=True, kw_only=True)
 class TableNode(Node):
-    """A node that forwards changes; with the row's old value only if something downstream needs it.
+    """A node that forwards changes of rows, with the old value of the row if `send_old_values` is set.
 
     If `cached`, it forwards only the last change of a row since the record cache was last flushed.
     """
@@ -26,14 +26,17 @@ class TableNode(Node):
 
 @dataclass(frozen=True, kw_only=True)
 class TableSource(TableNode):
-    """Records as the rows of a table. It has a store if one was named, or something downstream needs the rows."""
+    """Reads records as changes of a table. It has a store if one was named, or if a node after it needs the rows."""
 
     store_when_needed: StoreSpec
 
 
 @dataclass(frozen=True, kw_only=True)
 class TableFilter(TableNode):
-    """Keeps the rows for which the predicate returns `keep`; if `versioned`, also forwards needless tombstones."""
+    """Keeps the rows for which the predicate returns `keep`.
+
+    If the table is `versioned`, it also forwards deletions of rows that were not in the result.
+    """
 
     predicate: Callable[[Any, Any], object]
     keep: bool
@@ -49,9 +52,10 @@ class TableMapValues(TableNode):
 
 @dataclass(frozen=True, kw_only=True)
 class TableTransformValues(TableNode, Process):
-    """Computes the values of rows by a transformer. `rows`, its first store if it has one, is the store of the results.
+    """Computes the values of rows with the user's transformer.
 
-    It has one if it was named, or if something downstream looks up the rows.
+    `rows` is the name of the store with the results, which is then the first of `stores`. It is `None` unless the user
+    named a store, or a node after this one looks up the rows.
     """
 
     rows: str | None
@@ -60,7 +64,7 @@ class TableTransformValues(TableNode, Process):
 
 @dataclass(frozen=True, kw_only=True)
 class Suppress(TableNode):
-    """Holds the last update of each row back for `wait_ms` after the end of its window, or after its first update.
+    """Holds back the last update of each row until `wait_ms` after the end of its window, or after its first update.
 
     The rows of a key are also released after `idle_ms` of wall-clock time without an update of the key.
     """
@@ -77,7 +81,7 @@ class Suppress(TableNode):
 
 @dataclass(frozen=True, kw_only=True)
 class TableGroupBy(Node):
-    """Sends each change to the group of the old row and to the group of the new row."""
+    """Sends each change to the group of the old row and to that of the new row."""
 
     selector: Callable[[Any, Any], tuple[Any, Any] | None]
     key_serde: Serde[Any] | None
@@ -99,7 +103,10 @@ class TableAggregate(TableNode):
 
 @dataclass(frozen=True, kw_only=True)
 class TableReduce(TableNode):
-    """Subtracts the old value of a row from the value of its group, then adds the new one; starts with the first."""
+    """Subtracts the old value of a row from the value of its group, then adds the new one.
+
+    The first value of a group becomes the value of the group as it is.
+    """
 
     adder: Callable[[Any, Any], Any]
     subtractor: Callable[[Any, Any], Any]

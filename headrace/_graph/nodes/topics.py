@@ -47,7 +47,8 @@ class Sink(Node):
     """Writes a topic. An `internal` sink writes a repartition topic or a relay.
 
     A `relay` hands records to a later stage of the same task, so they stay in their partition whatever the key.
-    Without a `partitioner`, Kafka's default rule chooses the partition.
+    Without a `partitioner`, Kafka's default partitioner chooses the partition. `partitions` is the number of partitions
+    that `repartition(partitions=...)` requests.
     """
 
     topic: str

@@ -38,9 +38,9 @@ _CachedStore = TimestampedKeyValueSpec | TimestampedWindowSpec | SessionSpec
 
 
 def with_cached_tables(graph: Graph) -> Graph:
-    """The graph with all tables cached that have a store of their own, unless the store is not to be cached.
+    """The graph in which all tables that have a store of their own are cached, unless its spec has `cached=False`.
 
-    Not cached are versioned and global tables, and results that wait until their window closes.
+    Versioned and global tables are not cached, nor are windows that are emitted when they close.
     """
     return replace(graph, nodes=tuple(_cached(node, graph) for node in graph.nodes))
 

@@ -1,4 +1,7 @@
-"""Decides which foreign-key joins must know the rows of their left table, or those that an input record changes."""
+"""Decides which foreign-key joins must look up rows of their left table, or know which of them an input record changes.
+
+"Joins" in docs/architecture.md says why.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,9 @@ from headrace._graph.tables.rows import computed_from
 
 
 def answers_may_be_stale(graph: Graph, resolve: ForeignKeyResolve) -> bool:
-    """Whether one input record may change a left row twice, or rows of both tables.
+    """Whether an answer may be stale: whether one input record may change a left row twice, or rows of both tables.
 
-    It cannot if the left table is read from a topic that the right table does not follow from.
+    It cannot if the left table is read from user topics, and the right table does not depend on these topics.
     """
     node = graph.by_name[resolve.left_table]
     while isinstance(node, TableFilter | TableMapValues | TableSource):
@@ -31,8 +34,9 @@ def answers_may_be_stale(graph: Graph, resolve: ForeignKeyResolve) -> bool:
 def subscriptions_may_be_stale(graph: Graph, resolve: ForeignKeyResolve) -> bool:
     """Whether a left row may stay subscribed to a foreign key that it no longer has.
 
-    One input record changes both sides of a join of a table with itself. The old values of its two changes are joined
-    from an old and a new row, and were never there: they may lead to another foreign key, or none.
+    That may happen if the left table is a join of a table with itself: one input record changes both of its sides, and
+    causes two changes. Their old values may be joined from an old and a new row. Such a value was never in the table,
+    and may have another foreign key, or none.
     """
     return _is_joined_with_itself(graph, resolve.left_table)
 
@@ -47,7 +51,7 @@ def _is_joined_with_itself(graph: Graph, table: str) -> bool:
 
 
 def _topics_before(graph: Graph, name: str) -> set[str]:
-    """The topics from which the records of a node follow, also through repartitions."""
+    """All topics, user topics and repartitions, that the records of a node come from."""
     written = writers(graph)
     topics: set[str] = set()
     seen: set[str] = set()

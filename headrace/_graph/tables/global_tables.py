@@ -1,4 +1,4 @@
-"""Adds global tables to the stages that read them: each has the whole table, so the table is no stage of its own."""
+"""Adds global tables to the stages that read them: each such stage has the whole table in all its tasks."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ def table_store_spec(
     value_serde: Serde[Any] | None,
     *kinds: type[StoreSpec],
 ) -> StoreSpec:
-    """The spec of a table's store, with the table's serdes where it has none of its own.
+    """The spec of a table's store, `given` as a name or a spec. Serdes that the spec lacks are those of the table.
 
     A timestamped key-value store is always allowed; `kinds` are allowed as well.
     """
@@ -49,7 +49,7 @@ def result_store_spec(
     key_serde: Serde[Any] | None,
     value_serde: Serde[Any] | None,
 ) -> StoreSpec:
-    """The spec of the store of an aggregation, which always has one: without a given one its name is generated."""
+    """The spec of the store of an aggregation, which always has one. If `given` is `None`, its name is generated."""
     name_or_spec = graph.names.store(None, prefix) if given is None else given
     return table_store_spec(name_or_spec, operation, key_serde, value_serde, VersionedSpec)
 

@@ -1,4 +1,4 @@
-"""Decides which tables forward old values with their changes: those before an operator that must subtract them."""
+"""Makes tables forward old values with their changes, if an operator after them needs these, e.g. to subtract them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Finds the stores from which an operator looks up the rows of a table: its own, or those of the tables before it."""
+"""Finds the stores in which an operator looks up the rows of a table.
+
+If the table has no store with all its rows, these are the stores of the tables that its rows are computed from.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,9 @@ from headrace._graph.tables.old_values import materialize_source, materialize_tr
 
 
 def materialize_rows(graph: GraphBuilder, table: str) -> tuple[str, ...]:
-    """The stores from which the rows of a table can be looked up.
+    """The names of the stores in which the rows of a table can be looked up.
 
-    A source or a transformed table without a store gets one.
+    Adds a store to a table source or a transformed table that has none.
     """
     node = graph.node(table)
     if isinstance(node, TableSource) and not node.stores:

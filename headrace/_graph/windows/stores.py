@@ -79,7 +79,7 @@ def windowed_key_serde(windows: AnyWindows, key_serde: Serde[Any] | None) -> Ser
 
 
 def checked_windows(windows: object) -> None:
-    """Refuses what is no windows, and windows of the user's own without a size or with a malformed grace."""
+    """Raises an error for anything but windows, and for windows of the user's own with an invalid size or grace."""
     if isinstance(windows, type) and issubclass(windows, Windows):
         message = f"windowed_by() was given the class {windows.__name__}; pass an object: {windows.__name__}(...)."
         raise TopologyError(message)

@@ -1,4 +1,4 @@
-"""How long suppress() waits after the end of a window, from the windowed aggregations before it."""
+"""How long `suppress()` waits after the end of a window: as long as the aggregations before it accept late records."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from headrace.model.windows import AnyWindows, UnlimitedWindows
 
 
 def close_wait_ms(graph: GraphBuilder, table: str) -> int:
-    """How long after its end a window of a table may still change; the longest time, if there are several aggregations.
+    """How long after its end a window of a table may still change; of several aggregations, the longest time.
 
     Raises:
         TopologyError: if some rows of the table come from no windowed aggregation, or their windows never close.

@@ -1,1 +1,1 @@
-"""Ordered maps of byte strings: the interface, in memory, and one on top of another."""
+"""Stores of byte strings, ordered by key: the interface, a store in memory, and an overlay of uncommitted changes."""

@@ -1,9 +1,9 @@
-"""The byte-level interface under every typed store, implemented by memory, overlay and replica.
+"""The interface of the byte stores under every typed store: stores in memory, overlays and replicas implement it.
 
-Keys order as unsigned byte strings. Iterators are live: each step yields the smallest key after the last one that is
-in the store at that moment, with its current value; in reverse, the greatest key before the last one. So a store may be
-written during an iteration, which sees the writes that lie ahead of it, no matter which part of the store an earlier
-batch has written. A snapshot never changes, so its iterators are trivially live.
+Keys are ordered as unsigned byte strings. Iterators are live: each step looks up the next key in the store, after the
+one it yielded last, and yields it with its current value. In reverse, it looks up the previous key. So a store may be
+written during an iteration, and the iteration sees what is written ahead of it. It makes no difference which entries
+were committed by earlier batches. A snapshot never changes, so any iterator over it is live.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class ByteReader(Protocol):
         ...
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        """`get` for every key; the values are in the order of the keys."""
+        """Returns what `get` returns for each key, in the order of `keys`."""
         ...
 
     def range(self, start: bytes | None, end: bytes | None) -> Iterator[tuple[bytes, bytes]]:
@@ -41,14 +41,14 @@ class ByteReader(Protocol):
 
 
 class ByteStore(ByteReader, Protocol):
-    """Reads and writes of the byte strings of one store: what `Stores.custom` gives to a class of your own.
+    """Reads and writes of the byte strings of one store. `Stores.custom` passes it to a class of your own.
 
-    A value is never `None`; `b""` is a value and a key like any other. A store may be written during an iteration: each
+    A value is never `None`; `b""` is valid as a key and as a value. A store may be written during an iteration: each
     step yields the next key that is in the store at that moment, with its current value.
     """
 
     def put(self, key: bytes, value: bytes) -> None:
-        """Stores a value, in place of the one that the key has."""
+        """Stores the value of a key, and replaces the one that it had."""
         ...
 
     def delete(self, key: bytes) -> None:
@@ -56,7 +56,7 @@ class ByteStore(ByteReader, Protocol):
         ...
 
     def put_many(self, items: Iterable[tuple[bytes, bytes | None]]) -> None:
-        """Writes every item in order; a value of `None` deletes."""
+        """Writes all items, pairs of key and value, in order; a value of `None` removes the key."""
         for key, value in items:
             if value is None:
                 self.delete(key)

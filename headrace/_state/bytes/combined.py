@@ -9,7 +9,7 @@ from headrace._state.bytes.api import ByteReader, prefix_end
 
 
 class CombinedReader:
-    """A `ByteReader` over parts of which at most one holds a key."""
+    """A `ByteReader` that reads several stores as one. Every key must be in at most one of them."""
 
     def __init__(self, parts: Sequence[ByteReader]) -> None:
         self._parts = tuple(parts)

@@ -1,7 +1,8 @@
-"""Keys made of several parts, in bytes that order as the parts do.
+"""Entry keys made of several parts, encoded so that their bytes are ordered as the parts are.
 
-The first byte says what kind of entry it is. In a user's key the NULs are escaped and an end mark follows, so that no
-key runs into the next part, and a key orders before all keys that it is a prefix of. A time is 8 bytes, big-endian.
+The first byte is the kind of the entry. In a user's key, NULs are escaped, and two NULs mark its end. So the next part
+cannot be mistaken for a part of the key, and a key is ordered before all keys that begin with it. A time is 8 bytes,
+big-endian.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _END = b"\x00\x00"
 
 
 def escape_key(key: bytes) -> bytes:
-    r"""Escapes a key, for use as a part of a longer one.
+    r"""Escapes a key and marks its end, so that it can be a part of an entry key.
 
     Example:
         >>> escape_key(b"ab"), escape_key(b"a\x00b")
@@ -58,7 +59,7 @@ def read_leading_key(data: bytes) -> bytes:
 
 
 def end_of_key(part: bytes) -> bytes:
-    """The exclusive end of the range of all keys that start with an escaped key."""
+    """The exclusive end of the range of all entry keys that start with `part`, which ends with an escaped key."""
     return part[:-1] + b"\x01"
 
 
@@ -76,7 +77,7 @@ def time_at(data: bytes, offset: int) -> int:
 
 
 def descending_time_bytes(time_ms: int) -> bytes:
-    """Bytes of a time that order the latest first; `descending_time_at` reads them."""
+    """Encodes a time so that the latest is ordered first; `descending_time_at` decodes it."""
     return time_bytes(MAX_TIME - time_ms)
 
 
@@ -85,5 +86,5 @@ def descending_time_at(data: bytes, offset: int) -> int:
 
 
 def time_range(from_ms: int, to_ms: int) -> tuple[bytes, bytes]:
-    """Turns a span of times, both ends inclusive, into bytes of its start (inclusive) and end (exclusive)."""
+    """Encodes a span of times, both ends inclusive, as the start (inclusive) and end (exclusive) of a key range."""
     return time_bytes(max(from_ms, 0)), time_bytes(min(max(to_ms, -1), MAX_TIME) + 1)

@@ -63,7 +63,7 @@ class MemoryStore(ByteStore):
         return len(self._data)
 
     def _order(self) -> None:
-        # Deleted keys stay among the sorted ones until they outnumber the live keys: a removal would cost a search.
+        # Deleted keys stay in the sorted set until they outnumber the live keys: each removal would cost a search.
         if self._keys.size > 2 * len(self._data):
             self._keys = SortedKeys(self._data)
         else:

@@ -10,9 +10,10 @@ from headrace._state.bytes.sortedkeys import SortedKeys
 
 
 class OverlayStore:
-    """A `ByteStore` that reads through to `base` and collects the last write of each key in `changes`.
+    """A `ByteStore` that collects the last write of each key in `changes`, and reads all other keys from `base`.
 
-    A value of `None` is a delete. `base` is never written: the changes become durable with the commit of the batch.
+    In `changes`, a value of `None` is a delete. `base` is never written: the changes become durable when the batch is
+    committed.
     """
 
     def __init__(self, base: ByteReader) -> None:

@@ -12,7 +12,7 @@ _PAGE_BYTES = 1 << 18
 
 
 def pages(entries: Iterator[Entry]) -> Iterator[list[Entry]]:
-    """Yields all entries in lists: short ones first, because most scans are short, then longer if entries are small."""
+    """Yields all entries in lists: first short ones, because most scans are short, then longer if entries are small."""
     wanted = _FIRST
     while page := list(islice(entries, wanted)):
         yield page

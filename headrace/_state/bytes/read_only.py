@@ -10,7 +10,7 @@ from headrace.errors import StateError
 
 
 class ReadOnlyStore:
-    """Reads of another store; writes raise a `StateError` with the reason.
+    """Passes reads on to another store. Writes raise a `StateError` with `reason` as its message.
 
     Example:
         >>> from headrace._state.bytes.memory import MemoryStore

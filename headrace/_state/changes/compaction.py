@@ -32,8 +32,8 @@ class CompactionPolicy:
 
     Args:
         min_delta_bytes: no pass starts while the retained deltas are smaller than this, unless they are too many.
-        max_deltas: the number of retained deltas from which on a pass starts; large state may have one more for every
-            `bytes_per_delta`.
+        max_deltas: a pass starts when a restore would read more deltas than this, plus one for every `bytes_per_delta`
+            of the live state.
         min_step_bytes: the least that one step writes.
         max_step_bytes: the most that one step writes, unless the batch's own delta is larger.
         max_removals: the number of unneeded deltas and slices that one batch removes.
@@ -54,7 +54,7 @@ class CompactionPolicy:
 
 
 def advance(head: Head, durable: DurableTask, snapshot: Snapshot, delta_size: int, policy: CompactionPolicy) -> Head:
-    """Runs one step of a compaction pass if one is running or due, and removes some unneeded deltas and slices."""
+    """Runs a step of the compaction pass, if one has begun or must begin; removes some unneeded deltas and slices."""
     base_size = sum(region.size for region in head.regions)
     if head.cursor is None and _is_due(head, snapshot, base_size, policy):
         head = msgspec.structs.replace(head, cursor=START)
@@ -94,7 +94,10 @@ def _step(head: Head, low: bytes, durable: DurableTask, snapshot: Snapshot, limi
 
 
 def read_from(snapshot: Snapshot, low: bytes, limit: int) -> tuple[Delta, bytes]:
-    """Live entries from a full key on, up to `limit` bytes in all, and the full key of the first entry left out."""
+    """Returns live entries from the full key `low` on, until they have `limit` bytes in all.
+
+    Also returns the full key of the first entry that is left out, `END` if there is none.
+    """
     found: Delta = {}
     size = 0
     for store in snapshot.stores:

@@ -8,7 +8,7 @@ from typing import Protocol
 class DurableTask(Protocol):
     """The durable state of one task. All calls of one batch take effect together when it commits, or not at all.
 
-    Callers only get blobs that were put and not removed. A removed or replaced blob may be deleted at once.
+    Callers only request blobs that were put and not removed. A removed or replaced blob may be deleted at once.
     """
 
     def get_head(self) -> bytes | None: ...
@@ -29,7 +29,7 @@ class DurableTask(Protocol):
 
 
 class MemoryDurable:
-    """A `DurableTask` in memory, with the commit and rollback that a batch needs; for tests and the test driver."""
+    """A `DurableTask` in memory, with the commit and rollback that a batch needs; for tests."""
 
     def __init__(self) -> None:
         self.head: bytes | None = None

@@ -32,8 +32,8 @@ class RetainedDelta(NamedTuple):
 class Region(NamedTuple):
     """An interval of the key space, from the end of the region before it to `high` (exclusive).
 
-    `slice_id` names the blob with its entries, which may also hold entries outside the interval: those that a later
-    region has overwritten. 0 means that there is no blob, and no entries.
+    `slice_id` is the slice with its entries. The slice may also have entries outside the interval, where a later region
+    has replaced a part of this one. 0 means that there is no slice, and the region is empty.
     """
 
     high: bytes
@@ -71,7 +71,7 @@ class Head(msgspec.Struct, frozen=True, array_like=True):
         return tuple(entry for entry in self.deltas if entry.version > floor)
 
     def missing(self, position: Position) -> tuple[RetainedDelta, ...] | None:
-        """The deltas from a position to the head; `None` if the position is not on the retained chain."""
+        """The deltas that lead from a position to the head; `None` if it is too old or was never committed."""
         chain = [self.tail, *(entry.position for entry in self.deltas)]
         return self.deltas[chain.index(position) :] if position in chain else None
 
@@ -102,6 +102,9 @@ def intervals(regions: Sequence[Region]) -> Iterator[tuple[bytes, Region]]:
 
 
 def cover(regions: Sequence[Region], low: bytes, new: Region) -> tuple[Region, ...]:
-    """The regions with `new` laid over them from `low` on: those it covers disappear, those it overlaps are cut."""
+    """The regions after `new` has replaced the interval from `low` to its end.
+
+    Regions inside this interval disappear, and regions that overlap it are cut.
+    """
     before = [region._replace(high=min(region.high, low)) for start, region in intervals(regions) if start < low]
     return (*before, new, *(region for region in regions if region.high > new.high))

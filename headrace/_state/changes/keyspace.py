@@ -25,7 +25,7 @@ def key_bounds(store: str, low: bytes, high: bytes) -> tuple[bytes, bytes | None
 
 
 def clip(delta: Delta, low: bytes, high: bytes) -> Delta:
-    """The part of a delta between two full keys."""
+    """The part of a delta from the full key `low` (inclusive) to `high` (exclusive)."""
     clipped: Delta = {}
     for store, columns in delta.items():
         bounds = key_bounds(store, low, high)

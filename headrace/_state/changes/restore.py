@@ -15,10 +15,10 @@ _MERGED_BYTES = 16 << 20
 
 
 def restore(durable: DurableTask, head: Head, target: ReplicaBuilder, describe: str) -> None:
-    """Writes every region, then every delta that some region lacks.
+    """Writes the entries of every region, then every delta that some region lacks.
 
-    Another region may be newer than these deltas. They may put back old values there, but a later delta, which is also
-    applied, has the value of the region again.
+    Such a delta may be older than another region, and put back an old value there. Then a later delta, which is also
+    applied, has the newer value again.
     """
     for low, region in intervals(head.regions):
         if region.slice_id:

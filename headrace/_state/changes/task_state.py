@@ -41,10 +41,11 @@ _recent_deltas: dict[Path, _RecentDelta] = {}
 
 
 def apply_last_delta(replica: Replica) -> None:
-    """Applies the delta that this process has written last for a task to its replica, and closes the replica.
+    """Applies the last delta that this process has written for a task to the task's replica, and closes the replica.
 
-    The next batch of the task would do it first thing; done before there is new input, it does not delay that batch.
-    Call it only after the commit: a replica with the delta of a failed batch must be restored from durable state.
+    Otherwise the next batch of the task would have to do so first. Done before there is new input, it does not delay
+    that batch. Call it only after the commit: a replica with the delta of a failed batch must be restored from durable
+    state.
 
     Raises:
         StateError: if the local directory cannot be written.
@@ -66,7 +67,7 @@ class TaskState:
         describe: names application, stage and task in errors.
         policy: when and how much to compact.
 
-    `processors` are the saved processors of the task, which are part of its durable state, but not of the replica.
+    `processors` are the saved processors of the task: a part of its durable state, but not of the replica.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """Entries by key and time for stores in which every key has its own clock: all entries of a key lie together.
 
-Each key expires on its own: a put that advances the clock of a key removes the entries that expire, or the caller,
-which tracks the times, removes them. So the store never holds an expired entry, and reads need no clock.
+Each key expires on its own: a put that advances the clock of a key removes the entries of this key that expire. With a
+`CallerClock`, the caller removes them. So the store never holds an expired entry, and reads need no clock.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from headrace._state.bytes.composite import (
 )
 from headrace._state.layouts.retention_clocks import UNKNOWN, CallerClock, KeyClock
 
-_FEW = 4  # up to so many entry keys are looked up one by one; a longer span is scanned
+_FEW = 4  # in a span of at most this many entry keys, each is looked up; a longer span is scanned
 
 
 class EntriesByKey:
@@ -57,9 +57,9 @@ class EntriesByKey:
         self._contents.put_many(zip(entry_keys, raws, strict=True))
 
     def remove_spans(self, spans: Iterable[tuple[bytes, int, int]], step_ms: int) -> None:
-        """Removes the entries of a key within a span of times, both ends inclusive, for many keys.
+        """Removes the entries of many keys. Each span is a key, the first time and the last time, both inclusive.
 
-        The store must have no further bytes in its entry keys, and only times that are multiples of `step_ms`.
+        All times in the store must be multiples of `step_ms`, and `rest_size` must be 0.
         """
         expired: list[bytes] = []
         suspects: list[bytes] = []

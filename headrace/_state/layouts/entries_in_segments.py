@@ -1,7 +1,7 @@
 """Entries by key and time for stores in which all keys share one clock: a segment number comes before the key.
 
-A segment is a span of time. So expired entries are the first in the store, one entry is read without a search, and a
-span of times of one key is a range in each of the few live segments.
+A segment is a span of time. So expired entries are the first in the store, a single entry is read without a search, and
+the entries of one key within some time are a range in each of the few live segments.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SMALLEST_SEGMENT_MS = 60_000
 
 
 def segment_ms(retention_ms: int) -> int:
-    """The length of a segment, as Kafka Streams chooses it: two or three are live, none is shorter than a minute."""
+    """The length of a segment, as Kafka Streams chooses it: half the retention, but at least a minute."""
     return max(retention_ms // 2, _SMALLEST_SEGMENT_MS)
 
 
@@ -146,7 +146,11 @@ class SegmentedEntries:
     def _segments(
         self, low: bytes, end: bytes | None, from_ms: int, to_ms: int, *, reverse: bool
     ) -> Iterator[_Entries]:
-        """The entries of each live segment within the times, without the segment numbers in their keys."""
+        """For each live segment between `from_ms` and `to_ms`, yields an iterator over its entries from `low` to `end`.
+
+        The entry keys have no segment number, so that the iterators can be merged by key; nor have `low` (inclusive)
+        and `end` (exclusive). The entries may have any time within the segment.
+        """
         now = self._clock.time(b"")
         oldest_ms = max(from_ms, now - self._retention_ms + 1, 0)
         scan = self._contents.reverse_range if reverse else self._contents.range

@@ -1,4 +1,4 @@
-"""Entries by key and time with duplicates: the entries of a key within a span of time form one list.
+"""Entries by key and time, including duplicates: the entries of a key within a span of time form one list.
 
 So a join reads one or two lists to get the entries around a time, without a search.
 """
@@ -25,16 +25,16 @@ from headrace._state.layouts.gradual_removal import GradualRemoval
 from headrace._state.layouts.growing_list import TimedValue, append, entries_from
 from headrace._state.layouts.retention_clocks import UNKNOWN, KeyClock, RetentionClock
 
-_PUTS = 16  # expired lists are removed once in so many puts: each removal first sorts the keys put since the last
-_SPANS = 16  # the number of spans in a retention, give or take one
+_PUTS = 16  # expired lists are removed once in this many puts: a removal first sorts the keys put since the last one
+_SPANS = 16  # about how many spans there are in a retention
 _SPAN = struct.Struct(">cQ")
 _time = itemgetter(0)
 
 
 def entry_lists(contents: ByteStore, clock: RetentionClock, window_size_ms: int) -> EntryLists:
-    """Lists ordered by span if all keys expire by one clock, by key if each key has its own.
+    """Returns lists ordered by span, then key, if all keys share one clock; by key, then span, if each has its own.
 
-    `window_size_ms` is about what one read asks for: no list spans less, so that a read needs one or two lists.
+    `window_size_ms` is about how much time one read covers. No list spans less, so that a read needs one or two lists.
     """
     kind = _ListsByKey if isinstance(clock, KeyClock) else ListsBySpan
     return kind(contents, clock, window_size_ms)
@@ -56,12 +56,15 @@ class EntryLists(ABC):
         self._writes = 0
 
     def get(self, key: bytes, time_ms: int, rest: bytes = b"") -> bytes | None:  # noqa: ARG002
-        """The last value of a time."""
+        """The last value put for a key and a time, or `None`."""
         found = self.within(key, time_ms, time_ms)
         return found[-1][1] if found else None
 
     def put(self, key: bytes, time_ms: int, rest: bytes, raw: bytes | None) -> None:  # noqa: ARG002
-        """Adds an entry; ignored if it would expire at once, or if it is `None`: that could delete any of several."""
+        """Adds an entry; does nothing if it would expire at once.
+
+        A `raw` of `None` is ignored: it cannot say which of several entries to delete.
+        """
         if raw is None:
             return
         time_bytes(time_ms)  # raises if it is not a time, before anything changes
@@ -114,7 +117,7 @@ class EntryLists(ABC):
     def _of_key_backward(self, key: bytes, from_ms: int, to_ms: int) -> Iterator[tuple[bytes, bytes]]:
         part = escape_key(key)
         ahead: list[TimedValue] = []
-        left: int | None = None  # how many entries of the last time that was yielded are still ahead
+        left: int | None = None  # how many entries with the time that was yielded last are still to come
         writes_seen = -1
         while True:
             if writes_seen != self._writes:
@@ -151,11 +154,14 @@ class EntryLists(ABC):
 
     @abstractmethod
     def _entry_key(self, part: bytes, span: int) -> bytes:
-        """The key of the list of an escaped key and a span."""
+        """The key in the store of the list for an escaped key and the number of a span."""
 
     @abstractmethod
     def _expire(self, part: bytes, before: int, time_ms: int) -> None:
-        """Removes, at once or gradually, the lists that expire when a put advances the clock from `before`."""
+        """Removes the lists that have expired after a put at `time_ms`, all at once or a few at a time.
+
+        `part` is the escaped key of the put, and `before` the time of the clock before it.
+        """
 
     @abstractmethod
     def _find_key(self, low: bytes, end: bytes | None, *, reverse: bool) -> bytes | None:
@@ -179,9 +185,10 @@ class ListsBySpan(EntryLists):
         return self._clock.time(b"")
 
     def of_many(self, keys: Sequence[bytes], from_ms: int, to_ms: int) -> Iterator[tuple[int, int, bytes]]:
-        """Reads the entries of many keys. Yields the index of the key in `keys`, the time and the value.
+        """Yields the entries of many keys: the index of the key in `keys`, the time and the value.
 
-        Entries of one key and time come in the order of arrival.
+        It also yields other entries of the lists that it reads, before `from_ms` or after `to_ms`. Entries of one key
+        and time come in the order of arrival.
         """
         now = self.time_ms
         first, last = self._oldest_span(now), now // self.span_ms
@@ -195,7 +202,10 @@ class ListsBySpan(EntryLists):
                         yield number, time_ms, value
 
     def put_many(self, lists: Iterable[tuple[bytes, list[TimedValue]]], count: int, latest_ms: int) -> None:
-        """`put` for `count` entries, none of which would expire at once; each list is of one key and span."""
+        """Adds entries, none of which would expire at once: pairs of a key and a list of its entries within one span.
+
+        `count` is the number of all entries, `latest_ms` the time to which they advance the clock.
+        """
         self._begin_expiry(self._observe(b"", latest_ms), latest_ms)
         if self._removal.pending:
             self._removal.step(count)
@@ -231,7 +241,7 @@ class ListsBySpan(EntryLists):
 
 
 class _ListsByKey(EntryLists):
-    """Lists for keys with a clock each: a put that advances the clock of a key removes the lists that expire."""
+    """Lists for keys that each have a clock: a put that advances the clock of a key removes its expired lists."""
 
     def _entry_key(self, part: bytes, span: int) -> bytes:
         return ENTRY + part + time_bytes(span)

@@ -21,8 +21,8 @@ class GradualRemoval:
         self._entries: Iterator[tuple[bytes, bytes]] = iter(())
 
     def extend(self, end: bytes) -> None:
-        """Marks everything below `end` for removal."""
-        # Continues where it stopped: within a batch, a scan still passes over the entries that the batch removed.
+        """Marks everything below `end` (exclusive) for removal, in addition to what is already marked."""
+        # Continues where it stopped: within a batch, a scan from `start` would pass over all entries already removed.
         self._entries = self._contents.range(self._low, end)
         self.pending = True
 

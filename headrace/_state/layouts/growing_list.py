@@ -1,8 +1,8 @@
 """A list of times and values under one key of a store, stored in parts of bounded size.
 
-A part that has grown long is closed and the next one begun, so the cost of an append does not depend on the length of
-the list. Closed parts follow the open one in the store, by the latest time in them: a read skips those that are too
-early.
+A part that has grown long is closed and a new part begun, so the cost of an append does not depend on the length of the
+list. In the store, the closed parts come after the open one, ordered by the latest time in each, so a read can skip
+those that are too early.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from headrace._state.bytes.composite import time_bytes
 
 TimedValue = tuple[int, bytes]
 
-_LONG = 1024  # a part of at least so many bytes is closed
+_LONG = 1024  # a part of at least this many bytes is closed
 # The open part: the number of closed ones, then a MessagePack list of its entries, with the header of "array 32".
 _HEAD = struct.Struct(">IBI")
 _LIST = 4  # the offset of the MessagePack list

@@ -1,7 +1,7 @@
-"""A bounded number of entries: the least recently used one is evicted.
+"""A store with a bounded number of entries, which evicts the least recently used one.
 
-The order of use is in the store, next to the entries, so it is as durable as they are: a number for each key, which
-grows with every use, and an index from numbers to keys.
+The order of use is saved in the store, so it is as durable as the entries. Every use of a key gives it the next higher
+number, and an index leads from these numbers to the keys.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _END = prefix_end(ENTRY)
 
 
 class LruReader:
-    """Reads the entries in the order of their keys, and records no use: what a query sees."""
+    """Reads the entries, in the order of their keys, without recording a use: for queries."""
 
     def __init__(self, contents: ByteStore) -> None:
         self._contents = contents
@@ -43,7 +43,7 @@ class LruReader:
 
 
 class LruEntries(LruReader, ByteStore):
-    """A `ByteStore` of at most `max_entries` entries. A `get` or `put` of a key is a use; a scan is none.
+    """A `ByteStore` of at most `max_entries` entries. A `get` or `put` of a key is a use; a scan is not.
 
     Example:
         >>> from headrace._state.bytes.memory import MemoryStore

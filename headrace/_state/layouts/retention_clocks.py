@@ -25,7 +25,7 @@ class RetentionClock(Protocol):
         ...
 
     def observe(self, key: bytes, time_ms: int) -> int:
-        """Advances the clock to the time of a put, if it is higher; returns the time before."""
+        """Advances the clock to the time of a put, if that is later; returns the time that the clock had before."""
         ...
 
 
@@ -90,9 +90,10 @@ class KeyClock:
 
 
 class CallerClock:
-    """A time for every key that the caller tracks: it puts nothing that is expired, and removes what expires.
+    """The clock of a store whose caller tracks the time of every key.
 
-    So the store saves no times, and expires nothing by itself.
+    The caller puts no expired entries, and removes entries when they expire. So the store saves no times, and expires
+    nothing by itself.
     """
 
     def __init__(self, retention_ms: int) -> None:

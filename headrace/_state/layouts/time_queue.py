@@ -9,10 +9,10 @@ from headrace._state.bytes.composite import TIME_SIZE, time_at, time_bytes
 
 
 class TimeQueue:
-    """Entries under a prefix of a store, whose entry keys are a time, then the bytes of a key.
+    """A queue of entries in a store. An entry key is `prefix`, a time, then the bytes of a key.
 
-    The position of the first entry is cached: otherwise each look for it would pass over all entries that the batch
-    has removed, which stay in the snapshot below until the commit. So only a writer may use a queue.
+    The queue remembers its first entry. Otherwise each search for it would pass over all entries that the batch has
+    removed, because they stay in the snapshot until the commit. So only the one writer of a store may use a queue.
 
     Example:
         >>> from headrace._state.bytes.memory import MemoryStore
@@ -31,7 +31,7 @@ class TimeQueue:
         self._contents = contents
         self._prefix = prefix
         self._end = end
-        # No entry key is smaller. If `_bound_is_first`, it is the first entry key, or `_end` if the queue is empty.
+        # No entry key is less. If `_bound_is_first`, this is the first entry key, or `_end` if the queue is empty.
         self._lower_bound = prefix
         self._bound_is_first = False
 
@@ -53,18 +53,18 @@ class TimeQueue:
         return self._prefix + time_bytes(time_ms) + key
 
     def first(self) -> tuple[int, bytes] | None:
-        """The earliest time and its key, by key bytes among equal times."""
+        """The earliest time and its key, of equal times the one with the smallest key; `None` if the queue is empty."""
         entry_key = self._first_entry_key()
         return None if entry_key is None else self._entry(entry_key)
 
     def until(self, last_ms: int) -> Iterator[tuple[int, bytes]]:
-        """Yields entries no later than a time, in order. The caller must remove each one before it takes the next."""
+        """Yields entries no later than `last_ms`, in order. The caller must remove each one before taking the next."""
         if last_ms < 0:
             return
         first, end = self._first_entry_key(), self._prefix + time_bytes(last_ms + 1)
         if first is None or first >= end:
             return
-        # The range ends at `_end`, not at `end`: its first entry that is too late is the new first of the queue.
+        # The range ends at `_end`, not at `end`: the first entry that is too late is then the first of the queue.
         for entry_key, _ in self._contents.range(first, self._end):
             self._lower_bound, self._bound_is_first = entry_key, True
             if entry_key >= end:
@@ -73,12 +73,15 @@ class TimeQueue:
         self._lower_bound, self._bound_is_first = self._end, True
 
     def first_from(self, time_ms: int, key: bytes = b"") -> tuple[int, bytes] | None:
-        """The earliest entry that is not before a time and key."""
+        """The first entry at or after a time and key, or `None`."""
         found = next(self._contents.range(self.entry_key(time_ms, key), self._end), None)
         return None if found is None else self._entry(found[0])
 
     def latest_ms(self, no_later_than_ms: int) -> int | None:
-        """The time of the last entry, by bisection; no entry may be later than the given time."""
+        """Finds the time of the last entry by bisection; `None` if the queue is empty.
+
+        No entry may be later than `no_later_than_ms`.
+        """
         first = self.first()
         if first is None:
             return None

@@ -1,1 +1,1 @@
-"""The durable state of an application: immutable objects, and one numbered log that says which of them count."""
+"""The durable state of an application: immutable objects, and a numbered log that names the objects in use."""

@@ -1,7 +1,7 @@
 """The entries of the state log: starts of the application, plans and commits of micro-batches.
 
-An entry is a line with format and checksum, then JSON. Data about topics and topology are opaque here: only the caller
-interprets them.
+An entry is a line with format version and checksum, followed by JSON. What it says about topics and the topology is
+only stored here; callers interpret it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class ObjectUse(NamedTuple):
 
 
 class DeadObject(NamedTuple):
-    """The size of an object that is no longer needed, and since when."""
+    """The size of an object that is no longer needed, and the time since when."""
 
     size: int
     since_ms: int
@@ -45,9 +45,10 @@ class DeadObject(NamedTuple):
 class BatchPlan(msgspec.Struct, frozen=True, omit_defaults=True):
     """The input of a micro-batch, written before any output of the batch becomes visible.
 
-    `ends` are the next offsets after the batch, by topic-partition. `spread` is the number of Spark partitions that
-    run it; 0 if one Spark task runs all of it. `step` counts the micro-batches of the Spark query. `planned_ms` is the
-    time at which it was planned.
+    `ends` are the first offsets after the batch, by topic-partition. `clock_ms` is the batch clock; `None` if the
+    topology does not need it. `run` is the id of the run that planned the batch. `spread` is the number of Spark
+    partitions that process it; 0 if one Spark task processes all of it. `step` is the number of the micro-batch in the
+    Spark query. `planned_ms` is the time at which the batch was planned, to measure its duration.
     """
 
     batch: int
@@ -62,10 +63,11 @@ class BatchPlan(msgspec.Struct, frozen=True, omit_defaults=True):
 class Commit(msgspec.Struct, frozen=True, omit_defaults=True):
     """The changes of a micro-batch.
 
-    `freed` counts the bytes of each object that are no longer needed, `swept` names objects that are deleted after this
-    commit, `sessions` are the Kafka sessions that wrote the output of each sink task, `output` is still to be
-    published. `spread` is that of the plan; `record_us` is the time per record if one Spark task ran the batch.
-    `records` counts the input records, `duration_ms` is the time since the batch was planned.
+    `freed` is the number of bytes of each object that are no longer needed. `swept` names the objects that are deleted
+    after this commit. `output` is the output on embedded topics, which is published after this commit. `sessions` names
+    the Kafka session that wrote the output of each sink task. `spread` is copied from the plan. `record_us` is the time
+    per record if one Spark task processed the batch. `records` is the number of input records, `duration_ms` the time
+    since the batch was planned.
     """
 
     batch: int
@@ -87,9 +89,11 @@ class Commit(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Start(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A start of the application: from this entry on, only this start may write. `first_batch` is the first it runs.
+    """A start of the application: from this entry on, no earlier start can write.
 
-    `patterns` are the patterns of topics that it reads.
+    `first_batch` is the number of the first batch that it processes. `layout` describes its stages and stores.
+    `first_offsets` are the offsets at which an application that has committed nothing begins to read, by
+    topic-partition. `patterns` are the patterns of the topics that it reads.
     """
 
     application_id: str
@@ -104,7 +108,7 @@ class Start(msgspec.Struct, frozen=True, omit_defaults=True):
 class ApplicationState(msgspec.Struct, frozen=True, omit_defaults=True):
     """The state of the application after all entries so far.
 
-    `output` is that of the last batch, `plan` that of a batch that is not committed yet.
+    `output` is the output of the last batch; `plan` is the plan of a batch that is not committed yet.
     """
 
     batch: int = -1
@@ -149,7 +153,7 @@ class ApplicationState(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Base(msgspec.Struct, frozen=True):
-    """A complete state with its start: a reader of the log needs no earlier entries."""
+    """The complete state, and the current start. A reader of an entry with a base needs no earlier entries."""
 
     start: Start
     state: ApplicationState
@@ -158,8 +162,8 @@ class Base(msgspec.Struct, frozen=True):
 class LogEntry(msgspec.Struct, frozen=True, omit_defaults=True):
     """One entry: a start, a plan or a commit, written by the start with the number `epoch`.
 
-    Some entries also have, in `base`, the complete state after them. `before` is the checksum of the previous entry: an
-    entry that does not match it was written by a superseded process, and readers ignore it.
+    Some entries also have, in `base`, the complete state after them. `before` is the checksum of the previous entry. If
+    it does not match, a superseded process wrote the entry, and readers ignore it.
     """
 
     epoch: int
@@ -184,7 +188,7 @@ def decode(data: bytes, describe: str) -> LogEntry:
     """Decodes the content of an entry's file.
 
     Raises:
-        StateError: if it is damaged or of another format; the message starts with `describe`.
+        StateError: if the entry is damaged or of another format; the message starts with `describe`.
     """
     header = _HEADER.match(data)
     if header is None:

@@ -1,7 +1,8 @@
 """The file operations that the state log needs, and their implementation on disk.
 
-The log relies on one property: a name appears once, with its whole content, or not at all. With `sync`, the content is
-on disk before its name, and the name before the call returns, so that a power loss undoes nothing.
+The log relies on one property of `publish`: only one process can create a name, and the file appears with its whole
+content or not at all. With `sync`, the content is on disk before the name, and the name is on disk before the call
+returns, so that a power loss undoes nothing.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class NewFile(Protocol):
         """Completes the file and makes it durable."""
 
     def discard(self) -> None:
-        """Deletes the file, unless it was closed before."""
+        """Deletes the file, which is incomplete; does nothing if the file is already closed."""
 
 
 class Files(Protocol):
@@ -44,18 +45,19 @@ class Files(Protocol):
     def publish(self, path: str, data: bytes) -> bool:
         """Creates a file with its whole content in one step; returns false and does nothing if the name exists.
 
-        The file appears in the directory that was last listed under this path, even if it has been moved since.
+        If the parent directory was listed before, the file is created in the directory that was listed, even if that
+        directory has been renamed since.
         """
 
     def read(self, path: str, offset: int = 0, length: int | None = None) -> bytes:
-        """A file's content, or a part of it, which may be shorter than `length`.
+        """Returns the content of a file from `offset` on, or at most `length` bytes of it.
 
         Raises:
             FileNotFoundError: if there is no such file.
         """
 
     def list(self, directory: str) -> list[str]:
-        """The names in a directory, unordered; none if it does not exist."""
+        """Returns the names in a directory, unordered; none if the directory does not exist."""
 
     def delete(self, path: str) -> None:
         """Deletes a file, if it exists."""
@@ -64,14 +66,14 @@ class Files(Protocol):
         """Creates a directory, if it is missing, and makes it durable."""
 
     def settle(self, directory: str) -> None:
-        """Syncs a directory, so that entries of processes that were killed before they synced it are durable, too."""
+        """Syncs a directory, to make files durable whose writers were killed before they synced it."""
 
 
 class DiskFiles:
     """Files below a directory of a local or shared file system that has hard links.
 
-    A directory stays open after it was listed, and files are published in the open one. So if a reset has moved it away
-    and created a new one, a process that has not noticed the reset does not publish into the new directory.
+    A directory stays open after it was listed, and `publish` creates files in the open directory. If a reset has moved
+    this directory away and created a new one, a process that has not noticed the reset cannot write to the new one.
     """
 
     def __init__(self, root: str | Path, *, sync: bool = True) -> None:
@@ -92,7 +94,7 @@ class DiskFiles:
                 try:
                     return self._publish(directory, name, data)
                 except FileNotFoundError:
-                    # Another start may have deleted the temporary file, taking it for that of a killed process.
+                    # Another start may have deleted the temporary file, assuming that its writer was killed.
                     if directory.is_deleted:
                         raise
         message = f"Cannot write {str(self.root / path)!r}: another process deletes its temporary file each time."
@@ -207,7 +209,7 @@ class _Directory:
             os.close(descriptor)
 
     def link(self, name: str, new: str) -> bool:
-        """Gives a file a second name; returns false if that name exists."""
+        """Gives a file a second name, `new`; returns false if that name exists already."""
         try:
             os.link(name, new, src_dir_fd=self._descriptor, dst_dir_fd=self._descriptor)
         except FileExistsError:
@@ -224,7 +226,11 @@ class _Directory:
 
 @contextmanager
 def explain_errors(doing: str, path: Path, needed: int | None = None) -> Iterator[None]:
-    """Turns an error of the file system into a `StateError` that names the file; callers handle missing files."""
+    """Turns an error of the file system into a `StateError` that names the file.
+
+    Callers handle a missing or existing file: those errors are raised unchanged. `doing` is the verb of the message,
+    e.g. "write"; `needed` is the number of bytes to write.
+    """
     try:
         yield
     except (FileNotFoundError, FileExistsError):

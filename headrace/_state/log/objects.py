@@ -80,7 +80,10 @@ class MissingObjectError(StateError):
 
 
 def expired(state: ApplicationState, now_ms: int, retention_ms: int) -> tuple[str, ...]:
-    """Dead objects to delete: after the retention, or oldest first if dead objects are larger than live ones."""
+    """Returns the dead objects to delete: those dead for `retention_ms`, and the oldest ones beyond a limit.
+
+    Dead objects may take as much space as the live ones, or 64 MiB if that is more.
+    """
     budget = max(_DEAD_BYTES_AT_LEAST, sum(use.size for use in state.objects.values()))
     found = []
     newest_first = sorted(state.dead.items(), key=lambda item: -item[1].since_ms)
@@ -92,7 +95,7 @@ def expired(state: ApplicationState, now_ms: int, retention_ms: int) -> tuple[st
 
 
 def sparse(state: ApplicationState) -> frozenset[str]:
-    """Objects that are mostly dead, if the state takes more than twice the space that it needs.
+    """Returns objects that are mostly dead, if the state takes more than twice the space that it needs.
 
     A task that rarely changes keeps its old objects alive, though all other blobs in them are dead. The caller copies
     the live blobs, so that the objects can be deleted.
@@ -110,7 +113,10 @@ def delete(files: Files, names: tuple[str, ...]) -> None:
 
 
 def sweep(files: Files, epoch: int, known: Collection[str]) -> None:
-    """Deletes the objects of starts before `epoch` that the log does not name: those of failed and killed attempts."""
+    """Deletes the objects of starts before `epoch` whose names are not in `known`, the objects that the log names.
+
+    Attempts that failed or were killed left them behind.
+    """
     for name in files.list(OBJECTS):
         first = name.split("-", 1)[0]
         if name not in known and first.isdigit() and int(first) < epoch:

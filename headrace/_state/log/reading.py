@@ -29,10 +29,11 @@ class _OtherPositionError(Exception):
 
 
 class CommittedTasks:
-    """Snapshots of tasks as of one commit; they are closed with this object.
+    """Snapshots of tasks as of one commit. They are closed when this object is garbage-collected.
 
-    Uses the replicas on this machine. One that lacks the last deltas gets them, as its task would do in the next batch.
-    If there is none, or it belongs to another history, the state is restored into a temporary directory.
+    The replicas on this machine are used. If a replica lacks the last deltas, they are applied to it, as its task would
+    do in the next batch. If there is no replica, or its content is not an earlier version of the committed state, the
+    state is restored into a temporary directory.
     """
 
     def __init__(self) -> None:
@@ -42,7 +43,7 @@ class CommittedTasks:
 
     @classmethod
     def read(cls, log: StateLog, tasks: Iterable[str], replicas: Path, describe: str) -> CommittedTasks:
-        """Reads the tasks of these names that have state.
+        """Reads the named tasks; leaves out those without state. `replicas` is the directory of the local replicas.
 
         Raises:
             StateError: if state is damaged.
@@ -57,7 +58,7 @@ class CommittedTasks:
                 is_newest = log.view() == view
                 if is_newest and isinstance(error, MissingObjectError):
                     raise  # no new commit has replaced the object, so the state is damaged
-                # If there is no newer commit, the replica is not ahead of this one: it is of no use.
+                # Without a newer commit, the replica cannot just be ahead of what was read: it is unusable.
                 restores = is_newest or attempt >= _ATTEMPTS // 2
                 continue
             return found

@@ -1,7 +1,8 @@
 """The numbered log of a state directory: the single source of truth about starts, plans and commits.
 
-A process creates an entry exclusively, after it has read the one before. So if two processes write at once, one finds
-its number taken and knows that another start has taken over. There is no lock that a stopped process could hold.
+A process creates an entry exclusively, after it has read the previous one. So if two processes write at once, one
+finds its number taken and knows that another start has taken over. There is no lock that a suspended process could
+hold.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ _ATTEMPTS = 20
 class LogView(NamedTuple):
     """The content of the log up to an entry: the start and the state.
 
-    `digest` is the checksum of that entry, `since_base` the number of entries since the last one with a whole state.
+    `number` and `digest` are the number and the checksum of that entry. `since_base` is the number of entries since the
+    last one with a complete state.
     """
 
     number: int
@@ -60,7 +62,7 @@ class TakenOverError(StateError):
 
 
 class StateLog:
-    """Reads the log and appends to it. An object caches its last view and then reads only new entries."""
+    """Reads the log and appends to it. Caches the last view, so that the next read needs only the entries after it."""
 
     def __init__(self, files: Files, describe: str) -> None:
         self.files = files
@@ -95,7 +97,9 @@ class StateLog:
         raise StateError(message) from missing
 
     def start(self, before: LogView | None, start: Start, forget_offsets: Collection[str] = ()) -> LogView:
-        """Appends a start. The state does not change, but for offsets of topics that do not exist any more.
+        """Appends a start. The state stays the same, except that the offsets in `forget_offsets` are removed.
+
+        Those are the offsets of topics that were deleted.
 
         Raises:
             TakenOverError: if another start was first; read the log again.
@@ -137,7 +141,7 @@ class StateLog:
         return commits
 
     def superseded(self, epoch: int, instance: str) -> TakenOverError:
-        """The error for a start that is no longer the newest."""
+        """Returns the error for a start that can no longer write; its message says why."""
         now = self.view()
         if now is None or now.epoch < epoch or now.start.instance != instance:
             return TakenOverError(f"{self.describe} was reset: this start ends without writing.")
@@ -166,8 +170,8 @@ class StateLog:
         except FileNotFoundError as error:
             raise self.superseded(entry.epoch, instance) from error  # a reset has deleted the log
         digest = zlib.crc32(data)
-        # The number may be free only because other starts wrote and trimmed it while this process was stopped. Then the
-        # entry before it is missing as well, and this process deletes its own again.
+        # The number may be free only because other starts wrote and trimmed it while this process was suspended. Then
+        # the previous entry is missing as well, and this process deletes the entry that it has just created.
         if not (self._is_first(digest) if before is None else self._still_exists(before)):
             if self._content(number) == data:
                 self.files.delete(_path(number))
@@ -186,7 +190,7 @@ class StateLog:
         return seen.number >= before.number or seen.start.instance != before.start.instance
 
     def _is_first(self, digest: int) -> bool:
-        """Whether the entry with number 1 is still the first of the whole log."""
+        """Whether entry 1, which has the checksum `digest`, begins the log: later entries, if any, must continue it."""
         if all(number <= 1 for number in self._numbers()):
             return True
         second = self._content(2)

@@ -16,11 +16,7 @@ _COPIED_BYTES = 1 << 20
 
 
 class TaskIndex(msgspec.Struct, array_like=True):
-    """Where the durable state of a task is in the objects of the state log.
-
-    `head` is the table of contents, `deltas` are the changes of single batches by version, `slices` the entries of key
-    ranges by id.
-    """
+    """The encoded head of a task, and the locations of its deltas (by version) and slices (by id) in the objects."""
 
     head: bytes
     deltas: dict[int, Location] = {}
@@ -28,7 +24,10 @@ class TaskIndex(msgspec.Struct, array_like=True):
 
 
 class WrittenState(msgspec.Struct, omit_defaults=True):
-    """The changes of one writer: new locations of heads, its object, bytes freed in older objects."""
+    """What one writer changed: the new location of the head of each task, the object that it wrote, and its size.
+
+    `freed` is the number of bytes in each older object that are no longer needed.
+    """
 
     heads: dict[str, Location] = {}
     objects: dict[str, ObjectUse] = {}
@@ -43,7 +42,11 @@ class WrittenState(msgspec.Struct, omit_defaults=True):
 
 
 class LoggedTask:
-    """A `DurableTask` in the objects of a state directory; its writes take effect when a commit names its head."""
+    """A `DurableTask` in the objects of a state directory; its writes take effect when a commit names its head.
+
+    Without a `writer` it can only be read. `head` is the location of the last head, `None` for a new task. `sparse`
+    names objects from which `put_head` copies blobs, so that they can be deleted.
+    """
 
     def __init__(
         self,
@@ -68,7 +71,7 @@ class LoggedTask:
         return self._index.head or None
 
     def put_head(self, blob: bytes) -> None:
-        """Writes the head and the locations of all blobs; call it last. First copies some blobs from sparse objects."""
+        """Writes the head and the locations of all blobs, so call it last. First copies blobs from sparse objects."""
         assert self._writer is not None
         self._copy_from_sparse_objects(self._writer)
         self._index.head = blob

@@ -1,8 +1,8 @@
 """One LMDB environment, used as a cache: quick to open, wiped when damaged.
 
-Nothing is synced. A killed process leaves an environment whole, because the kernel has its pages; after a crash of the
-machine the boot id differs, which is part of the path, so the old files are not used. A handle stays valid when its
-files are deleted; the files disappear when it is closed.
+Nothing is synced. After a process was killed, the files are intact, because the kernel has all written pages. After a
+crash of the machine they may be damaged, but are not used: their path contains the boot id, which has changed. An open
+environment stays valid if its files are deleted; they disappear when it is closed.
 """
 
 from __future__ import annotations
@@ -47,7 +47,10 @@ class Environment:
             return self._lmdb.begin(write=write)
 
     def write(self, stores: Iterable[str], action: Callable[[Any], T]) -> T:
-        """Runs `action` in one write transaction in which the databases of `stores` are open."""
+        """Runs `action` in one write transaction, with the databases of `stores` open, and returns its result.
+
+        If the map is full, it is enlarged and `action` runs again in a new transaction.
+        """
         wanted = list(stores)
         while True:
             try:
@@ -80,19 +83,19 @@ class Environment:
 
     @property
     def size(self) -> int:
-        """The size of its file."""
+        """The size of the data file in bytes."""
         return os.fstat(self._data).st_size
 
     def set_idle(self) -> None:
-        """Notes the state of its files, now that it has no users."""
+        """Records the state of the files when the last user is gone, for `is_as_left`."""
         self._files_when_idle = self._files()
 
     def is_as_left(self) -> bool:
-        """Whether its files are still at its path, and unchanged since it has no users."""
+        """Whether the files are still at the path, and unchanged since `set_idle`."""
         return self._files_when_idle is not None and self._files() == self._files_when_idle
 
     def resume(self) -> bool:
-        """Prepares it for use again; returns false if it must be opened again instead."""
+        """Prepares an idle environment for use; returns false if it must be closed, and its path opened again."""
         try:
             self._free_dead_readers()
         except lmdb.Error:
@@ -104,7 +107,7 @@ class Environment:
             data, lock = (self.path / "data.mdb").stat(), (self.path / "lock.mdb").stat()
         except OSError:
             return None
-        # LMDB writes the lock file through memory, which need not change its time.
+        # LMDB writes the lock file through a memory map, which may not change its modification time.
         return [(data.st_dev, data.st_ino, data.st_size, data.st_mtime_ns), (lock.st_dev, lock.st_ino)]
 
     def _open(self, map_size: int) -> None:
@@ -177,7 +180,7 @@ def _reserve_lock_file(path: Path) -> None:
             if hasattr(os, "posix_fallocate"):
                 os.posix_fallocate(file.fileno(), 0, _LOCK_BYTES)
     except OSError as error:
-        # LMDB reports everything else.
+        # LMDB itself reports all other errors.
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise
 

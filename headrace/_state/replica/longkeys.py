@@ -1,8 +1,9 @@
 """Maps the keys of a store to LMDB keys, which must have 1 to 511 bytes.
 
-A key of 1 to 510 bytes is stored as it is. Longer keys with the same first 511 bytes share one LMDB entry, under those
-bytes, which lists the rest of each key with its value. A shorter key orders relative to a long one as it does relative
-to its first 511 bytes, so LMDB has the order of the store. The empty key has a slot outside the store's database.
+A key of 1 to 510 bytes is stored as it is. Longer keys that begin with the same 511 bytes share one LMDB entry: its key
+is those 511 bytes, and its value lists the rest of each long key with that key's value. The order of the entries in
+LMDB is the order of the keys in the store, because the first 511 bytes of a long key decide whether a shorter key comes
+before it. The value of the empty key is stored outside the store's database, in its `empty_slot`.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def decode_shared(raw: bytes) -> list[tuple[bytes, bytes]]:
 
 
 def find(raw: bytes | None, key: bytes) -> bytes | None:
-    """The value of a long key in a shared LMDB entry."""
+    """The value of a long key in a shared LMDB entry, whose value is `raw`; `None` if there is none."""
     if raw is None:
         return None
     entries, rest = decode_shared(raw), key[SHARED:]
@@ -43,7 +44,7 @@ def write(txn: Any, database: Any, empty_slot: bytes, columns: Columns, *, appen
         return
     if not columns.keys[0]:
         _set(txn, None, empty_slot, columns.values[0])
-    # Plain keys first: a shared entry may order after some of them, and LMDB appends only in order.
+    # Keys that fit come first: a shared entry may be ordered after some of them, and LMDB appends only in order.
     plain = [change for change in zip(*columns, strict=True) if 0 < len(change[0]) < SHARED]
     _write_plain(txn, database, Columns([key for key, _ in plain], [value for _, value in plain]), append)
     _write_shared(txn, database, zip(*columns, strict=True))

@@ -2,10 +2,10 @@
 
 LMDB refuses to open an environment twice in a process, so this module counts the users of each.
 
-An environment may stay open without users: its pages stay mapped, so the next batch of a large store reads and writes
-it in about two thirds of the time. LMDB itself allows that other processes write meanwhile. But files that were
-replaced or damaged would be noticed only when they are opened, so an environment is used again only if its files are as
-it left them.
+An environment may stay open without users: it is idle then. Its pages stay mapped, so the next batch of a large store
+reads and writes it in about two thirds of the time. LMDB allows that other processes write to it meanwhile. But LMDB
+would notice replaced or damaged files only when it opens them, so an idle environment is used again only if its files
+have not changed.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _MAX_IDLE_RELEASES = 1024
 _OPEN_FILES_PER_IDLE = 16  # an environment needs four, and the rest of the process some, too
 
 _used: dict[str, Environment] = {}
-# Those without users, in the order in which they are checked next, with the number of the release that left them so.
+# Idle environments, in the order in which `release` checks them, each with the number of its own release.
 _idle: dict[str, tuple[Environment, int]] = {}
 _releases = count()
 
 
 def acquire(path: Path, map_size: int = MAP_SIZE) -> Environment:
-    """Opens the environment at `path`, or a new one if it is missing or damaged. Call `release` when done."""
+    """Opens the environment at `path`, or creates it if it is missing or damaged. Call `release` when done."""
     shared = _used.get(str(path))
     if shared is not None and shared.is_usable:
         shared.users += 1
@@ -62,7 +62,7 @@ def _open_or_create(path: Path, map_size: int) -> Environment:
             return Environment(path, map_size)
         except (ReplicaDamage, OSError) as error:
             if close_idle():
-                continue  # they may have used up the address space or the open files that this process may have
+                continue  # idle environments may have used up the address space or the file descriptors of this process
             if isinstance(error, lmdb.MemoryError) or not isinstance(error, ReplicaDamage | FileNotFoundError):
                 raise
             # It is damaged, or another process is just replacing it.
@@ -71,9 +71,9 @@ def _open_or_create(path: Path, map_size: int) -> Environment:
 
 
 def release(environment: Environment, *, stays_open: bool = False) -> None:
-    """Ends one use of an environment; the last one closes it, or leaves it open for the next `acquire` of its path.
+    """Ends one use of an environment. After the last use it is closed or, with `stays_open`, becomes idle.
 
-    Environments that stay open are closed if their files were removed, or after many releases of others.
+    Later releases of other environments close an idle one if its files have changed, or if it was idle for long.
     """
     environment.users -= 1
     if environment.users:
@@ -90,7 +90,7 @@ def release(environment: Environment, *, stays_open: bool = False) -> None:
 
 
 def _check_next_idle(number: int) -> None:
-    """Closes one of the environments without users if it is of no use any more; each call checks the next one."""
+    """Closes the next idle environment if its files have changed or it was idle for long. Each call checks another."""
     key = next(iter(_idle), None)
     if key is not None:
         environment, since = _idle.pop(key)
@@ -118,7 +118,7 @@ def close_idle() -> bool:
     return bool(closed)
 
 
-# LMDB must not be used in a child, and refuses to open there what is open in the parent.
+# A forked child must not use an environment of its parent, and LMDB refuses to open it there again.
 os.register_at_fork(before=close_idle)
 
 
@@ -133,9 +133,10 @@ def _is_registered(environment: Environment) -> bool:
 
 
 def replace(path: Path, fresh: Environment) -> None:
-    """Moves a filled environment to `path`, for all later calls of `acquire`; current users of the old one keep it.
+    """Moves the environment `fresh` to `path`, where later calls of `acquire` find it.
 
-    If other processes do the same in every attempt, `fresh` stays usable and disappears with its last user.
+    Current users of the old environment keep that one. If another process moves its own environment to `path` during
+    every attempt, the files of `fresh` are deleted, but it can be used until it is released.
     """
     for _ in range(_ATTEMPTS):
         discard(path)
@@ -144,7 +145,7 @@ def replace(path: Path, fresh: Environment) -> None:
         except FileNotFoundError:
             return
         except OSError:
-            # Another process has moved its own there in the meantime.
+            # Another process has moved its own environment there in the meantime.
             continue
         fresh.path = path
         _used[str(path)] = fresh

@@ -1,4 +1,4 @@
-"""The position of a task's state: a version, which counts the batches that changed it, and the nonce of an attempt."""
+"""The position of a task's state: a version, which counts the batches that changed it, and a random nonce."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Position(NamedTuple):
     nonce: bytes
 
     def next(self) -> Position:
-        """The position that a new attempt at the next version leads to."""
+        """Returns the position of the next version, with a new random nonce."""
         return Position(self.version + 1, os.urandom(_NONCE_BYTES))
 
     def to_bytes(self) -> bytes:

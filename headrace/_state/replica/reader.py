@@ -87,7 +87,7 @@ class LmdbReader:
 def _seek_last(cursor: Any, end: bytes | None) -> bool:
     """Moves to the last LMDB entry that may have keys less than `end`; returns whether there is one.
 
-    An entry has several keys if they are longer than LMDB allows and begin alike.
+    One LMDB entry has several keys if they are longer than LMDB allows and begin with the same bytes.
     """
     found: bool
     if end is None or not cursor.set_range(end[:SHARED]):
@@ -100,7 +100,7 @@ def _seek_last(cursor: Any, end: bytes | None) -> bool:
 def _with_long_keys(
     entries: list[Entry], start: bytes | None, end: bytes | None, *, reverse: bool = False
 ) -> Iterator[Entry]:
-    """Expands each LMDB entry that several long keys share to those keys that are within a range."""
+    """Replaces each LMDB entry that long keys share with those keys from `start` (inclusive) to `end` (exclusive)."""
     for key, value in entries:
         if len(key) < SHARED:
             yield key, value

@@ -1,7 +1,7 @@
 """The local copy of a task's stores: a cache in one LMDB environment, which also records its position.
 
 It receives only committed deltas and moves from one position to the next in one transaction, so it may be deleted, cut
-short or replaced by an older copy at any time. Several processes may have it open: a delta is refused if another
+short or replaced by an older copy at any time. Several processes may have it open: a delta is not applied if another
 process has moved the replica to another position, and a rebuild happens in a new directory, which then replaces it.
 """
 
@@ -29,7 +29,7 @@ from headrace.errors import StateError
 
 
 def replicas_of(instance: str, local_dir: str | Path | None) -> Path:
-    """The directory of an application's replicas on this machine, in one that only this user may enter.
+    """The directory of an application's replicas on this machine, inside a directory that only this user can enter.
 
     Raises:
         ConfigError: if another user could read or change the replicas.
@@ -85,10 +85,12 @@ class Replica:
             return Snapshot(self._open_environment())
 
     def apply(self, delta: Mapping[str, Columns], before: Position, after: Position) -> bool:
-        """Moves the replica from `before` to `after`; returns false and does nothing if it is not at `before`.
+        """Applies `delta`, which moves the replica from `before` to `after`.
+
+        Returns false if the replica is not at `before`, and then does nothing, or if it is damaged, and then wipes it.
 
         Raises:
-            StateError: if the disk is full; the replica is then as it was.
+            StateError: if the disk is full; the replica is unchanged then.
         """
         environment = self._open_environment()
 
@@ -107,7 +109,7 @@ class Replica:
             return False
 
     def reset(self, position: Position, fill: Callable[[ReplicaBuilder], None]) -> None:
-        """Replaces the whole content by what `fill` writes, at `position`.
+        """Replaces the whole content with what `fill` writes, and records that it is at `position`.
 
         Raises:
             StateError: if the local directory cannot be written.
@@ -164,7 +166,7 @@ class Replica:
         return StateError(message)
 
     def _sweep_leftovers(self) -> None:
-        """Removes the directories of killed processes, those from before the last boot and those of other formats."""
+        """Removes directories of killed processes, of other formats, and from before the last boot."""
         with suppress(OSError):
             for entry in self.directory.iterdir():
                 if entry.is_dir() and entry != self._live and not _is_in_progress(entry.name):

@@ -1,4 +1,4 @@
-"""The bytes that a custom store is built on: those of the task, with checks of what the user's class passes."""
+"""The byte stores under custom stores: they pass calls on to a store of the task, and check the arguments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headrace.errors import StateError
 
 
 class CheckedReader:
-    """A `ByteStore` that refuses writes, for the stores that queries create.
+    """A `ByteStore` for custom stores in queries: checks arguments, and raises a `StateError` for every write.
 
     Example:
         >>> from headrace._state.bytes.memory import MemoryStore
@@ -72,7 +72,7 @@ class CheckedReader:
 
 
 class CheckedStore(CheckedReader):
-    """A `ByteStore` with checks, for the stores that tasks create."""
+    """A `ByteStore` for custom stores in tasks: checks arguments, and allows writes."""
 
     def __init__(self, contents: ByteStore, name: str) -> None:
         super().__init__(contents, name)

@@ -1,7 +1,7 @@
 """Typed key-value stores over a byte store.
 
 A value is serialized when it is put and deserialized when it is read, so no two readers ever share a mutable value.
-Ranges include both end keys and order entries by their serialized keys; iterators are live, as `api` defines.
+Ranges include both end keys and order entries by their serialized keys. Iterators are live (see `bytes/api.py`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TIMESTAMP_SIZE = _TIMESTAMP.size
 
 
 class KeyValues(TypedStore[K], Generic[K, S]):
-    """The base of all kinds; `S` is what reads return for an entry."""
+    """The base class of key-value stores. `S` is the type of what reads return for a key."""
 
     def get(self, key: K) -> S | None:
         """The value of a key, or `None`."""
@@ -55,7 +55,10 @@ class KeyValues(TypedStore[K], Generic[K, S]):
         return self._scan(self.contents.reverse_range, from_key, to_key)
 
     def prefix_scan(self, prefix: Any, prefix_serde: Serde[Any] | None = None) -> Iterator[tuple[K, S]]:
-        """Entries whose serialized key starts with the serialized prefix; by default the key serde serializes it."""
+        """Entries whose serialized key starts with the serialized prefix.
+
+        `prefix_serde` serializes the prefix; by default the key serde does.
+        """
         raw = (prefix_serde or self.key_serde).serialize(prefix)
         return self._entries(self.contents.prefix(raw or b""))
 
@@ -137,7 +140,7 @@ class TypedTimestampedKeyValueStore(KeyValues[K, ValueAndTimestamp[V]], Generic[
         self.write(self.key_bytes(key), value, timestamp_ms)
 
     def get_with_timestamp(self, key: K) -> ValueAndTimestamp[V] | None:
-        """The value of a key with its timestamp, or `None`, as a query returns it."""
+        """Same as `get`. Views for queries have this method too, and their `get` returns the value alone."""
         return self.get(key)
 
     def read(self, key_bytes: bytes) -> Timestamped[V] | None:

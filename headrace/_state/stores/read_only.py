@@ -10,7 +10,7 @@ _WRITES = frozenset(("put", "put_all", "put_if_absent", "delete", "remove", "wri
 
 
 class ReadOnlyView:
-    """All methods of a typed store but those that write, which raise a `StateError` even if they would change nothing.
+    """Passes reads on to a typed store. Writes raise a `StateError` with `reason`, even if they would change nothing.
 
     Example:
         >>> from headrace import serdes

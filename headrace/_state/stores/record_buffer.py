@@ -73,7 +73,7 @@ class RecordBuffer(TypedStore[K], Generic[K, V]):
                 self._count(-left)
 
     def oldest(self) -> tuple[K, int] | None:
-        """Key and timestamp of the record that leaves first, the one with the lowest timestamp; `None` if empty."""
+        """Key and timestamp of the record that will be emitted first; `None` if the buffer is empty."""
         found = next(self.contents.prefix(BY_TIME), None)
         if found is None:
             return None

@@ -1,4 +1,4 @@
-"""Session stores: values by key and session, which expire a retention after the session's end."""
+"""Session stores: values by key and session, which expire when the retention has passed after the session's end."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _START = -TIME_SIZE
 
 
 class Sessions(TypedStore[K], Generic[K, S]):
-    """The base of both kinds; `S` is what reads return for a session. The end of a session is inclusive.
+    """The base class of session stores. `S` is the type of what reads return for a session.
 
-    A session expires when the clock has reached its end plus the retention; the clock has the highest end put. Sessions
-    of a key order by end, then start.
+    The end of a session is inclusive. A session expires when the clock has reached its end plus the retention; the
+    clock is at the highest end put so far. The sessions of a key are ordered by end, then start.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Sessions(TypedStore[K], Generic[K, S]):
         return self.backward_find_sessions(key, 0, MAX_TIME)
 
     def fetch_range(self, from_key: K | None = None, to_key: K | None = None) -> Iterator[tuple[Windowed[K], S]]:
-        """All sessions of the keys from one to another, both inclusive, by serialized key, end, start."""
+        """All sessions of a range of keys, both inclusive, by serialized key, end, start; `None` is an open end."""
         return self._of_keys(from_key, to_key, 0, MAX_TIME)
 
     def backward_fetch_range(
@@ -71,7 +71,10 @@ class Sessions(TypedStore[K], Generic[K, S]):
         return None if raw is None else self._decode_entry(raw)
 
     def find_sessions(self, key: K, earliest_end_ms: int, latest_start_ms: int) -> Iterator[tuple[Windowed[K], S]]:
-        """Sessions of a key that end no earlier than one time and start no later than another, by end, then start."""
+        """Sessions of a key that end at `earliest_end_ms` or later and start at `latest_start_ms` or earlier.
+
+        They are ordered by end, then start.
+        """
         return self._of_key(key, earliest_end_ms, latest_start_ms, reverse=False)
 
     def backward_find_sessions(
@@ -83,7 +86,10 @@ class Sessions(TypedStore[K], Generic[K, S]):
     def find_sessions_range(
         self, from_key: K | None, to_key: K | None, earliest_end_ms: int, latest_start_ms: int
     ) -> Iterator[tuple[Windowed[K], S]]:
-        """`find_sessions` of the keys from one to another, both inclusive, by serialized key, end, start."""
+        """The sessions that `find_sessions` yields for a range of keys, by serialized key, end, start.
+
+        Both keys are inclusive; `None` is an open end.
+        """
         entries = self._of_keys(from_key, to_key, earliest_end_ms, MAX_TIME)
         return (entry for entry in entries if entry[0].window.start_ms <= latest_start_ms)
 
@@ -95,7 +101,7 @@ class Sessions(TypedStore[K], Generic[K, S]):
         return (entry for entry in entries if entry[0].window.start_ms <= latest_start_ms)
 
     def find_sessions_by_end(self, earliest_end_ms: int, latest_end_ms: int) -> Iterator[tuple[Windowed[K], S]]:
-        """Sessions of all keys that end from one time to another, both inclusive, by serialized key, end, start."""
+        """Sessions of all keys that end between two times, both inclusive, by serialized key, end, start."""
         return self._of_keys(None, None, earliest_end_ms, latest_end_ms)
 
     def all(self) -> Iterator[tuple[Windowed[K], S]]:

@@ -55,7 +55,7 @@ class Usage(NamedTuple):
 
 
 class StoredRow(msgspec.Struct, array_like=True, gc=False):
-    """A buffered row in its stored form; `size` is the number of bytes that it counts as."""
+    """A buffered row in its stored form; `size` is what it adds to the size of the buffer, in bytes."""
 
     buffer_time_ms: int
     size: int
@@ -72,8 +72,8 @@ _decode = msgspec.msgpack.Decoder(StoredRow).decode
 class SuppressBuffer(TypedStore[K], Generic[K, V]):
     """Rows ordered by buffer time, then key bytes.
 
-    With `each_key` every key has its own time: the rows of a key, in all its windows, are emitted independently of
-    other keys. A second index, by key and buffer time, finds them without a scan over the rows of all keys.
+    With `each_key`, every key has its own stream time: the rows of a key, in all its windows, are emitted independently
+    of other keys. A second index, by key and buffer time, finds them without a scan over the rows of all keys.
 
     Example:
         >>> from headrace import serdes
@@ -104,7 +104,10 @@ class SuppressBuffer(TypedStore[K], Generic[K, V]):
         self._window_size = key_serde.suffix_size if isinstance(key_serde, WindowedKey | SessionWindowedKey) else 0
 
     def put(self, record: Record[K, Change[V]], buffer_time_ms: int, *, topic: str) -> None:
-        """Buffers a change; it replaces an earlier one of the same row, but keeps its buffer time."""
+        """Buffers a change. If its row is buffered already, the row gets the new value, but keeps its buffer time.
+
+        The name of the `topic` counts towards the size of the row, as in Kafka Streams.
+        """
         assert record.timestamp_ms is not None
         key_bytes = self.key_bytes(record.key)
         old, new = self._value_to_bytes(record.value.old), self._value_to_bytes(record.value.new)
@@ -129,7 +132,7 @@ class SuppressBuffer(TypedStore[K], Generic[K, V]):
     def evict_due(self, key: K, last_ms: int) -> Iterator[BufferedRow[K, V]]:
         """Removes and yields the rows whose buffer time is no later than `last_ms`, in order.
 
-        With `each_key`, only those of this key. A row is removed after the caller has processed it: meanwhile, lookups
+        With `each_key`, only the rows of `key`. A row is removed after the caller has processed it: until then, lookups
         of the suppressed table must still find the row's prior value.
         """
         order = self._order if self._orders is None else self._order_of(self.key_bytes(key))
@@ -142,7 +145,7 @@ class SuppressBuffer(TypedStore[K], Generic[K, V]):
             yield from self._evict(key_bytes)
 
     def evict_while(self, wanted: Callable[[], bool]) -> Iterator[BufferedRow[K, V]]:
-        """Removes and yields rows of all keys, in order, while `wanted` returns true; each one as in `evict_due`."""
+        """Removes and yields rows of all keys, in order, while `wanted()` is true; removes each as `evict_due` does."""
         while wanted():
             first = self._order.first()
             if first is None:
@@ -150,12 +153,15 @@ class SuppressBuffer(TypedStore[K], Generic[K, V]):
             yield from self._evict(first[1])
 
     def rows_of(self, keys: Sequence[bytes]) -> list[StoredRow | None]:
-        """The buffered rows of serialized keys, in their order."""
+        """The buffered row of each serialized key, in the order of `keys`; `None` for a key without one."""
         found = self.contents.get_many([ENTRY + key_bytes for key_bytes in keys])
         return [None if raw is None else _decode(raw) for raw in found]
 
     def due(self, last_ms: int, inner: bytes | None = None) -> list[bytes]:
-        """Serialized keys of rows whose buffer time is no later than `last_ms`, in order; all, or of one inner key."""
+        """Serialized keys of the rows whose buffer time is no later than `last_ms`, in order.
+
+        With `inner`, a serialized key without its window, only the rows of this key; needs `each_key`.
+        """
         if last_ms < 0:
             return []
         prefix = BY_TIME if inner is None else BY_KEY_AND_TIME + escape_key(inner)
@@ -163,7 +169,7 @@ class SuppressBuffer(TypedStore[K], Generic[K, V]):
         return [entry_key[len(prefix) + TIME_SIZE :] for entry_key, _ in self.contents.range(prefix, end)]
 
     def put_many(self, rows: Iterable[tuple[bytes, StoredRow, StoredRow | None]]) -> None:
-        """Puts rows: serialized key, new row, and the buffered row that it replaces, if any."""
+        """Puts rows. Each item has the serialized key, the new row, and the buffered row that it replaces, if any."""
         records = size = 0
         for key_bytes, row, present in rows:
             self.contents.put(ENTRY + key_bytes, _encode(row))
@@ -177,7 +183,7 @@ class SuppressBuffer(TypedStore[K], Generic[K, V]):
         self._count(records, size)
 
     def remove_many(self, rows: Iterable[tuple[bytes, StoredRow]]) -> None:
-        """Removes rows, given with their serialized keys."""
+        """Removes rows. Each item has the serialized key, and the row as it is buffered."""
         records = size = 0
         for key_bytes, row in rows:
             self._remove(key_bytes, row)
@@ -244,7 +250,7 @@ class SuppressBuffer(TypedStore[K], Generic[K, V]):
 def row_size(
     key: bytes, prior: bytes | None, old: bytes | None, new: bytes | None, topic: str, headers: Headers
 ) -> int:
-    """The size of a row as Kafka Streams counts it: the replaced value counts only if it differs from the prior one."""
+    """The size of a row as Kafka Streams counts it: `old` counts only if it differs from `prior`."""
     values = len(prior or b"") + (0 if old == prior else len(old or b"")) + len(new or b"")
     header_size = sum(_units(name) + len(value or b"") for name, value in headers)
     return _FIXED_SIZE + len(key) + values + _units(topic) + header_size

@@ -1,8 +1,8 @@
 """The unmatched records of a join, in the order in which they are emitted.
 
 That order is by timestamp, then the right side before the left, then key bytes. Records of the same side, key and
-timestamp are one entry, a list. Each side is a queue of its own, because the two sides may wait for different times: so
-the records that are due are always the first of a queue.
+timestamp are one entry, a list. Each side has its own queue, because a record of one side may have to wait longer than
+one of the other: so the records whose wait is over are always the first of a queue.
 """
 
 from __future__ import annotations
@@ -56,11 +56,12 @@ class Waits(NamedTuple):
 
 
 class UnmatchedStore(TypedStore[K], Generic[K]):
-    """Unmatched records, and `next`, the timestamp that determines when to look for due records again.
+    """Unmatched records, and `next`, the timestamp that decides when to look again for records to emit.
 
-    Kafka Streams does not always set its own `next` to the earliest record (see `evict_due`). Another rule would emit
-    records at other times, so this store follows it exactly, and saves `next` so that a restart changes nothing. With
-    `each_key`, the records of each key are emitted independently of other keys, with their own `next`.
+    Kafka Streams has such a timestamp too, and does not always set it to that of the earliest record (see `evict_due`).
+    With another rule records would be emitted at other times, so this store follows that rule exactly, and saves `next`
+    so that a restart changes nothing. With `each_key`, the records of each key are emitted independently of other keys,
+    and each key has its own `next`.
 
     Example:
         >>> from headrace import serdes
@@ -92,7 +93,7 @@ class UnmatchedStore(TypedStore[K], Generic[K]):
         self._cached_next: int | None = None
 
     def add(self, key: bytes, value: Any, timestamp_ms: int, *, is_left: bool) -> None:
-        """Adds a record, under its serialized key."""
+        """Adds a record; `key` is serialized."""
         raw = self._value_to_bytes(SideValue(value, is_left))
         assert raw is not None
         queue = self._queues[is_left]
@@ -107,14 +108,17 @@ class UnmatchedStore(TypedStore[K], Generic[K]):
             self._put_next(key, timestamp_ms)
 
     def remove(self, key: bytes, timestamp_ms: int, *, is_left: bool) -> None:
-        """Removes the records of one side, key and timestamp, if any: they have been matched."""
+        """Removes the records of one side, serialized key and timestamp, if any, because they have been matched."""
         present = self.contents.get(self._queues[is_left].entry_key(timestamp_ms, key))
         if present is not None:
             self._remove(key, timestamp_ms, is_left)
             self._count(-len(_decode(present)))
 
     def next_ms(self, key: bytes) -> int | None:
-        """No record is emitted before time has passed this timestamp plus the wait; `None` if there are no records."""
+        """The timestamp `next`: no record is emitted until stream time is later than this plus the wait.
+
+        It is `None` only if there are no records.
+        """
         if self._cached_next is not None:
             return self._cached_next
         raw = self.contents.get(self._next_entry_key(key))
@@ -123,9 +127,9 @@ class UnmatchedStore(TypedStore[K], Generic[K]):
     def evict_due(self, key: bytes, time_ms: int, waits: Waits) -> Iterator[UnmatchedRecord[K]]:
         """Removes and yields the records whose wait is over, in order; with `each_key`, only those of this key.
 
-        The caller must exhaust the iterator: at its end, `next` becomes the timestamp of the last record that Kafka
-        Streams would visit. Kafka Streams visits all records in order until it has met one of each side that must still
-        wait, and stops at the record after those, which may be the next of the same entry.
+        `time_ms` is the stream time. The caller must exhaust the iterator: at its end, `next` becomes the timestamp of
+        the last record that Kafka Streams would visit. Kafka Streams visits all records in order until it has met one
+        of each side that must still wait, and stops at the record after those, which may be the next of the same entry.
         """
         last_ms = None
         due = [
@@ -137,7 +141,7 @@ class UnmatchedStore(TypedStore[K], Generic[K]):
         self._put_next(key, self._next_after_eviction(key, last_ms, time_ms))
 
     def evict_key(self, key: bytes) -> list[UnmatchedRecord[K]]:
-        """Removes all records of a key, and returns them in order; needs `each_key`."""
+        """Removes all records of a serialized key, and returns them in order; needs `each_key`."""
         queues = self._key_queues(key)
         every = merge(*(_with_side(queue.until(MAX_TIME), is_left) for is_left, queue in enumerate(queues)))
         found = [row for at_ms, is_left, _ in every for row in self._evict(key, at_ms, is_left)]
@@ -205,7 +209,7 @@ class UnmatchedStore(TypedStore[K], Generic[K]):
         return min((found[0] for found in behind if found is not None), default=stop_ms)
 
     def _full_key(self, key: bytes, found: bytes) -> bytes:
-        """The key of an entry found in a queue; the queues of one key do not repeat it."""
+        """The serialized key of an entry. `found` is the key in its queue: empty in the queues of a single key."""
         return found if self._queues_by_key is None else key
 
     def _queues_for(self, key: bytes) -> tuple[TimeQueue, ...]:

@@ -1,8 +1,8 @@
 """The versioned store: values by key, with all versions that were valid within the history retention.
 
 The latest version of a key has an entry of its own, so most reads and writes need no search. Superseded versions of a
-key lie together, newest first: the version valid at a time is the first one that is not newer. An index by the time at
-which a version was superseded finds the versions to expire; it expires a version after all older ones of its key.
+key lie together, newest first: the version valid at a time is the first one whose timestamp is not later. An index by
+the time at which each version was superseded finds the expired ones. A version expires after all older ones of its key.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ V = TypeVar("V")
 NEWEST = -1
 NOT_PUT = -(1 << 63)
 
-# What follows the timestamp of a version: this mark and the bytes of its value, or nothing.
+# What is stored of a version besides its timestamp: this byte and its value, or nothing for a deletion.
 _VALUE = b"\x01"
 _DELETION = b""
 
@@ -82,8 +82,8 @@ class TypedVersionedStore(TypedStore[K], Generic[K, V]):
         """Stores a version, and replaces one with the same timestamp; `None` is a deletion from that time on.
 
         Returns:
-            The time until which the version is valid: the timestamp of the next newer one of the key, `NEWEST` if
-            there is none; `NOT_PUT` if it is older than the history and was not stored.
+            The time until which the version is valid: the timestamp of the next newer version of the key, `NEWEST` if
+            there is none; or `NOT_PUT` if the version is older than the history and was not stored.
         """
         return self.write(self.key_bytes(key), value, timestamp_ms)
 
@@ -114,7 +114,7 @@ class TypedVersionedStore(TypedStore[K], Generic[K, V]):
         return None if latest is None else self._decode_version(latest, TIME_SIZE, time_at(latest, 0))
 
     def get_as_of(self, key: K, as_of_ms: int) -> VersionedRecord[V] | None:
-        """The version valid at a time, or `None` if there was none, it was a deletion, or the time is too long ago."""
+        """The version valid at a time; `None` if there was none, it is a deletion, or the time is too long ago."""
         record = self.row_as_of(key, as_of_ms)
         if record is None:
             return None
@@ -144,10 +144,10 @@ class TypedVersionedStore(TypedStore[K], Generic[K, V]):
     def versions(
         self, key: K, from_ms: int | None = None, to_ms: int | None = None, *, descending: bool = False
     ) -> Iterator[VersionedRecord[V]]:
-        """The versions of a key that were valid at some time from one to another, without deletions.
+        """The versions of a key that were valid at some time between two, both inclusive, without deletions.
 
-        They are those in the store at the time of the call. Of times before the history only the latest version is
-        known.
+        `None` is an open end. The oldest version comes first; with `descending`, the newest. They are the versions in
+        the store at the time of the call. For times before the history, only the latest version is known.
         """
         key_bytes = self.key_bytes(key)
         latest = self.contents.get(LATEST + key_bytes)
@@ -165,7 +165,7 @@ class TypedVersionedStore(TypedStore[K], Generic[K, V]):
     def _superseded_versions(
         self, key_part: bytes, first_ms: int, last_ms: int, latest_ms: int
     ) -> Iterator[VersionedRecord[V]]:
-        """Versions other than the latest that were valid from one time to another, both inclusive, newest first."""
+        """Versions other than the latest that were valid at some time between two, both inclusive, newest first."""
         prefix = HISTORY + key_part
         valid_to_ms = latest_ms if latest_ms <= last_ms else self._next_newer_ms(key_part, last_ms, latest_ms)
         for entry_key, version in self.contents.range(prefix + descending_time_bytes(last_ms), end_of_key(prefix)):
@@ -178,7 +178,10 @@ class TypedVersionedStore(TypedStore[K], Generic[K, V]):
             valid_to_ms = timestamp_ms
 
     def delete(self, key: K, timestamp_ms: int) -> VersionedRecord[V] | None:
-        """Puts a deletion; returns the version that was valid at that time, or `None` if none was or it was not put."""
+        """Puts a deletion; returns the version that was valid at that time.
+
+        Returns `None` if there was none, or if the deletion is older than the history and was not stored.
+        """
         valid = self.get_as_of(key, timestamp_ms)
         return None if self.put(key, None, timestamp_ms) == NOT_PUT else valid
 
@@ -204,7 +207,7 @@ class TypedVersionedStore(TypedStore[K], Generic[K, V]):
         return VersionedRecord(self._read_value(stored[offset + len(_VALUE) :]), timestamp_ms, valid_to_ms)
 
     def _next_newer_ms(self, key_part: bytes, time_ms: int, latest_ms: int) -> int:
-        """The timestamp of the first version after a time, which is before that of the latest version."""
+        """The timestamp of the first version after `time_ms`, a time before `latest_ms`, that of the latest version."""
         prefix = HISTORY + key_part
         newer = next(self.contents.reverse_range(prefix, prefix + descending_time_bytes(time_ms)), None)
         return latest_ms if newer is None else descending_time_at(newer[0], -TIME_SIZE)

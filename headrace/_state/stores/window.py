@@ -25,7 +25,7 @@ S = TypeVar("S")
 
 
 class BaseWindowStore(TypedStore[K], Generic[K, S]):
-    """The base of all kinds; `S` is what reads return for an entry."""
+    """The base class of window stores. `S` is the type of what reads return for a window."""
 
     def __init__(
         self,
@@ -53,9 +53,9 @@ class BaseWindowStore(TypedStore[K], Generic[K, S]):
     def fetch(self, key: K, from_ms: int, to_ms: int) -> Iterator[tuple[int, S]]: ...
 
     def fetch(self, key: K, from_ms: int, to_ms: int | None = None) -> S | Iterator[tuple[int, S]] | None:
-        """The value of the window that starts at a time; or all that start from one time to another, both inclusive.
+        """The value of the window that starts at a time, or `None`; of duplicates, the last one put.
 
-        With duplicates, the value of one window is the last one put.
+        With two times, yields start and value of all windows that start between them, both inclusive.
         """
         key_bytes = self.key_bytes(key)
         if to_ms is not None:
@@ -64,7 +64,7 @@ class BaseWindowStore(TypedStore[K], Generic[K, S]):
         return None if raw is None else self._decode_entry(raw)
 
     def backward_fetch(self, key: K, from_ms: int, to_ms: int) -> Iterator[tuple[int, S]]:
-        """The windows of a key that start from one time to another, both inclusive, from the last to the first."""
+        """The windows of a key that start between two times, both inclusive, from the last to the first."""
         return self._by_start(self._entries.of_key(self.key_bytes(key), from_ms, to_ms, reverse=True))
 
     @overload
@@ -76,10 +76,10 @@ class BaseWindowStore(TypedStore[K], Generic[K, S]):
     ) -> Iterator[tuple[Windowed[K], S]]: ...
 
     def fetch_range(self, *given: Any, from_ms: int | None = None, to_ms: int | None = None) -> Iterator[tuple[Any, S]]:
-        """Windows of one key, or of all keys of a range, that start from one time to another; all ends inclusive.
+        """Windows of one key, or of all keys of a range, that start between two times; all ends are inclusive.
 
-        Windows of one key come with their start, windows of several keys with their windowed key, ordered by serialized
-        key, then start. A key of `None` is an open end.
+        Yields windows of one key with their start. Windows of several keys are yielded with their windowed key, by
+        serialized key, then start. A key of `None` is an open end.
         """
         match [*given, *(time_ms for time_ms in (from_ms, to_ms) if time_ms is not None)]:
             case [key, first_ms, last_ms]:
@@ -104,7 +104,7 @@ class BaseWindowStore(TypedStore[K], Generic[K, S]):
         return self._of_keys(None, None, 0, MAX_TIME, reverse=True)
 
     def fetch_all(self, from_ms: int, to_ms: int) -> Iterator[tuple[Windowed[K], S]]:
-        """Windows of all keys that start from one time to another, by serialized key, then start."""
+        """Windows of all keys that start between two times, both inclusive, by serialized key, then start."""
         return self._of_keys(None, None, from_ms, to_ms)
 
     def all(self) -> Iterator[tuple[Windowed[K], S]]:
@@ -134,8 +134,8 @@ class BaseWindowStore(TypedStore[K], Generic[K, S]):
 class TypedWindowStore(BaseWindowStore[K, V]):
     """Values by key and window start.
 
-    A window expires when the clock has reached its start plus the retention; the clock has the highest start put. An
-    expired window reads as absent, and a put of a window that would expire at once is ignored.
+    A window expires when the clock has reached its start plus the retention; the clock is at the highest start put so
+    far. Reads do not return expired windows, and a put of a window that would expire at once is ignored.
 
     Example:
         >>> from headrace import serdes
@@ -190,9 +190,9 @@ class TypedTimestampedWindowStore(BaseWindowStore[K, ValueAndTimestamp[V]], Gene
         return isinstance(self.clock, CallerClock)
 
     def expire(self, spans: Iterable[tuple[bytes, int, int]], step_ms: int) -> None:
-        """Removes the windows of serialized keys that start within a span of times, both ends inclusive.
+        """Removes windows. Each of `spans` is a serialized key, and the first and last start, both inclusive.
 
-        All windows must start at multiples of `step_ms`.
+        All windows in the store must start at multiples of `step_ms`.
         """
         assert isinstance(self._entries, EntriesByKey)
         self._entries.remove_spans(spans, step_ms)

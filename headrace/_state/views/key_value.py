@@ -1,4 +1,4 @@
-"""What a query sees of a key-value store: reads only, and plain values unless it asks for timestamps or headers."""
+"""What queries see of key-value stores: reads that return values, with timestamps and headers on request."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ _Timestamped = TypedTimestampedKeyValueStore[K, V] | TypedKeyValueStoreWithHeade
 
 @suggest_attributes
 class _Reads(Generic[K, V]):
-    """Reads of a store; `show` turns what is stored for a key into what a read returns."""
+    """Reads of a key-value store.
+
+    `show` turns what is stored for a key into what a read returns; with `None`, reads return it unchanged.
+    """
 
     def __init__(self, store: KeyValues[K, Any], show: Callable[[Any], V] | None) -> None:
         self._store = store
@@ -46,7 +49,10 @@ class _Reads(Generic[K, V]):
         return self._entries(self._store.reverse_range(from_key, to_key))
 
     def prefix_scan(self, prefix: Any, prefix_serde: Serde[Any] | None = None) -> _Entries[K, V]:
-        """Entries whose serialized key starts with the serialized prefix."""
+        """Entries whose serialized key starts with the serialized prefix.
+
+        `prefix_serde` serializes the prefix; by default the key serde does.
+        """
         return self._entries(self._store.prefix_scan(prefix, prefix_serde))
 
     def all(self) -> _Entries[K, V]:
@@ -58,7 +64,7 @@ class _Reads(Generic[K, V]):
         return self._entries(self._store.reverse_all())
 
     def approximate_num_entries(self) -> int:
-        """How many entries there are, about."""
+        """The number of entries; an estimate if keys are longer than 510 bytes."""
         return self._store.approximate_num_entries()
 
     def _entries(self, entries: Iterator[tuple[K, Any]]) -> _Entries[K, V]:
@@ -67,7 +73,7 @@ class _Reads(Generic[K, V]):
 
 
 class KeyValueView(_Reads[K, V]):
-    """Reads of a key-value store.
+    """Read-only access to a committed key-value store, as `app.store()` returns it.
 
     Example:
         >>> from headrace import serdes
@@ -83,7 +89,7 @@ class KeyValueView(_Reads[K, V]):
 
 
 class TimestampedKeyValueView(_Reads[K, V]):
-    """The same of a timestamped store: plain values, and timestamps on request.
+    """Read-only access to a committed key-value store with timestamps: reads return just the values.
 
     Example:
         >>> from headrace import serdes
@@ -105,16 +111,16 @@ class TimestampedKeyValueView(_Reads[K, V]):
         return self.with_timestamps().get(key)
 
     def with_timestamps(self) -> _Reads[K, ValueAndTimestamp[V]]:
-        """Reads that return values with their timestamps."""
+        """The same store, with reads that return values with their timestamps."""
         return _Reads(self._store, value_and_timestamp)
 
 
 class KeyValueViewWithHeaders(TimestampedKeyValueView[K, V]):
-    """The same of a store with headers: plain values, and timestamps and headers on request."""
+    """Read-only access to a committed key-value store with headers: reads return just the values."""
 
     def __init__(self, store: TypedKeyValueStoreWithHeaders[K, V]) -> None:
         super().__init__(store)
 
     def with_headers(self) -> _Reads[K, ValueTimestampHeaders[V]]:
-        """Reads that return values with their timestamps and headers."""
+        """The same store, with reads that return values with their timestamps and headers."""
         return _Reads(self._store, None)

@@ -1,4 +1,4 @@
-"""Read-only record buffers for queries, over the buffers of all tasks."""
+"""What queries see of record buffers, over the buffers of all tasks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ V = TypeVar("V")
 
 @suggest_attributes
 class RecordBufferView(Generic[K, V]):
-    """A record buffer for reading."""
+    """Read-only access to the committed records of a buffer, as `app.store()` returns it."""
 
     def __init__(self, parts: Sequence[RecordBuffer[K, V]]) -> None:
         self._parts = tuple(parts)

@@ -1,4 +1,4 @@
-"""Read-only session stores for queries, over the stores of all tasks: plain values, or with headers."""
+"""What queries see of session stores, over the stores of all tasks: values, with headers on request."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _Sessions = Iterator[tuple[Windowed[K], V]]
 
 
 class _Reads(ShownReads[Sessions[K, Any], V], Generic[K, V]):
-    """Reads of session stores."""
+    """Reads of session stores. At most one of `parts` has sessions of a key; each has its own clock."""
 
     def fetch(self, key: K) -> _Sessions[K, V]:
         """All sessions of a key, by end, then start."""
@@ -30,7 +30,7 @@ class _Reads(ShownReads[Sessions[K, Any], V], Generic[K, V]):
         return self._merged([part.backward_fetch(key) for part in self._parts], reverse=True)
 
     def fetch_range(self, from_key: K | None = None, to_key: K | None = None) -> _Sessions[K, V]:
-        """All sessions of the keys from one to another, both inclusive, by serialized key, end, start."""
+        """All sessions of a range of keys, both inclusive, by serialized key, end, start; `None` is an open end."""
         return self._merged([part.fetch_range(from_key, to_key) for part in self._parts])
 
     def backward_fetch_range(self, from_key: K | None = None, to_key: K | None = None) -> _Sessions[K, V]:
@@ -42,7 +42,10 @@ class _Reads(ShownReads[Sessions[K, Any], V], Generic[K, V]):
         return self._first(part.fetch_session(key, start_ms, end_ms) for part in self._parts)
 
     def find_sessions(self, key: K, earliest_end_ms: int, latest_start_ms: int) -> _Sessions[K, V]:
-        """Sessions of a key that end no earlier than one time and start no later than another, by end, then start."""
+        """Sessions of a key that end at `earliest_end_ms` or later and start at `latest_start_ms` or earlier.
+
+        They are ordered by end, then start.
+        """
         return self._merged([part.find_sessions(key, earliest_end_ms, latest_start_ms) for part in self._parts])
 
     def backward_find_sessions(self, key: K, earliest_end_ms: int, latest_start_ms: int) -> _Sessions[K, V]:
@@ -53,7 +56,10 @@ class _Reads(ShownReads[Sessions[K, Any], V], Generic[K, V]):
     def find_sessions_range(
         self, from_key: K | None, to_key: K | None, earliest_end_ms: int, latest_start_ms: int
     ) -> _Sessions[K, V]:
-        """`find_sessions` of the keys from one to another, both inclusive, by serialized key, end, start."""
+        """The sessions that `find_sessions` yields for a range of keys, by serialized key, end, start.
+
+        Both keys are inclusive; `None` is an open end.
+        """
         wanted = from_key, to_key, earliest_end_ms, latest_start_ms
         return self._merged([part.find_sessions_range(*wanted) for part in self._parts])
 
@@ -65,7 +71,7 @@ class _Reads(ShownReads[Sessions[K, Any], V], Generic[K, V]):
         return self._merged([part.backward_find_sessions_range(*wanted) for part in self._parts], reverse=True)
 
     def find_sessions_by_end(self, earliest_end_ms: int, latest_end_ms: int) -> _Sessions[K, V]:
-        """Sessions of all keys that end from one time to another, both inclusive, by serialized key, end, start."""
+        """Sessions of all keys that end between two times, both inclusive, by serialized key, end, start."""
         return self._merged([part.find_sessions_by_end(earliest_end_ms, latest_end_ms) for part in self._parts])
 
     def all(self) -> _Sessions[K, V]:
@@ -104,11 +110,11 @@ class SessionView(_Reads[K, V]):
 
 
 class SessionViewWithHeaders(_Reads[K, V]):
-    """A session store with headers for reading: plain values, and headers on request."""
+    """Read-only access to a committed session store with headers: reads return just the values."""
 
     def __init__(self, parts: Sequence[TypedSessionStoreWithHeaders[K, V]]) -> None:
         super().__init__(parts, itemgetter(0))
 
     def with_headers(self) -> _Reads[K, AggregationWithHeaders[V]]:
-        """Reads that return values with their headers."""
+        """The same store, with reads that return values with their headers."""
         return _Reads(self._parts, None)

@@ -1,4 +1,4 @@
-"""What the views of key-value, window and session stores have in common: they show what is stored in a simpler form."""
+"""What the views of key-value, window and session stores share: reads return less than what is stored."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ V = TypeVar("V")
 
 @suggest_attributes
 class ShownReads(Generic[P, V]):
-    """Reads of the stores of all tasks, `parts`. At most one part has a key; each part has its own clock.
+    """Reads of the stores of all tasks, `parts`. A key is in at most one of them; each has its own clock.
 
-    `show` turns what is stored for a key into what a read returns; `None` if it is the same.
+    `show` turns what is stored for a key into what a read returns; with `None`, reads return it unchanged.
     """
 
     def __init__(self, parts: Iterable[P], show: Callable[[Any], V] | None) -> None:
@@ -24,16 +24,16 @@ class ShownReads(Generic[P, V]):
         self._show = show
 
     def _first(self, found: Iterable[Any]) -> V | None:
-        """What is stored for one key, if one of the parts has it."""
+        """What a read returns for a key. `found` has what each part stores for the key, `None` in all but one."""
         stored = next((one for one in found if one is not None), None)
         return cast("V | None", stored) if stored is None or self._show is None else self._show(stored)
 
     def _shown(self, entries: Iterator[tuple[Any, Any]]) -> Iterator[tuple[Any, V]]:
-        """Entries with their keys."""
+        """Turns the stored form of each entry into what a read returns."""
         show = self._show
         return entries if show is None else ((key, show(stored)) for key, stored in entries)
 
 
 def value_and_timestamp(stored: tuple[Any, ...]) -> ValueAndTimestamp[Any]:
-    """The first two fields of what a store with timestamps holds."""
+    """The value and timestamp of an entry, which may have headers as well."""
     return ValueAndTimestamp(stored[0], stored[1])

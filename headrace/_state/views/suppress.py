@@ -1,4 +1,4 @@
-"""Read-only suppress buffers for queries, over the buffers of all tasks."""
+"""What queries see of suppress buffers, over the buffers of all tasks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class WaitingRow(NamedTuple, Generic[K, V]):
 
 @suggest_attributes
 class SuppressBufferView(Generic[K, V]):
-    """A suppress buffer for reading. At most one part has a key.
+    """Read-only access to a committed suppress buffer, as `app.store()` returns it.
 
     Example:
         >>> from headrace import Change, Record, serdes

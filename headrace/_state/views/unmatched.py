@@ -1,4 +1,4 @@
-"""Read-only stores of unmatched records for queries, over the stores of all tasks."""
+"""What queries see of the unmatched records of a join, over the stores of all tasks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ K = TypeVar("K")
 
 @suggest_attributes
 class UnmatchedView(Generic[K]):
-    """The unmatched records of a join for reading.
+    """Read-only access to the committed unmatched records of a join, as `app.store()` returns it.
 
     Example:
         >>> from headrace import serdes

@@ -1,4 +1,4 @@
-"""Read-only versioned stores for queries, with plain values, over the stores of all tasks."""
+"""What queries see of versioned stores, over the stores of all tasks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ V = TypeVar("V")
 
 @suggest_attributes
 class VersionedView(Generic[K, V]):
-    """Reads the versioned stores of all tasks. A key is in at most one of them; each has its own stream time.
+    """Read-only access to a committed versioned store, as `app.store()` returns it.
+
+    It reads the stores of all tasks, `parts`. A key is in at most one of them; each has its own stream time.
+
 
     Example:
         >>> from headrace import serdes
@@ -58,7 +61,10 @@ class VersionedView(Generic[K, V]):
     def versions(
         self, key: K, from_ms: int | None = None, to_ms: int | None = None, *, descending: bool = False
     ) -> Iterator[VersionedRecord[V]]:
-        """The versions of a key that were valid at some time from one to another, without deletions."""
+        """The versions of a key that were valid at some time between two, both inclusive, without deletions.
+
+        `None` is an open end. The oldest version comes first; with `descending`, the newest.
+        """
         found = (part.versions(key, from_ms, to_ms, descending=descending) for part in self._parts)
         return chain.from_iterable(found)
 

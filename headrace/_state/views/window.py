@@ -1,4 +1,4 @@
-"""Read-only window stores for queries, over the stores of all tasks: plain values, or with timestamps and headers."""
+"""What queries see of window stores, over the stores of all tasks: values, with timestamps and headers on request."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _Timestamped = TypedTimestampedWindowStore[K, V] | TypedWindowStoreWithHeaders[K
 
 
 class _Reads(ShownReads[BaseWindowStore[K, Any], V], Generic[K, V]):
-    """Reads of window stores."""
+    """Reads of window stores. At most one of `parts` has windows of a key; each has its own clock."""
 
     @overload
     def fetch(self, key: K, start_ms: int, /) -> V | None: ...
@@ -33,13 +33,16 @@ class _Reads(ShownReads[BaseWindowStore[K, Any], V], Generic[K, V]):
     def fetch(self, key: K, from_ms: int, to_ms: int) -> Iterator[tuple[int, V]]: ...
 
     def fetch(self, key: K, from_ms: int, to_ms: int | None = None) -> V | Iterator[tuple[int, V]] | None:
-        """The value of the window that starts at a time; or all that start from one time to another, both inclusive."""
+        """The value of the window that starts at a time, or `None`.
+
+        With two times, yields start and value of all windows that start between them, both inclusive.
+        """
         if to_ms is not None:
             return self._of_one_key([part.fetch(key, from_ms, to_ms) for part in self._parts])
         return self._first(part.fetch(key, from_ms) for part in self._parts)
 
     def backward_fetch(self, key: K, from_ms: int, to_ms: int) -> Iterator[tuple[int, V]]:
-        """The windows of a key that start from one time to another, both inclusive, from the last to the first."""
+        """The windows of a key that start between two times, both inclusive, from the last to the first."""
         return self._of_one_key([part.backward_fetch(key, from_ms, to_ms) for part in self._parts], reverse=True)
 
     @overload
@@ -51,7 +54,7 @@ class _Reads(ShownReads[BaseWindowStore[K, Any], V], Generic[K, V]):
     ) -> Iterator[tuple[Windowed[K], V]]: ...
 
     def fetch_range(self, *keys_and_times: Any, **times: int) -> Iterator[tuple[Any, V]]:
-        """Windows of one key, or of all keys of a range, that start from one time to another; all ends inclusive."""
+        """Windows of one key, or of all keys of a range, that start between two times; all ends are inclusive."""
         found = [part.fetch_range(*keys_and_times, **times) for part in self._parts]
         return self._of_one_key(found) if len(keys_and_times) + len(times) == 3 else self._of_keys(found)
 
@@ -63,7 +66,7 @@ class _Reads(ShownReads[BaseWindowStore[K, Any], V], Generic[K, V]):
         return self._of_keys(found, reverse=True)
 
     def fetch_all(self, from_ms: int, to_ms: int) -> Iterator[tuple[Windowed[K], V]]:
-        """Windows of all keys that start from one time to another, by serialized key, then start."""
+        """Windows of all keys that start between two times, both inclusive, by serialized key, then start."""
         return self._of_keys([part.fetch_all(from_ms, to_ms) for part in self._parts])
 
     def backward_fetch_all(self, from_ms: int, to_ms: int) -> Iterator[tuple[Windowed[K], V]]:
@@ -94,14 +97,14 @@ class _Reads(ShownReads[BaseWindowStore[K, Any], V], Generic[K, V]):
 
 
 class WindowView(_Reads[K, V]):
-    """A window store for reading."""
+    """Read-only access to a committed window store, as `app.store()` returns it."""
 
     def __init__(self, parts: Sequence[TypedWindowStore[K, V]]) -> None:
         super().__init__(parts, None)
 
 
 class TimestampedWindowView(_Reads[K, V]):
-    """A timestamped window store for reading: plain values, and timestamps on request.
+    """Read-only access to a committed window store with timestamps: reads return just the values.
 
     Example:
         >>> from headrace import serdes
@@ -122,16 +125,16 @@ class TimestampedWindowView(_Reads[K, V]):
         super().__init__(parts, itemgetter(0))
 
     def with_timestamps(self) -> _Reads[K, ValueAndTimestamp[V]]:
-        """Reads that return values with their timestamps."""
+        """The same store, with reads that return values with their timestamps."""
         return _Reads(self._parts, value_and_timestamp)
 
 
 class WindowViewWithHeaders(TimestampedWindowView[K, V]):
-    """A window store with headers for reading: plain values, and timestamps and headers on request."""
+    """Read-only access to a committed window store with headers: reads return just the values."""
 
     def __init__(self, parts: Sequence[TypedWindowStoreWithHeaders[K, V]]) -> None:
         super().__init__(parts)
 
     def with_headers(self) -> _Reads[K, ValueTimestampHeaders[V]]:
-        """Reads that return values with their timestamps and headers."""
+        """The same store, with reads that return values with their timestamps and headers."""
         return _Reads(self._parts, None)

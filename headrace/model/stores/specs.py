@@ -1,4 +1,4 @@
-"""What a topology asks of its state stores: a name, serdes, and for each kind what it keeps."""
+"""The specs of state stores: the name and serdes of each, and the settings of its kind."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ ViewT = TypeVar("ViewT", covariant=True, default=Any)
 
 @dataclass(frozen=True, kw_only=True)
 class StoreSpec(Generic[StoreT, ViewT]):
-    """Describes a state store; serdes of `None` are the configured ones.
+    """Describes a state store. A serde of `None` stands for the configured default.
 
-    For the type checker it also says what a processor sees of the store (`StoreT`), and what a query sees (`ViewT`).
+    For the type checker, `StoreT` is the type of the store in a processor, and `ViewT` its type in a query.
     """
 
     name: str
@@ -61,7 +61,7 @@ class KeyValueSpec(StoreSpec[KeyValueStore[K, V], ReadOnlyKeyValueStore[K, V]], 
 class TimestampedKeyValueSpec(
     StoreSpec[TimestampedKeyValueStore[K, V], ReadOnlyTimestampedKeyValueStore[K, V]], Generic[K, V]
 ):
-    """Values with their timestamps by key. If a table is not `cached`, it forwards every update of its rows."""
+    """Values with their timestamps by key. With `cached=False`, the table of this store bypasses the record cache."""
 
     cached: bool = True
 
@@ -83,7 +83,7 @@ class LruSpec(StoreSpec[KeyValueStore[K, V], ReadOnlyKeyValueStore[K, V]], Gener
 
 @dataclass(frozen=True, kw_only=True)
 class CustomSpec(StoreSpec[StoreT, ViewT], Generic[StoreT, ViewT]):
-    """A store of the user's own class: `factory` creates it, `view` combines those of all tasks for queries."""
+    """A store of the user's own class: `factory` creates it, `view` combines the stores of all tasks for queries."""
 
     factory: Callable[[Any], StoreT]
     view: Callable[[tuple[StoreT, ...]], ViewT] | None = None
@@ -91,7 +91,11 @@ class CustomSpec(StoreSpec[StoreT, ViewT], Generic[StoreT, ViewT]):
 
 @dataclass(frozen=True, kw_only=True)
 class WindowSpec(StoreSpec[WindowStore[K, V], ReadOnlyWindowStore[K, V]], Generic[K, V]):
-    """Values by key and window start; with duplicates, every value put. `by_key` forgets by the time of each key."""
+    """Values by key and window start.
+
+    With `retain_duplicates`, a put adds a value and replaces none. With `by_key`, every key has its own clock, by which
+    its entries expire; otherwise all keys share one.
+    """
 
     retention_ms: int
     window_size_ms: int
@@ -104,10 +108,11 @@ class WindowSpec(StoreSpec[WindowStore[K, V], ReadOnlyWindowStore[K, V]], Generi
 class TimestampedWindowSpec(
     StoreSpec[TimestampedWindowStore[K, V], ReadOnlyTimestampedWindowStore[K, V]], Generic[K, V]
 ):
-    """Values with their timestamps by key and window start; `by_key` forgets by the time of each key.
+    """Values with their timestamps by key and window start.
 
-    A store that is `caller_expires` what to forget keeps no times itself. `windows` are windows of the user's own,
-    which know the end of a window; those of other windows all have the same size.
+    With `by_key`, every key has its own clock, by which its entries expire. With `caller_expires`, the operator removes
+    expired entries, and the store saves no times. `windows` are windows of the user's own, which know the end of each
+    window; if `None`, all windows have the size `window_size_ms`.
     """
 
     retention_ms: int
@@ -124,7 +129,10 @@ class WindowWithHeadersSpec(
     StoreSpec[TimestampedWindowStoreWithHeaders[K, V], ReadOnlyTimestampedWindowStoreWithHeaders[K, V]],
     Generic[K, V],
 ):
-    """Values with their timestamps and headers by key and window start; with duplicates, every value put."""
+    """Values with their timestamps and headers by key and window start.
+
+    With `retain_duplicates`, a put adds a value and replaces none.
+    """
 
     retention_ms: int
     window_size_ms: int
@@ -133,7 +141,7 @@ class WindowWithHeadersSpec(
 
 @dataclass(frozen=True, kw_only=True)
 class SessionSpec(StoreSpec[SessionStore[K, V], ReadOnlySessionStore[K, V]], Generic[K, V]):
-    """Values by key and session; `by_key` forgets by the time of each key."""
+    """Values by key and session. With `by_key`, every key has its own clock, by which its sessions expire."""
 
     retention_ms: int
     by_key: bool = False
@@ -151,7 +159,7 @@ class SessionWithHeadersSpec(
 
 @dataclass(frozen=True, kw_only=True)
 class SuppressBufferSpec(StoreSpec):
-    """The rows a suppressed table holds back; `by_key` lets those of each key leave by the time of that key."""
+    """The rows that a suppressed table buffers. With `by_key`, rows are emitted by the stream time of their key."""
 
     by_key: bool = False
 
@@ -160,7 +168,7 @@ class SuppressBufferSpec(StoreSpec):
 class UnmatchedSpec(StoreSpec):
     """Records of an outer join that have not matched yet.
 
-    They are emitted as unmatched by the stream time of the partition or, with `by_key`, by that of their key.
+    They are emitted as unmatched by the stream time of the join or, with `by_key`, by that of their key.
     """
 
     by_key: bool = False
@@ -168,15 +176,15 @@ class UnmatchedSpec(StoreSpec):
 
 @dataclass(frozen=True, kw_only=True)
 class VersionedSpec(StoreSpec[VersionedKeyValueStore[K, V], ReadOnlyVersionedKeyValueStore[K, V]], Generic[K, V]):
-    """Values by key and time of validity."""
+    """Values by key and time of validity; versions are retained for `history_ms` after they were superseded."""
 
     history_ms: int
 
 
-# What `store=` of a table or an aggregation without windows takes: a name, or a spec made by `Stores`.
+# The argument `store=` of a table or an aggregation without windows: a name, or a spec made by `Stores`.
 TableStore: TypeAlias = str | TimestampedKeyValueSpec | VersionedSpec
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecordBufferSpec(StoreSpec):
-    """Records that wait, in the order of their timestamps."""
+    """Records that a stream-table join with a grace period buffers, in the order of their timestamps."""
