@@ -90,7 +90,7 @@ def _first(
     limit: int,
     latest_ms: Callable[[str], int | None],
 ) -> list[int]:
-    """How many of the first `limit` records are of each topic-partition."""
+    """How many of the first `limit` records in the one order are of each topic-partition."""
     order = concatenated(
         [
             Order.of_partition(rank, 0, timestamps, latest_ms=latest_ms(topic))

@@ -143,7 +143,7 @@ def _delete_unused(directory: Path) -> None:
 
 
 def _is_recent(failure: Path) -> bool:
-    """Whether writing the archive, which takes half a minute of processor time, has just failed."""
+    """Whether writing the archive, which takes half a minute of processor time, has failed within the last hour."""
     with suppress(FileNotFoundError):
         return failure.stat().st_mtime > time.time() - _RETRIED_AFTER_S
     return False

@@ -63,7 +63,7 @@ class TaskRunner:
                 yield from self._run(stage, partition, by_task[route])
 
     def compact_idle_task(self) -> None:
-        """Moves the state of one task without frames out of sparse objects, so that these can be deleted.
+        """Copies the state of one task without frames out of objects that are mostly dead, so that they can be deleted.
 
         Each batch considers the next task in turn. Call it only if this process runs all tasks of the batch: otherwise
         two processes might write the state of the same task.

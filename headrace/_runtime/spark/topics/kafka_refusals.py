@@ -100,7 +100,7 @@ class ProductionErrors:
         self._log.end_batch()
 
     def _decide(self, refused: _RefusedRecord, read: _InputRecord) -> _Drop:
-        """Asks the handler about a result that Kafka refused. If it says "continue", counts the result as dropped.
+        """Asks the handler about a result that Kafka would refuse. Unless it says "fail", counts the result as dropped.
 
         `read` is the input record that the result descends from.
 
