@@ -52,7 +52,7 @@ def keys_and_times(seed: int, records: int, first: int) -> tuple[list[str], list
 
 
 def minute_keys_and_times(seed: int, records: int, first: int) -> tuple[list[str], list[int]]:
-    """The same with 20,000 records per second of event time, up to 10 s out of order."""
+    """Keys and timestamps of a batch with 20,000 records per second of event time, up to 10 s out of order."""
     rng = random.Random(seed)
     times = [(first + i) * 1000 // RECORDS_PER_SECOND for i in range(records)]
     return (

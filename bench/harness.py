@@ -110,7 +110,7 @@ def warm_batches(seconds: list[float], records: int) -> list[tuple[int, float]]:
 
 
 def warm_query_batches(query: Any, records: int) -> list[tuple[int, float]]:
-    """The same for a finished query of Spark's own; its first batch includes planning and warm-up."""
+    """Records and seconds of each batch of a finished Spark query, except the first, which includes its planning."""
     progress = [p for p in query.recentProgress if p["numInputRows"]]
     return warm_batches([p["durationMs"]["triggerExecution"] / 1000 for p in progress], records)
 

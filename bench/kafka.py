@@ -58,11 +58,11 @@ _NO_COORDINATOR_YET = (
     KafkaError.NOT_COORDINATOR,
 )
 
-# What tells how far a contender is: the updates it writes; or, with a cache, the offsets of the records it has counted,
-# or of its input.
+# The progress of a contender is the number of updates it has written; or, with a cache, the offsets of the records that
+# it has counted, or of its input.
 Progress = Literal["updates", "counted", "input"]
 
-# Name, how it is started, the share of the input it processes, and what tells how far it is.
+# Name, how it is started, the share of the input it processes, and how its progress is measured.
 _CONTENDERS: list[tuple[str, Commands, float, Progress]] = [
     ("headrace", headrace(ROOT), 1.0, "updates"),
     ("headrace-cached", headrace(ROOT, DEFAULT_CACHE), 1.0, "input"),
@@ -160,7 +160,7 @@ class TimedContender:
         return [(records, ended_s - began_s)]
 
     def _await_results(self, job: Job, results: float, running: Running) -> tuple[int, float, float]:
-        """Waits for so many results; returns how many there are, the time, and the processor time used so far."""
+        """Waits until there are `results`; returns how many there are, the time, and the processor time used so far."""
         until_s = time.monotonic() + _WITHIN_S
         while (done := self._count_results(job)) < results:
             running.check()

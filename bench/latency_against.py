@@ -20,7 +20,7 @@ from bench.processes import Running
 from bench.trickle import SHAPES, RoundSize, Trickle, percentiles_ms
 
 _PAUSE_S = 0.1
-_RECORDS = 3  # for each of a run that waits half a second between records
+_RECORDS = 3  # for each record of case `latency` without `--against`, which waits half a second between records
 
 
 class _Contender(NamedTuple):

@@ -58,7 +58,7 @@ class Running:
 
 
 class Process(NamedTuple):
-    """A process, its own processor time, and that of the children it has waited for."""
+    """A process (`name`: id and start time), its own processor time, and that of the children it has waited for."""
 
     name: tuple[int, int]
     parent: int

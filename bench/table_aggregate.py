@@ -87,7 +87,7 @@ class Headrace:
 
 
 class Row:
-    """The same with `transformWithState`: a processor that stores rows and emits changes, and one that sums them."""
+    """The same sums by `transformWithState`: one processor stores rows and emits changes, the next one sums them."""
 
     def __init__(self, spark: Any, directory: Path, records: int, batches: int) -> None:
         self._spark, self._directory, self._records, self._batches = spark, directory, records, batches

@@ -54,7 +54,7 @@ def run(spark: Any, directory: Path, *, quick: bool) -> None:
 
 
 def _memory_mb(spark: Any, directory: Path, keys: int) -> float:
-    """The memory of a worker for so many keys with a clock each; call it with rising numbers, as workers are reused."""
+    """The memory of a worker for `keys` keys with a clock each. As workers are reused, call it with rising numbers."""
     contender = Keys(spark, directory, keys, 2, tracking=True)
     contender(0)
     return contender.memory_mb

@@ -130,7 +130,7 @@ class Trickle:
         self._port.send(word)
 
     def send_at_intervals(self, records: int) -> None:
-        """Sends so many records, one about every half second, without waiting for results."""
+        """Sends `records` records, one about every half second, without waiting for results."""
         began_s = time.perf_counter()
         for number in range(records):
             due_s = began_s + number * _EVERY_S + self._rng.uniform(0, _JITTER_S)
@@ -188,7 +188,7 @@ def summary(rounds: Sequence[Measured]) -> dict[str, Any]:
 
 
 def percentiles_ms(latencies_s: Sequence[float], digits: int | None = None) -> dict[str, float]:
-    """The median and two higher percentiles, rounded to so many digits."""
+    """The median and two higher percentiles, rounded to `digits` digits or, by default, to whole milliseconds."""
     hundredths_s = statistics.quantiles(latencies_s, n=100, method="inclusive")
     return {f"p{percent}_ms": round(hundredths_s[percent - 1] * 1000, digits) for percent in (50, 90, 99)}
 

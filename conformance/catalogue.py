@@ -1,7 +1,8 @@
 """The catalogue: every topology that was recorded on Kafka Streams, written against Headrace's API.
 
 `TOPOLOGIES[id](**params)` builds the topology that the recorder's method of the same name builds in Java.
-`REQUIRES[id]` names the feature that a topology still needs; the others give the recorded results.
+`REQUIRES[id]` names the feature that the library still lacks to run a topology. All other topologies must give the
+recorded results.
 """
 
 from __future__ import annotations

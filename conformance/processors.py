@@ -18,7 +18,7 @@ class Contextual(hr.Processor):
 
 
 class Obedient(Contextual):
-    """Forwards as its input says: "all", "at 77", "only second", "only second at 5", "burst 99" (at 99, then plain)."""
+    """Forwards as its input says: "all", "at 77", "only second", "only second at 5", "burst 99" (at 99, then as is)."""
 
     def process(self, record: Any) -> None:
         match f.show(record.value).split(" "):
@@ -114,7 +114,7 @@ class Heading(Contextual):
 
 
 class Doubling(Contextual):
-    """Forwards two values for each, the first with the value before it."""
+    """Forwards two records for each: one shows the previous value of its key, the other is 1 ms later."""
 
     def process(self, record: Any) -> None:
         before = self.context.state_store("before")

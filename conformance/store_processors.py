@@ -39,7 +39,10 @@ class PuttingAll(Contextual):
 
 
 class Bounded(Contextual):
-    """Puts each record, gets its key for "get", puts it if it is absent for "if ..."; lists what is left."""
+    """Gets the key for "get", puts a value if the key is absent for "if ...", deletes for a null, else puts the value.
+
+    It forwards what it got, and lists its store.
+    """
 
     def process(self, record: Any) -> None:
         rows, value, answer = self.context.state_store("rows"), record.value, None

@@ -83,9 +83,9 @@ def reason_for(case: Case, ours: Answer, theirs: Answer, kafka: KafkaStreams) ->
 
 
 def rules_between(case: Case, ours: Answer, theirs: Answer, kafka: KafkaStreams) -> tuple[str, ...] | None:
-    """The rules with which Kafka Streams writes what the library writes: none if they agree at once.
+    """The rules of the library that Kafka Streams must follow to write the same: `()` if they agree without any.
 
-    Returns `None` if there are none such, or either side refuses the case.
+    Returns `None` if no rules make them agree, or if either side refuses the case.
     """
     if "outputs" not in ours or "outputs" not in theirs:
         return None

@@ -56,7 +56,7 @@ def _smaller(case: Case) -> Iterator[Case]:
 
 
 def _without_node(case: Case, number: int) -> Iterator[Case]:
-    """Without a node: what used it uses its input instead, or goes as well."""
+    """The case without a node: the nodes that used it use one of its inputs instead, or are removed as well."""
     nodes = case.nodes
     for stand_in in nodes[number].inputs:
         yield from _checked(case, _renumbered(nodes, {number: stand_in}))
@@ -87,7 +87,7 @@ def _with(nodes: tuple[Node, ...], number: int, node: Node) -> tuple[Node, ...]:
 
 
 def _checked(case: Case, nodes: tuple[Node, ...]) -> Iterator[Case]:
-    """The case with other nodes, without the steps of topics that are read no more; nothing if it makes no sense."""
+    """The case with other nodes, without the steps of topics that it no longer reads; nothing if it is not sound."""
     candidate = replace(case, nodes=nodes)
     topics = set(candidate.topics)
     steps = tuple(step for step in case.steps if step[0] in topics or step[0] == "@advance")

@@ -110,7 +110,7 @@ REDUCERS = {
 
 
 class Aggregator(NamedTuple):
-    """An initial value, and what becomes of it."""
+    """An initial value, and the functions that add a value to an aggregate, subtract one, and merge two aggregates."""
 
     kind: str
     initial: Any

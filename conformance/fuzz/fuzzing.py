@@ -57,7 +57,7 @@ class AgainstKafkaStreams:
         """Does nothing: cases are run one by one."""
 
     def run(self, case: Case, ours: Answer) -> Answer:
-        """In memory, and on disk if that makes a difference, or every so many cases."""
+        """Runs with stores in memory. If the answers differ, and for every tenth seed, runs with stores on disk."""
         if case.seed % _ON_DISK:
             answer = self._kafka.run(case, memory=True)
             if equal(ours, answer):
@@ -75,7 +75,7 @@ class AgainstPlan:
     at_once = 1
 
     def prepare(self, case: Case) -> Case:
-        """In the order in which a batch is taken, without the step that fails, if one does."""
+        """The case with its records in the order in which a batch processes them; it ends before a step that fails."""
         ordered = replace(case, steps=tuple(taken_in_order(case)))
         failed = on_driver(ordered).get("failed")
         return ordered if failed is None else replace(ordered, steps=ordered.steps[:failed])

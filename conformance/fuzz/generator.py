@@ -54,7 +54,7 @@ class _Generator(GrowingTopology):
         return [self._with_stream_time(node) for node in self._nodes]
 
     def _with_stream_time(self, node: Node) -> Node:
-        """Keeps stream-time punctuation where the task's time is that of the test driver.
+        """Replaces a processor with stream-time punctuation, unless all tasks must have the same stream time.
 
         Kafka's test driver runs all sub-topologies as one task with one stream time, unlike Kafka Streams itself.
         """

@@ -33,7 +33,7 @@ class GrowingTopology:
         return len(self._nodes) - 1
 
     def _pick(self, *shapes: str, key: str | None = None, value: str | None = None) -> int | None:
-        """A node of one of the shapes, rather one that nothing uses yet."""
+        """A random node of one of the shapes, preferably one that nothing uses yet; `None` if there is no such node."""
         fitting = [
             number
             for number, kind in enumerate(self._kinds)

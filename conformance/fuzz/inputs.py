@@ -1,4 +1,4 @@
-"""Input that hurts: out of order, late, at equal times, jumps, nulls, tombstones, few keys, a moving wall clock."""
+"""Difficult input: out of order, late, at equal times, jumps, nulls, tombstones, few keys, a moving wall clock."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from conformance.fuzz.description import Node, Step
 
 
 def random_steps(rng: Random, nodes: list[Node]) -> list[Step]:
-    """Records for the input topics of a topology, and moves of the wall clock if anything waits for it."""
+    """Records for the input topics of a topology, and steps of the wall clock if a processor acts on it."""
     topics = sorted({topic for node in nodes for topic in node.options.get("topics", ())})
     tables = {t for node in nodes if node.op in ("table", "global_table") for t in node.options["topics"]}
     clocked = any(node.options.get("fn") in ("tick_wall", "flush_wall") for node in nodes)

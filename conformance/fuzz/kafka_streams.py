@@ -39,8 +39,8 @@ class KafkaStreams:
         Args:
             case: what to run.
             rules: rules of Headrace that Kafka Streams is made to follow; see `classify`.
-            memory: use stores in memory, which open faster. Kafka's default ones, on disk, are the reference: joins of
-                streams forget earlier in memory.
+            memory: use stores in memory, which open faster. The default stores, on disk, are the reference: in memory,
+                stream joins expire records earlier.
         """
         assert self._process.stdin is not None
         assert self._process.stdout is not None

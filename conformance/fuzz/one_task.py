@@ -1,4 +1,4 @@
-"""Kafka's test driver runs all sub-topologies as one task: the library's driver is made to do so, too.
+"""Makes the library's test driver run all sub-topologies as one task, as Kafka's test driver does.
 
 Each record is processed to its end before the next one is taken from an internal topic, by `order.topic_order`. Then
 all stream-time punctuations are due by the highest timestamp of all records. All wall-clock punctuations that are due
@@ -34,14 +34,14 @@ def process(self: Any, inputs: dict[tuple[str, int], list[Arrival]], *, tick: bo
 
 
 def extract_times(self: Any, chunk: Chunk) -> Chunk:
-    """Notes the timestamp of the record."""
+    """Replaces `Decoder.with_extracted_times`; also notes the highest timestamp."""
     timed = _extract(self, chunk)
     self.noted_ms = max(timed.timestamps.tolist(), default=UNKNOWN)
     return timed
 
 
 def do_nothing(*_: Any) -> None:
-    """Replaces what the processors of a stage do by a stream time of their own."""
+    """Replaces the methods by which processors act on the time of their own stage."""
 
 
 class _OneTask:
@@ -57,7 +57,7 @@ class _OneTask:
         self._queues.setdefault(arrival.topic, deque()).append(arrival)
 
     def outputs_of_all(self) -> list[tuple[str, Message]]:
-        """What is written until all queues are empty."""
+        """Processes records until all queues are empty, and returns what was written."""
         runtime = self._runtime
         while waiting := [topic for topic, queue in self._queues.items() if queue]:
             topic = min(waiting, key=self._turn)
@@ -94,7 +94,7 @@ class _OneTask:
         return time_ms
 
     def _route(self, stage: int, written: Iterable[tuple[str, Order, Message]]) -> None:
-        """What is handed over to a later stage never leaves Kafka's task: it is processed at once."""
+        """Passes written records on. Records in a relay are processed at once, as they never leave Kafka's task."""
         handed_over: dict[str, list[Arrival]] = {}
         for topic, order, message in written:
             arrival = Arrival(topic, (stage, 0), order, message)

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def maybe_store(rng: Random) -> dict[str, Any]:
-    """Whether a table gets a store, with a name or versioned; that decides what it knows of old rows."""
+    """Chooses whether a table gets a store, named or versioned. That decides which old values it knows."""
     chance = rng.random()
     if chance < 0.05:
         return {"history": rng.choice((5, 20, 100))}

@@ -1,4 +1,4 @@
-"""The order in which Headrace processes what one input record sends to internal topics, told to Kafka Streams.
+"""The order in which Headrace processes what one input record sends to internal topics, for Kafka Streams to follow.
 
 Kafka's test driver takes the record with the smallest timestamp of all internal topics, and any of them at equal
 timestamps. Headrace takes stage after stage: within a stage by timestamp, then by the stage that wrote the topic, then

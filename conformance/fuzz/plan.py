@@ -22,9 +22,9 @@ _TEXT = serdes.String()
 
 
 def taken_in_order(case: Case) -> list[Step]:
-    """The records in the order in which a batch of them is taken: global tables first, then by smallest head timestamp.
+    """The records in the order in which a batch processes them: global tables first, then by smallest head timestamp.
 
-    Steps that move the wall clock stay where they are; what comes before one is a batch of its own.
+    Steps that advance the wall clock stay where they are; the records between two of them are a batch of their own.
     """
     tables = {topic for node in case.nodes if node.op == "global_table" for topic in node.options["topics"]}
     ordered: list[Step] = []
@@ -54,7 +54,7 @@ def refusal_of(case: Case) -> Answer | None:
 
 
 def on_plan(case: Case) -> Answer:
-    """The outputs of a case by topic; the cuts follow from the case."""
+    """The outputs of a case by topic; its seed decides how the input is cut into batches."""
     refusal = refusal_of(case)
     if refusal is not None:
         return refusal
@@ -93,7 +93,7 @@ def _run(case: Case, topology: hr.Topology, home: Path) -> Answer:
 
 
 def _batches(steps: tuple[Step, ...], rng: Random) -> list[list[Step]]:
-    """The steps cut at random; a move of the wall clock is a batch of its own."""
+    """The steps cut at random; a step that advances the wall clock is a batch of its own."""
     batches: list[list[Step]] = []
     for step in steps:
         clocked = step[0] == "@advance" or (batches and batches[-1][0][0] == "@advance")

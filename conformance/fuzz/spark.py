@@ -33,7 +33,7 @@ class Spark:
         self._answers: dict[int, tuple[Case, Answer]] = {}
 
     def prepare(self, cases: Sequence[Case]) -> None:
-        """Runs cases together, in one query; if it fails, each is run on its own when its answer is asked for."""
+        """Runs cases together, in one query. If the query fails, `run` runs each case in a query of its own."""
         runnable = [case for case in cases if refusal_of(case) is None and _needs_no_clock(case)]
         self._answers = {}
         try:
@@ -43,7 +43,7 @@ class Spark:
         self._answers = {case.seed: (case, answer) for case, answer in zip(runnable, answers, strict=True)}
 
     def run(self, case: Case) -> Answer:
-        """The outputs of a case by topic; the cuts follow from the case."""
+        """The outputs of a case by topic; the seed of the first case in the query decides how the input is cut."""
         prepared, answer = self._answers.get(case.seed, (None, None))
         if prepared is case and answer is not None:
             return answer

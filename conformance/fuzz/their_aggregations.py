@@ -59,7 +59,7 @@ def init_windowed(self: Any, context: TaskContext) -> None:
 
 
 def process_windowed(self: Any, record: Any) -> None:
-    """Adds the record to its windows, then forwards the final results that have not expired with that."""
+    """Adds the record to its windows, then forwards the final results that have not expired because of the record."""
     self.closing = None
     _process_windowed(self, record)
     if self._open is None or self.closing is None:
@@ -79,5 +79,5 @@ def _replacing(initial: Any, change: Change[Any]) -> Change[Any]:
 
 
 def _is_found(store: Any, windowed: Windowed[Any]) -> bool:
-    """Whether the search for final results finds one; that for sessions does not look at what has expired."""
+    """Whether the search for final results finds one in the store. For sessions it always does, even expired ones."""
     return isinstance(store, TypedSessionStore) or store.fetch(windowed.key, windowed.window.start_ms) is not None

@@ -40,7 +40,7 @@ _put_version = TypedVersionedStore.write
 
 @contextmanager
 def following(*rules: str) -> Iterator[None]:
-    """While this lasts, operators that are created follow the named rules."""
+    """Makes operators that are created inside the block follow the named rules."""
     with ExitStack() as replaced:
         for rule in rules:
             for operator, method, function in _REPLACED[rule]:

@@ -42,7 +42,7 @@ def filtered_tables(builder: hr.StreamsBuilder) -> None:
 
 @topology("two-filtered-tables-join")
 def two_filtered_tables(builder: hr.StreamsBuilder, *, kind: str) -> None:
-    """Which sides of a join know what a change replaces decides which deletions a filter forwards."""
+    """The kind of a join decides which of its sides know old values, and so which deletions a filter forwards."""
     left, right = _tables(builder)
     by_kind(left.filter(f.is_long), kind)(right.filter(f.is_long), f.joined).to_stream().to("out")
 

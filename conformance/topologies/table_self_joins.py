@@ -1,4 +1,4 @@
-"""Joins of tables with what is made of them: one input record changes both sides, or one side twice."""
+"""Joins of tables with tables derived from them: one input record changes both sides, or one side twice."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from conformance.topologies.table_joins import by_kind, foreign_key_of
 
 @topology("table-join-own-last")
 def own_last(builder: hr.StreamsBuilder) -> None:
-    """The last row of all, joined with the rows, mapped and as they are."""
+    """The latest of all rows, joined with the mapped rows and with the rows as they are."""
     table: Any = builder.table("in")
     mapped = table.map_values(f.shout)
     last = mapped.group_by(f.under_a).reduce(f.newer, f.kept)
@@ -30,7 +30,7 @@ def own_mappings(builder: hr.StreamsBuilder) -> None:
 
 @topology("table-join-own-aggregate")
 def own_aggregate(builder: hr.StreamsBuilder) -> None:
-    """Rows joined with what they are grouped into, before and after a filter."""
+    """Rows joined with an aggregate of the filtered rows, then with the filtered rows."""
     table: Any = builder.table("in")
     long = table.filter(f.is_long)
     table.to_stream().to("rows")

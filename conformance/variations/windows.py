@@ -68,7 +68,7 @@ VARIATIONS: dict[str, list[Variation]] = {
     "own-window-count": one_input(_NEAR, *_OWN, *_TURNS, cached=True),
     "own-window-reduce": one_input(_NEAR, _OWN[1], *_TURNS, cached=True, count=3),
     "own-window-aggregate": one_input(_DELETABLE, _OWN[1], *_TURNS, cached=True, count=3),
-    # Windows of one length: the buffer of Kafka Streams takes all for as long as the longest.
+    # Only windows of one length: suppress in Kafka Streams treats all windows as if they were as long as the longest.
     "suppress-own-window": one_input(_NEAR, *_OWN, cached=True),
     "cogroup-own-window": several_inputs(_TWO, *_TURNS),
     "suppress-with-no-bound": one_input(_NEAR, _TUMBLING_GRACE),

@@ -60,8 +60,8 @@ _MAINTAINED = (
 class TaskBlueprint:
     """Everything needed to build the tasks of one sub-topology, on any machine.
 
-    `counted_tables` are the global topics whose records are counted here. Every task that reads a global table has all
-    its records, so only the first task of the first sub-topology that reads it counts them.
+    `counted_tables` are the global topics whose records this sub-topology counts in the metrics. Every task that needs
+    a global table reads the whole topic, so only one task counts it: partition 0 of the first such sub-topology.
     """
 
     graph: Graph
@@ -99,7 +99,7 @@ class TaskBlueprint:
         return None if source.internal or extractor is fail_on_invalid_timestamp else extractor
 
     def spec(self, name: str) -> StoreSpec:
-        """The description of a store of this sub-topology, or of a copy of a table here."""
+        """Returns the specification of a store of this sub-topology, or of its copy of a table, by the store's name."""
         return self.graph.stores.get(name) or next(copy for copy in self.sub.copies.values() if copy.name == name)
 
     @property
@@ -128,13 +128,19 @@ class TaskBlueprint:
         system_time_ms: int = 0,
         load_state: LoadProcessorState | None = None,
     ) -> Task:
-        """Builds the task of one partition on these stores; `columnar=False` makes it process record by record.
+        """Builds the task of one partition on its `stores`.
 
-        With `flush_each_record` every record is a commit of its own for the record cache; records that would not leave
-        the task in Kafka Streams belong to the commit of the record that caused them.
-
-        Tasks with processors use the last two: `system_time_ms` is the wall-clock time at which new processors start,
-        and `load_state` loads the processors that the last batch saved, if there are any.
+        Args:
+            partition: the partition.
+            stores: the byte stores of the task, by name.
+            collector: receives the output.
+            metrics: counts records.
+            places: the topic-partitions by their number in `Order.source`.
+            columnar: whether the task may use batch forms; if not, it processes record by record.
+            flush_each_record: whether the record cache is flushed after every input record, as if each were a commit.
+                Records that arrive by a relay are flushed at the end of the batch.
+            system_time_ms: the wall-clock time of the batch.
+            load_state: loads the processors that the last batch saved, if there are any.
         """
         typed = self._typed_stores(stores, self.sub.stores) | {name: stores[name] for name in self.internal_stores}
         context = self._context(partition, collector, typed, metrics, places, self.sub.nodes, system_time_ms)
@@ -186,7 +192,7 @@ class TaskBlueprint:
         return cache
 
     def _sources(self, built: Mapping[str, Operator], *, is_global: bool) -> dict[str, Source]:
-        """The source operator of each topic: of global topics, or of all others."""
+        """The source operator of each topic: of global topics if `is_global`, else of all others."""
         sources: dict[str, Source] = {}
         for node in self.sub.sources:
             operator = built[node.name]
@@ -196,7 +202,7 @@ class TaskBlueprint:
         return sources
 
     def _read_only_stores(self, stores: Mapping[str, ByteStore]) -> dict[str, Any]:
-        """The stores that processors can only read: those of global tables, and those that another one maintains."""
+        """The stores that processors can only read: of global tables, and those that one processor alone may write."""
         processors = self.sub.of_type(nodes.Process)
         reasons = {name: _GLOBAL.format(name) for node in processors for name in node.global_stores}
         for node in processors:

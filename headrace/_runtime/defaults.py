@@ -25,8 +25,8 @@ from headrace.serdes import Json, Serde, String
 class Defaults:
     """The settings that operators need: default serdes and extractor, the timestamp guard, handlers, the wrapper.
 
-    `single_event` says whether a change within a group of a table is sent as one event or, as Kafka Streams did up to
-    3.4, as two.
+    `single_event` says whether an update that leaves a row of a grouped table in its group is sent as one change event
+    or, as Kafka Streams did up to 3.4, as two.
     """
 
     key_serde: Serde[Any]
@@ -62,7 +62,8 @@ class Defaults:
     def resolve_key(self, serde: Serde[Any] | None) -> Serde[Any]:
         """The serde for a node's keys: its own, or the default if it has none.
 
-        Keys are compared by their bytes, so a tuple may be the key that JSON reads back as a list.
+        Unlike values, keys may be read back as something else, e.g. a tuple from JSON as a list: only their bytes are
+        compared.
         """
         return _resolve(serde, self.key_serde)
 
@@ -89,9 +90,9 @@ def _resolve(serde: Serde[Any] | None, default: Serde[Any]) -> Serde[Any]:
 
 
 def _app_configs(config: StreamsConfig) -> dict[str, Any]:
-    """What processors see as `context.app_configs`: the settings of the application, and its own ones.
+    """What processors see as `context.app_configs`: the settings of the application, and the user's own `app_configs`.
 
-    Those of the Kafka client and of Spark are not among them, because they may be secret.
+    The settings of the Kafka client and of Spark are left out, because they may be secret.
     """
     names = [setting.name for setting in fields(config) if setting.name not in ("kafka", "spark", "app_configs")]
     return {**{name: getattr(config, name) for name in names}, **config.app_configs}

@@ -1,4 +1,4 @@
-"""The life of an application: its state, and a thread that starts its query again when that is asked for."""
+"""The state of an application, and a thread that restarts its query after errors and after changes of its topics."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Lifecycle:
             _logger.exception("The state listener failed on the change from %s to %s", before.name, state.name)
 
     def replaces(self, error: StreamsError) -> bool:
-        """Whether the handler of uncaught exceptions asks for another start after an error."""
+        """Whether the handler of uncaught exceptions asks for a restart after an error, with the answer "replace"."""
         if self.uncaught_exception_handler is None:
             return False
         try:
@@ -65,19 +65,19 @@ class Lifecycle:
 
 
 def pause_before_restart_s(failures: int) -> float:
-    """How long to wait before the next start, after that many failures without a commit between them: 1, 2, 4 ... s."""
+    """How long to wait before a restart: 1, 2, 4, ... s, at most 60, given the number of failures without a commit."""
     return min(2.0 ** (failures - 1), _LONGEST_PAUSE_S)
 
 
 class Supervisor:
-    """Waits in a thread of its own for a query to end, and starts it again if that is due.
+    """Waits in a thread of its own for a query to end. Restarts it if its topics changed or the user's handler asks.
 
     Args:
         await_end: waits for the current query, and raises the error it failed with.
         start_query: starts the query again after the last commit.
         committed_batch: the number of the last committed batch.
-        lifecycle: decides about errors.
-        on_end: called when the query has ended for good.
+        lifecycle: calls the user's handler of uncaught exceptions.
+        on_end: called when the query has ended and is not restarted.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class Supervisor:
         return self._ended.is_set()
 
     def wait(self, timeout: timedelta | None) -> bool:
-        """Waits until the query has ended for good, or the timeout is over; returns whether it has ended.
+        """Waits until the query has ended and is not restarted, or the timeout is over; returns whether it has ended.
 
         Raises:
             StreamsError: if the query failed.

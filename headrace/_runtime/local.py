@@ -85,7 +85,7 @@ class LocalRuntime:
             task.add_topic(topic, self._blueprints[stage])
 
     def open_topic(self, topic: str) -> int:
-        """The number of partitions of a topic that a function chose; every topic exists.
+        """The number of partitions of an output topic that a function chose. In the test driver every topic exists.
 
         Raises:
             RoutingError: if the application may not write to it.
@@ -97,7 +97,7 @@ class LocalRuntime:
         return self._counts
 
     def stores_named(self, name: str, partition: int | None = None) -> list[MemoryStore]:
-        """The committed contents of a store, one per task, or those of the task of one partition."""
+        """The committed contents of a store, one per task; with `partition`, only of the task of this partition."""
         return [
             store
             for (_, task, store_name), store in self._durable.items()
@@ -105,7 +105,7 @@ class LocalRuntime:
         ]
 
     def partition_of_key(self, store: str, key: bytes, suffix: int | None) -> int:
-        """The partition of the task that has a key in a store; `suffix` bytes at the end of the key are a window."""
+        """The partition of the task that has a key in a store; the last `suffix` bytes of the key encode its window."""
         if store in self._graph.global_tables:
             return 0
         return self.partitions.of_stored_key(self._stage_with(store), key, suffix)
@@ -144,7 +144,7 @@ class LocalRuntime:
                     yield stage, copy.name
 
     def pending(self, name: str | None) -> list[Pending]:
-        """Committed results that operators hold back: of all, or of the one with that name or store."""
+        """Committed results that operators hold back; with `name`, only of the operator with that name or store."""
         results = []
         for node in nodes_holding_results(self._graph, name):
             stage = next(
@@ -191,7 +191,7 @@ class LocalRuntime:
             task.close()
 
     def _step(self, inputs: _Inputs, *, tick: bool = False) -> tuple[list[_Output], list[_Output]]:
-        """Processes and commits. Returns output that is input again: to topics of global tables, and to others."""
+        """Processes and commits. Returns the output that is also input: for topics of global tables, and for others."""
         try:
             produced = self._process(inputs, tick=tick)
         except Exception:

@@ -9,7 +9,7 @@ from headrace._graph.nodes import Sink
 from headrace.errors import StreamsError
 
 MAX_DESCENDANTS: Final = 100_000
-"""How many records in topics that the topology reads may descend from one record that a test pipes."""
+"""How many records that the topology reads again may descend from one record that a test pipes into it."""
 
 
 class Descendants:

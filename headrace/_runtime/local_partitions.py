@@ -1,4 +1,4 @@
-"""Partitions in the test driver: how many topics have, and to which of them a record goes."""
+"""Partitions in the test driver: how many each topic has, and to which one a record goes."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from headrace.topics.embedded.names import check_partition, check_topic
 class LocalPartitions:
     """The partitions of all topics, and the tasks of all stages.
 
-    With a number of partitions for input topics, all other topics and the stages have as many as on Spark, and records
-    go to the same partitions. Without one, a record stays in the partition that it is piped into, 0 by default, until
-    a repartition: repartitions have one partition, as in Kafka's own test driver.
+    If `partitions` is given, topics and stages have as many partitions and tasks as on Spark, and records go to the
+    same partitions. If it is `None`, a record stays in the partition that it is piped into, 0 by default, until a
+    repartition: repartitions have one partition, as in Kafka's own test driver.
 
     Args:
         graph: the topology.
         stages: its stages.
-        partitions: of every input topic, or of each topic by name: others that are read have one.
+        partitions: how many partitions every input topic has, or a number for each topic by name. Input topics without
+            a number have one partition.
     """
 
     def __init__(
@@ -56,13 +57,13 @@ class LocalPartitions:
         return turn % count
 
     def of_topic(self, topic: str) -> int:
-        """The number of partitions of a topic that is written; a topic that a function chose has those of the tasks."""
+        """The number of partitions of an output topic; one that a function chose has as many as the largest stage."""
         if self._counts is None:
             return 1
         return self._counts.get(topic, max(self._tasks))
 
     def of_output(self, topic: str, key: bytes | None, task: int) -> int:
-        """The partition of a record that the task of a partition writes, by the rules of the Spark runtime."""
+        """The partition of a record that the task of partition `task` writes."""
         if topic in self._relays:
             return task
         if self._counts is None:
@@ -74,7 +75,7 @@ class LocalPartitions:
         return partition_for(key if suffix is None else key[:-suffix], count)
 
     def of_stored_key(self, stage: int, key: bytes, suffix: int | None) -> int:
-        """The partition of the task that has a key in its stores; `suffix` bytes at its end encode a window."""
+        """The partition of the task that has a key in its stores; the last `suffix` bytes of it encode a window."""
         return partition_for(key if suffix is None else key[:-suffix], self._tasks[stage])
 
 

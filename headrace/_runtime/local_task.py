@@ -90,7 +90,7 @@ class LocalTask:
         self._written.append((topic, self._task.context.position, Message(key, value, timestamp_ms, headers, chosen)))
 
     def partitions_of(self, topic: str) -> int:
-        """The number of partitions of a topic that is written."""
+        """The number of partitions of an output topic that the topology names."""
         return self._runtime.partitions.of_topic(topic)
 
     def open_topic(self, topic: str) -> int:
@@ -108,9 +108,12 @@ class LocalTask:
     def run(
         self, records: Sequence[Arrival], wall_clock_ms: int, *, tick: bool
     ) -> Iterator[tuple[str, Order, Message]]:
-        """Processes records, then what is due by the wall clock if it ticks; yields what is written."""
+        """Processes records, then, if `tick`, what is due by the wall clock.
+
+        Yields each record written, with its topic and its position in the one order.
+        """
         self._task.context.system_time_ms = wall_clock_ms
-        # As on Spark, the records that one task wrote to one topic are a queue, and the queues have this order.
+        # As on Spark, the records that one task wrote to one topic form a queue. Queues are sorted by task, then topic.
         queues = groupby(sorted(records, key=_queue), _queue)
         chunks = [_chunk(list(queue), handed_over=topic in self._handed_over) for (_, topic), queue in queues]
         for _ in self._task.process(chunks):

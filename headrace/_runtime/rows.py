@@ -16,9 +16,10 @@ from headrace.model.stores.specs import StoreSpec
 
 
 def rows_of(graph: Graph, copies: Mapping[str, StoreSpec], table: str, stores: Mapping[str, Any]) -> Any:
-    """The rows of a table: stored ones, or rows derived from the tables before it.
+    """Returns the rows of a table: those in its store or, if it has none, rows derived from its parent tables.
 
-    `stores` are those of the task, with the copies of tables whose stores other stages have.
+    `stores` are all stores of the task. A table whose store belongs to another stage has a copy there, and `copies` has
+    the specification of that copy, by the name of the table.
     """
     if table in copies:
         return _rows_in(stores[copies[table].name])

@@ -66,9 +66,9 @@ def make_store(spec: specs.StoreSpec, contents: ByteStore, serdes: _Serdes) -> A
 
 
 def make_read_only(spec: specs.StoreSpec, contents: ByteStore, serdes: _Serdes, reason: str) -> Any:
-    """Creates the typed store of one task for processors that can only read it, for the reason that is given."""
+    """Creates the typed store of one task for processors that can only read it. Writes raise an error with `reason`."""
     if isinstance(spec, specs.LruSpec):
-        # A get of the store itself would be a use, which is written.
+        # `get` of a writable LRU store also writes: it records that the entry was used.
         entries = cast("ByteStore", LruReader(contents))
         return ReadOnlyView(TypedKeyValueStore(entries, *serdes, name=spec.name), reason)
     return ReadOnlyView(make_store(spec, ReadOnlyStore(contents, reason), serdes), reason)
@@ -186,7 +186,7 @@ def _versioned(spec: specs.VersionedSpec, contents: ByteStore, serdes: _Serdes) 
 
 
 def _merged_view(make: _Make, view: Callable[[Any], Any]) -> _Kind:
-    """A kind whose view reads the bytes of all tasks as one store, since no entry depends on a task's clock."""
+    """A kind whose view reads the byte stores of all tasks as one store, since no entry depends on a task's clock."""
     return _Kind(make, lambda spec, parts, serdes: view(make(spec, cast("ByteStore", CombinedReader(parts)), serdes)))
 
 

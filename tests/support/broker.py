@@ -30,7 +30,10 @@ class BrokerUnavailableError(Exception):
 
 
 class Broker:
-    """A single Kafka node on the loopback interface, with small internal topics and no automatic topic creation."""
+    """A single Kafka node on the loopback interface, with small internal topics and no automatic topic creation.
+
+    With `port` 0 it uses a free port. `settings` override its configuration.
+    """
 
     def __init__(
         self, directory: Path, port: int = 0, *, command: Sequence[str] = _JAVA, settings: Mapping[str, object] = _NONE
@@ -78,7 +81,7 @@ def resolve() -> None:
     """Downloads the jars of the broker, once.
 
     Raises:
-        BrokerUnavailableError: without Java, Maven, or a repository that has them.
+        BrokerUnavailableError: if Java or Maven is missing, or Maven cannot download the jars.
     """
     if COMPLETE.exists() and COMPLETE.read_text() == POM.read_text():
         return

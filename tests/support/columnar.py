@@ -38,7 +38,11 @@ def records(keys):
 
 
 def run(topology, chunks, key_serde, *, columnar, has_form=True, **settings):
-    """Runs a task; returns its outputs with their order, contents of stores, counters. Bytes are not serialized."""
+    """Runs a task, and returns its outputs with their order, the contents of its stores, and its counters.
+
+    Each batch of `chunks` is a list of chunks, optionally after the name of their topic. Values in bytes are written as
+    they are, others as JSON. `has_form` says whether the topology has a batch form.
+    """
     config = hr.StreamsConfig(application_id="t", topics_dir="unused", **settings)
     graph = configured(topology._graph, config)
     plan = make_plan(graph, config, dict.fromkeys(graph.source_topics, 4), spark_partitions=1, instance="i", epoch=1)

@@ -32,7 +32,11 @@ def in_bytes(records, key_serde, value_serde):
 
 
 def run_join(topology, batches, key_serde, value_serde, *, columnar):
-    """Runs batches of chunks of both topics, each batch on the state that the previous one has committed."""
+    """Runs batches of chunks of both topics, each batch on the state that the previous one has committed.
+
+    Returns the output, the contents of the stores, and the counters. If `value_serde` is `None`, keys and values are
+    serialized already.
+    """
     config = hr.StreamsConfig(application_id="t", topics_dir="unused")
     plan = make_plan(topology._graph, config, {"in": 1, "other": 1}, spark_partitions=1, instance="i", epoch=1)
     (blueprint,) = blueprints(topology._graph, config)

@@ -11,10 +11,10 @@ _ONE_OF = 1 if FULL else 4
 
 
 def examples(full: int) -> int:
-    """So many of the full number."""
+    """How many examples to run, given their number in a full dose."""
     return max(5, round(full * _SHARE))
 
 
 def sample(items: Sequence) -> Sequence:
-    """The first of every four items, in a full dose all."""
+    """Every fourth item; in a full dose, all items."""
     return items[::_ONE_OF]

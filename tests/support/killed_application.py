@@ -42,7 +42,7 @@ class KilledApplication:
         return newest_begun(self._directory / "state")
 
     def reaches(self, batch):
-        """Waits until a batch has begun; returns false if the round ended before."""
+        """Waits until a batch has begun, and returns true; returns false if the round ends first."""
         while self._process.poll() is None and self._said("done") == self._done:
             if self.last_batch() >= batch:
                 return True
@@ -50,10 +50,10 @@ class KilledApplication:
         return False
 
     def strike(self, victim):
-        """Kills a process of the application, unless it has just ended, or the broker, which restarts after a while.
+        """Kills the `victim`: "driver", "worker" or "broker". A killed broker is restarted after a while.
 
-        When the driver is killed, all its child processes may survive it for a moment, or only the workers, which are
-        still writing, or none.
+        When the driver is killed, all its child processes survive it for a moment, or only the workers, which are still
+        writing, or none.
         """
         driver = self._process.pid
         match victim:
@@ -71,7 +71,7 @@ class KilledApplication:
         self.events.append(f"{victim} killed in batch {self.last_batch()}")
 
     def finish(self):
-        """Waits for the end of the round; restarts the application whenever it ends before."""
+        """Waits for the end of the round; restarts the application whenever it ends early."""
         ends_s = time.monotonic() + _DONE_WITHIN_S
         while self._said("done") == self._done:
             assert time.monotonic() < ends_s, (self.events, self._stderr.read_text()[-2000:])

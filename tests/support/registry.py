@@ -129,4 +129,4 @@ class _Handler(BaseHTTPRequestHandler):
         return f"Basic {base64.b64encode(credentials.encode()).decode()}"
 
     def log_message(self, *message):
-        """Quiet."""
+        """Logs nothing."""

@@ -30,7 +30,7 @@ class MortalProcess:
 
     @contextmanager
     def installed(self):
-        """Within it, all changes of files may be the last."""
+        """Within the block, the process may die at any change of a file."""
         pwrite, unlink, opened, replace = os.pwrite, Path.unlink, Path.open, Path.replace
 
         def torn(descriptor, data, position):

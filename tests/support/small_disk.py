@@ -29,7 +29,7 @@ def small_disk(directory):
 
 
 def fill(disk, *, leave=0):
-    """Takes the whole space of the disk, but for some bytes."""
+    """Fills the disk, except for `leave` bytes."""
     with (disk / _FILLER).open("wb", buffering=0) as file:
         try:
             while file.write(bytes(4096)):
@@ -39,5 +39,5 @@ def fill(disk, *, leave=0):
 
 
 def free(disk):
-    """Gives the space back that `fill` took."""
+    """Frees the space that `fill` took."""
     (disk / _FILLER).unlink()

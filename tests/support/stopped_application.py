@@ -36,7 +36,7 @@ class StoppedApplication:
             )
 
     def wait(self):
-        """Returns the id of the process that has stopped, or `None` if the application ended before it did."""
+        """Waits until a process has stopped, and returns its id; `None` if the application ends first."""
         ends_s = time.monotonic() + _WITHIN_S
         while time.monotonic() < ends_s:
             if self.file.exists() and self.file.read_text():

@@ -69,7 +69,7 @@ def takings():
 
 
 class Boundaries(hr.Processor):
-    """Forwards records with the name of its task, and one for each multiple of 1 s and of 300 ms of stream time."""
+    """Forwards records under the id of its task, and a "tick" at 300 ms, 1,300 ms, 2,300 ms, ... of stream time."""
 
     def init(self, context):
         super().init(context)
@@ -89,7 +89,7 @@ def boundaries():
 
 
 class Busy(hr.Processor):
-    """Counts in a field and in a store, and forwards both by schedules of all kinds, of which one comes and goes."""
+    """Counts records in fields and in a store; schedules of all kinds, one of which comes and goes, forward fields."""
 
     def init(self, context):
         super().init(context)
@@ -143,7 +143,7 @@ class RecordCounter(hr.FixedKeyProcessor):
 
 
 def sales_by_region():
-    """Customers with their region, sales with their customer, sums per region and second, totals per kind of region.
+    """Customers with their region, sales with their customer, sums by region and second, totals by first letter.
 
     Six stages: the three of a foreign-key join, the last of which also joins the sales; the repartition of the sales
     before it; a windowed aggregate; an aggregate of its table.

@@ -49,7 +49,7 @@ _OWN_ROUND_S, _SHARED_ROUND_S = 300.0, 10.0
 
 
 class Application:
-    """Implements `Streams`. It is a module of its own, because importing `headrace` must not import Spark."""
+    """Implements `Streams`, which imports this module only when it is used: importing `headrace` needs no Spark."""
 
     def __init__(self, graph: Graph, config: StreamsConfig, spark: Any, lifecycle: Lifecycle) -> None:
         self._graph = configured(graph, config)
@@ -105,12 +105,12 @@ class Application:
             backend.settle(plan)
             if self._written_to_own_input() == before:
                 return
-            # Its own output is input again. From here the clock stands still: else schedules that write to an input
-            # topic would keep the run busy forever.
+            # The application has written to its own input topics, so it must process them again. From here on its clock
+            # stands still: otherwise schedules that write to an input topic would keep the run busy forever.
             clock = fixed_clock(clock())
 
     def _written_to_own_input(self) -> list[int]:
-        """How many records the application has written to each topic that it reads, so that they are input again."""
+        """How many records the application has written so far to each topic that it also reads."""
         view = committed_view(self._config)
         counts = {} if view is None else view.state.counts
         return [counts.get(f"topic {topic}", {}).get("records_out", 0) for topic in self._graph.source_topics]
@@ -163,7 +163,7 @@ class Application:
             self._lifecycle.move_to(State.RUNNING)
 
     def finish(self) -> None:
-        """Plans no batch after the current one. The Spark query stays active until it is stopped."""
+        """Lets the current batch be the last one. The Spark query stays active until it is stopped."""
         FinishFile(self._config.state_dir).request(self._run)
 
     def stop(self, timeout: timedelta | None) -> None:
@@ -186,7 +186,7 @@ class Application:
             self._session = None
 
     def _end_query(self, timeout: timedelta | None) -> None:
-        """Stops the query. The current batch gets some time to finish: a batch that is aborted must be repeated."""
+        """Stops the query after its current batch, or when `timeout` is over: an aborted batch must be repeated."""
         self.finish()
         until_s = math.inf if timeout is None else time.monotonic() + timeout.total_seconds()
         while self._query.isActive and self._query.status["isTriggerActive"] and time.monotonic() < until_s:
@@ -226,7 +226,7 @@ class Application:
             raise StreamsError(message)
 
     def _start_query(self, clock: Clock, *, available_now: bool) -> tuple[Plan, Any]:
-        """Makes a new start of the application and runs its query; earlier starts can no longer write."""
+        """Starts the application and its query. From then on, earlier starts can no longer write."""
         try:
             if committed_view(self._config) is not None:
                 self._lock.acquire()  # a reset must not delete what the plan relies on
@@ -246,9 +246,9 @@ class Application:
             raise
 
     def _send_modules(self, spark: Any) -> None:
-        """Sends the application's own modules to workers that cannot import them: on a cluster, or already running.
+        """Sends the application's own modules to workers that run on a cluster or have been started already.
 
-        Workers that this process starts on this machine find them: `Streams` extended their search path.
+        Workers that this process starts on this machine can import them, because `Streams` extended their search path.
         """
         directory = program_directory()
         starts_workers = self._owns_session and is_local(spark.conf.get("spark.master", "remote"))
@@ -260,6 +260,6 @@ class Application:
         if cores is None:
             cores = cores_of(self.spark)
         else:
-            # It takes seconds, in which the start is written down and transactions of earlier starts are ended.
+            # Creating a session takes seconds. Meanwhile the start is logged, and transactions of earlier starts end.
             self._coming_session = self._coming_session or begin_session(self._config)
         return parallelism(cores, self._config.spark_partitions, tasks, before)

@@ -1,4 +1,4 @@
-"""One Structured Streaming query: source, the chain of stages, sink."""
+"""The Structured Streaming query of an application: source, the chain of stages, sink."""
 
 from __future__ import annotations
 
@@ -52,16 +52,19 @@ def _start(spark: Any, plan: Plan, config: StreamsConfig, *, available_now: bool
 
 
 def _activate(spark: Any) -> None:
-    """Makes the session the active one of this thread, in which Spark looks up data sources."""
+    """Makes this session the active one of the thread, because Spark looks up data sources in the active session."""
     session = getattr(spark, "_jsparkSession", None)  # Connect has none, and needs none
     if session is not None:
         type(spark)._get_j_spark_session_class(spark._jvm).setActiveSession(session)
 
 
 def await_end(query: Any, state_dir: str | os.PathLike[str], timeout: timedelta | None = None) -> bool:
-    """Waits for the query to end, and returns whether it did; raises the library's error if it failed.
+    """Waits until the query ends or `timeout` is over, and returns whether it has ended.
 
     `state_dir` is where the query has its checkpoint.
+
+    Raises:
+        StreamsError: if the query failed; `recovered` finds the error in Spark's exception.
     """
     try:
         ended = query.awaitTermination(None if timeout is None else timeout.total_seconds())
@@ -71,10 +74,10 @@ def await_end(query: Any, state_dir: str | os.PathLike[str], timeout: timedelta 
 
 
 def _fresh_checkpoint(plan: Plan) -> str:
-    """An empty scratch directory for Spark's checkpoint; those of earlier starts are deleted.
+    """Returns the URL of a new directory for Spark's checkpoint, and deletes those of earlier starts.
 
-    Nothing in it is needed again, because the state log records what was done. The address names the file system,
-    since Spark's default one may be another.
+    The next start needs nothing from it, because the state log has all progress. The URL begins with `file://`, because
+    Spark's default file system may be another one.
     """
     scratch = Path(plan.state_dir) / SCRATCH
     for left in scratch.glob("*"):

@@ -83,9 +83,10 @@ Parallelism = Callable[[int, LogView | None], tuple[int, bool]]
 def start(graph: Graph, config: StreamsConfig, run: str, parallelism: Parallelism, clock: Clock = system_clock) -> Plan:
     """Starts the application: from then on an earlier start that is still running can no longer write.
 
-    `parallelism` gets the number of tasks and the last committed state, and returns over how many Spark partitions a
-    batch is spread and whether one task may run a whole batch. It is called last, when all checks have passed, because
-    it may have to wait for Spark. `clock` is the time from which a reset by duration counts back.
+    `run` identifies the `Streams` object. `parallelism` gets the number of tasks and the last committed state, and
+    returns over how many Spark partitions a batch is spread and whether one Spark task may run a whole batch. It is
+    called last, when all checks have passed, because it may have to wait for Spark. `clock` gives the time from which
+    an offset reset by duration counts back.
 
     Raises:
         StateError: if state, topics and topology do not fit together.
@@ -119,7 +120,10 @@ def _number(view: LogView | None) -> int:
 def _checked(
     graph: Graph, config: StreamsConfig, run: str, backend: TopicBackend, before: LogView | None, now_ms: int
 ) -> tuple[Plan, set[str]]:
-    """The plan, and the topic-partitions with committed offsets that were deleted, by their names in the state log."""
+    """Makes the plan, after checking that state, topics and topology fit together.
+
+    Also returns the topic-partitions with committed offsets whose topics were deleted, by their names in the state log.
+    """
     layout = saved_layout(None if before is None else before.start.layout)
     topics = backend.topics()
     plan = make_plan(

@@ -16,11 +16,12 @@ from headrace._core.task.order import Order, concatenated
 from headrace.model.end_of_time import END_OF_TIME_MS
 from headrace.topics.embedded.log import TopicLog
 
-_FAR_MS = 1 << 43  # the year 2248: asked for first, because few timestamps are later
+_FAR_MS = 1 << 43  # the year 2248: the bisection begins here, because few timestamps are later
 _WELL_FILLED = 0.75
 _MORE_THAN_A_SHARE = 1.25  # how many timestamps are read at first, for each record of an equal share of the batch
 
-# From start offsets, the number of records available after each, and a limit: how many of each to read.
+# Chooses how many records of each topic-partition to read, given the start offset and the number of available records
+# of each, and a limit for all of them together.
 Take = Callable[[Sequence[int], Sequence[int], int], list[int]]
 
 
@@ -32,10 +33,10 @@ def admitted(
     take: Take,
     global_topics: Collection[str] = (),
 ) -> list[int]:
-    """The end offsets of the next batch, one for each topic-partition.
+    """The end offsets of the next batch, one for each topic-partition. The batch reads at most `limit` records.
 
-    If several topic-partitions have more records than the limit together, `take` chooses the first ones in the one
-    order. Other topics wait until all available records of global topics are read.
+    If several topic-partitions together have more records, `take` chooses the first ones in the one order. Records of
+    `global_topics` come first: other topics wait until all their available records are read.
     """
     available = [max(0, end - start) for start, end in zip(starts, ends, strict=True)]
     tables = [number if topic in global_topics else 0 for (topic, _), number in zip(places, available, strict=True)]
@@ -73,7 +74,7 @@ def by_timestamps(
                     more = log.timestamps(*place, start + read, start + number)
                     times[rank] = np.concatenate([times[rank], more])
             chosen = _first(places, times, limit, latest_ms)
-            # Where all timestamps that were read are chosen, later records may come before others that are chosen.
+            # If all records read of a topic-partition are chosen, its next ones may come before chosen ones of others.
             undecided = [rank for rank, number in enumerate(chosen) if number == wanted[rank] < available[rank]]
             if not undecided:
                 return chosen
@@ -89,7 +90,7 @@ def _first(
     limit: int,
     latest_ms: Callable[[str], int | None],
 ) -> list[int]:
-    """How many of the first `limit` records are of each topic-partition."""
+    """How many of the first `limit` records in the one order are of each topic-partition."""
     order = concatenated(
         [
             Order.of_partition(rank, 0, timestamps, latest_ms=latest_ms(topic))

@@ -16,7 +16,8 @@ _FUSE_BELOW_S = 0.1
 # Before anything is measured: the time that operators in Python usually need for a record.
 _RECORD_US = 10.0
 _MEASURABLE_RECORDS = 100
-# How far the wall clock may be behind the last batch before it is followed: machines differ by less.
+# If the wall clock is behind the last batch by at most this, batches keep the time of the last batch: the clocks of two
+# machines may differ that much. A larger step back is followed.
 _CLOCK_TOLERANCE_MS = 10_000
 
 _log = logging.getLogger(__name__)
@@ -36,7 +37,7 @@ def choose_spread(plan: Plan, state: ApplicationState, records: int) -> int:
 
 
 def estimate_record_us(state: ApplicationState, records: int, duration_s: float) -> float:
-    """How long one task needs for a record, given the batch it just ran; 0 if that was too small to measure.
+    """How long one task needs for a record, given the batch it just ran; 0 if the batch was too small to measure.
 
     The mean of the last estimate and the new measurement, so that a single slow batch changes little.
     """
@@ -56,7 +57,7 @@ class BatchPlanner:
         """The current end offsets of the input topics.
 
         Raises:
-            NewPartitionsError: if other topics or partitions should be read, with another plan.
+            NewPartitionsError: if the topics or partitions to read have changed, so that a new plan is needed.
         """
         self._backend.refuse_changed_topics(self._plan)
         places = self._plan.places
@@ -84,7 +85,7 @@ class BatchPlanner:
         return BatchPlan(state.batch + 1, ends, now_ms, plan.run, choose_spread(plan, state, records))
 
     def _now_ms(self, state: ApplicationState) -> int:
-        """The wall clock. It stands still while it is a little behind the last batch; a big step back is followed."""
+        """The time of the next batch: the wall clock, or the time of the last batch if the clock is a little behind."""
         clock_ms, last_ms = self._plan.clock(), state.clock_ms or 0
         if last_ms - clock_ms <= _CLOCK_TOLERANCE_MS:
             return max(clock_ms, last_ms)
@@ -102,7 +103,11 @@ class BatchPlanner:
         return [offsets[key] if key in offsets else first.get(key, 0) for key in keys]
 
     def _needs_tick(self, view: LogView, now_ms: int | None, *, keeps_running: bool) -> bool:
-        """Whether a batch is needed without records: once when a query starts, and when something is due."""
+        """Whether a batch without records is needed, because tasks act on the wall clock.
+
+        The first batch after a start is needed. After it, a catch-up run needs none; a run that waits for new records
+        (`keeps_running`) needs one when an alarm is due, or when the clock has gone back behind the last batch.
+        """
         if not self._plan.needs_ticks or now_ms is None:
             return False
         if view.state.batch < view.start.first_batch:

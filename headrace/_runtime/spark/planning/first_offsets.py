@@ -18,10 +18,10 @@ _EARLIEST = AutoOffsetReset.earliest()
 
 
 class OffsetSource(Protocol):
-    """The topics, as far as the offsets of a reset are concerned."""
+    """The method of `TopicBackend` that `first_offsets` needs."""
 
     def reset_offsets(self, places: Sequence[Place], reset: AutoOffsetReset, now_ms: int) -> list[int]:
-        """The offsets at which a reset begins."""
+        """The first offset to read in each topic-partition; a reset by duration counts back from `now_ms`."""
 
 
 def topic_of(key: str) -> str:
@@ -30,12 +30,12 @@ def topic_of(key: str) -> str:
 
 
 def reset_of(source: Source, default: AutoOffsetReset) -> AutoOffsetReset:
-    """The reset of a source. A global table needs all its rows, so the default does not apply to it."""
+    """The offset reset of a source. A global table needs all its rows, so the default does not apply to it."""
     return source.offset_reset or (_EARLIEST if source.is_global else default)
 
 
 def resets_by_topic(graph: Graph, default: AutoOffsetReset) -> dict[str, AutoOffsetReset]:
-    """The reset of every user topic."""
+    """The offset reset of every user topic that the topology reads."""
     return {topic: reset_of(source, default) for source in graph.user_sources for topic in source.topics}
 
 
@@ -44,12 +44,13 @@ def first_offsets(
 ) -> dict[str, int]:
     """The first offset of every topic-partition of a plan, by its name in the state log.
 
-    A position of an earlier start stays, unless its records have been deleted since and none was read. The reset of a
-    source decides about topics that are new to the application. Partitions that were added to a topic, and topics that
-    appeared since an earlier start read the same pattern, are read from their beginning.
+    A first offset that an earlier start chose is kept. If nothing has been read from there yet and retention has
+    deleted its record, the topic-partition is read from its beginning. The offset reset of a source decides about
+    topics that are new to the application. Partitions that were added to a known topic, and topics that appeared since
+    an earlier start read the same pattern, are read from their beginning.
 
     Raises:
-        TopicError: if the application has no position in a topic whose reset is "none".
+        TopicError: if a topic is new to the application, and the offset reset of its source is "none".
     """
     known: Mapping[str, int] = {} if before is None else before.start.first_offsets
     committed: Mapping[str, int] = {} if before is None else before.state.offsets

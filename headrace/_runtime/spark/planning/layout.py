@@ -21,10 +21,12 @@ _OF_GLOBAL_TABLE = " of a global table"
 
 
 class SavedStage(msgspec.Struct, frozen=True):
-    """The properties of a stage that its state depends on; `partitions` are those of the topics it reads.
+    """The properties of a stage that its state depends on.
 
-    `patterns` are the patterns of topics that it reads, with the most partitions that any of their topics ever had.
-    `partitioners` are the names of the functions that partition its internal topics.
+    `stores` has the serdes and the kind of each store. `partitions` has the number of partitions of each topic that
+    decides which task gets a record. `patterns` has the patterns of topics that the stage reads, with the most
+    partitions that any of their topics ever had. `partitioners` has the names of the functions that partition its
+    internal topics.
     """
 
     sub_topology: int
@@ -42,7 +44,7 @@ def saved_layout(layout: Any) -> tuple[SavedStage, ...]:
 
 
 def saved_partitions(layout: tuple[SavedStage, ...]) -> dict[str, int]:
-    """The number of partitions of every topic that the stages read, including internal topics."""
+    """The number of partitions of every topic of the layout, including internal topics."""
     return {topic: number for stage in layout for topic, number in stage.partitions.items()}
 
 
@@ -85,7 +87,7 @@ def _partitioning_topics(plan: Plan, stage: Stage) -> set[str]:
 
 
 def _pattern_tasks(plan: Plan, stage: Stage) -> dict[str, int]:
-    """The patterns whose topics decide which task of a stage gets a record, with the tasks that each needs."""
+    """The patterns whose topics decide which task of a stage gets a record, and how many tasks each of them needs."""
     return {
         pattern_key(source.pattern): source.least_tasks
         for source in _partitioning_sources(plan, stage)
@@ -108,7 +110,7 @@ def _partitioning_sources(plan: Plan, stage: Stage) -> list[Source]:
 
 
 def _describe_kind(store: StoreSpec, *, is_global: bool) -> str:
-    """The kind of a store, with what else decides the format of its entries or which entries each task has."""
+    """Describes the kind of a store, and other properties that decide the format or the task of its entries."""
     by_key = " with a time for each key (allow_stream_time_key_tracking)" if getattr(store, "by_key", False) else ""
     size = ""
     if isinstance(store, TimestampedWindowSpec) and store.windows is None:
@@ -164,7 +166,7 @@ def _changes(before: tuple[SavedStage, ...], now: tuple[SavedStage, ...]) -> lis
 
 
 def _refuse_moved_keys(before: tuple[SavedStage, ...], now: tuple[SavedStage, ...], config: StreamsConfig) -> None:
-    """Raises a `StateError` if keys of a stage with stores would move to other tasks than those with their rows."""
+    """Raises a `StateError` if keys of a stage with stores would move to tasks that do not have their rows."""
     for was, stage in zip(before, now, strict=True):
         changed = [topic for topic, number in stage.partitions.items() if was.partitions.get(topic, number) != number]
         if not stage.stores or (was.tasks == stage.tasks and not changed):
@@ -186,7 +188,7 @@ def _refuse_moved_keys(before: tuple[SavedStage, ...], now: tuple[SavedStage, ..
 
 
 def _refuse_missing_rows(was: SavedStage, stage: SavedStage, config: StreamsConfig) -> None:
-    """Raises a `StateError` if new tasks would lack the rows of a global table, whose topic has been read already."""
+    """Raises a `StateError` if new tasks would lack the rows of a global table: its topic has been read already."""
     tables = [name for name, (*_, kind) in stage.stores.items() if kind.endswith(_OF_GLOBAL_TABLE)]
     if tables:
         message = (

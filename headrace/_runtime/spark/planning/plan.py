@@ -38,7 +38,9 @@ class Stage:
 class Plan:
     """Everything a worker needs to know about a start of the application.
 
-    Topics are on the broker; if that is `None`, in `topics_dir`.
+    Topics are on `broker`; if it is `None`, they are in the directory `topics_dir`. `fuses` says whether one Spark task
+    may run a whole batch, and `round_s` how long it runs one batch after the other. If `creates_topics`, output topics
+    that functions choose are created when they are missing.
     """
 
     application_id: str
@@ -68,13 +70,13 @@ class Plan:
     def writes_plan_ahead(self) -> bool:
         """Whether the plan of a batch is written to the state log before the batch runs.
 
-        It must be if output is visible before the commit: on Kafka each task commits its own transaction, so a batch
-        that is repeated after a crash must give each task the same records.
+        That is necessary if output is visible before the commit of the batch: on Kafka each task commits its own
+        transaction, so a batch that is repeated after a crash must give each task the same records.
         """
         return self.broker is not None and self.exactly_once
 
     def ranges(self, starts: Sequence[int], ends: Mapping[str, int]) -> Iterator[tuple[Place, int, int]]:
-        """What a batch reads: topic-partitions with their first offset, and the offset after their last."""
+        """What a batch reads: each topic-partition with records, its first offset, and the offset after its last."""
         for place, first in zip(self.places, starts, strict=True):
             last = ends.get(offset_key(place), first)
             if first < last:
@@ -102,7 +104,7 @@ class Plan:
 
     @cached_property
     def new_topic_partitions(self) -> int | None:
-        """The number of partitions of a topic that a function chooses and that does not exist; `None` to refuse it.
+        """The number of partitions of a missing topic that a function chooses; `None` if it must not be created.
 
         As many as the largest stage with such a function has tasks.
         """
@@ -128,7 +130,7 @@ class Plan:
         return tuple(sorted(patterns_of(self.graph)))
 
     def refuse_other_topics(self, topics: Mapping[str, int]) -> None:
-        """Raises a `NewPartitionsError` if other topics match the patterns now: a query reads those of its start."""
+        """Raises a `NewPartitionsError` if other topics match the patterns now than when the query started."""
         if not self.patterns:
             return
         for name, matching in matching_topics(self.graph, topics).items():
@@ -214,7 +216,7 @@ class Plan:
 
     @cached_property
     def routes(self) -> tuple[Routes, ...]:
-        """The grouping keys of each stage."""
+        """The grouping keys of each stage, by its index."""
         return tuple(choose_routes(stage.tasks, self.spark_partitions) for stage in self.stages)
 
 
@@ -239,8 +241,9 @@ def make_plan(
 ) -> Plan:
     """Plans a query.
 
-    `partitions_before` are the partitions of internal topics at the last start, which they keep;
-    `pattern_tasks_before` are the tasks that each pattern of topics had, of which none is removed.
+    `user_topics` has the number of partitions of every topic that exists. `partitions_before` has those of the last
+    start, which internal topics keep. `pattern_tasks_before` has the most tasks that each pattern of topics ever
+    needed: a stage never gets fewer.
     """
     graph = with_matching_topics(graph, user_topics, pattern_tasks_before)
     counts, tasks = partition_counts(graph, user_topics, partitions_before)

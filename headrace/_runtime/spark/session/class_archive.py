@@ -1,9 +1,9 @@
 """An archive of the classes that Spark's JVM loads, which halves the time that a local Spark needs to start.
 
 Java calls it an AppCDS archive. Later JVMs map it into memory instead of loading ten thousand classes from jars. A JVM
-that writes the archive starts slowly, so no application of the user does: after the first one has ended, a background
-process runs a small application for this purpose; `headrace prepare` does so at once. The archive is a cache: Java
-ignores one that does not fit its version or its jars.
+that writes the archive starts slowly, so it is not the JVM of a user's application. After the first application has
+ended, a background process runs a small one for this purpose; `headrace prepare` does so at once. The archive is a
+cache: Java ignores one that does not fit its version or its jars.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SETTINGS = ("-Xlog:disable", "-Xshare:auto")
 
 
 def java_options(home: Path) -> list[str]:
-    """The options by which the JVM of a local session uses the archive; none if it does not exist."""
+    """The options that make the JVM of a local session use the archive; no options if there is no archive."""
     directory = _directory()
     archive = None if directory is None else _archive(directory, home)
     if archive is None or not archive.exists():
@@ -81,7 +81,7 @@ def prepare() -> Path:
 
 
 def _write_in_another_process(archive: Path) -> str:
-    """Returns the last line that the other process wrote to stderr, which says why if there is no archive now."""
+    """Returns the last line that the other process wrote to stderr: the reason, if there is no archive afterwards."""
     written = archive.with_suffix(f".{os.getpid()}.new")
     try:
         done = subprocess.run(  # noqa: S603  fixed arguments
@@ -143,7 +143,7 @@ def _delete_unused(directory: Path) -> None:
 
 
 def _is_recent(failure: Path) -> bool:
-    """Whether writing the archive, which takes half a minute of processor time, has just failed."""
+    """Whether writing the archive, which takes half a minute of processor time, has failed within the last hour."""
     with suppress(FileNotFoundError):
         return failure.stat().st_mtime > time.time() - _RETRIED_AFTER_S
     return False

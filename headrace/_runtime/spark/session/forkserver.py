@@ -47,7 +47,10 @@ _started: list[tuple[subprocess.Popen[bytes], str]] = []
 
 
 def launcher() -> str:
-    """The path of a program that Spark can run as Python. The server that it uses ends with this process."""
+    """Starts the fork server, unless it runs, and returns the path of a program that Spark can run as Python.
+
+    The server ends with this process.
+    """
     if not _started:
         directory = Path(tempfile.mkdtemp(prefix="python-", dir=temporary_directory()))
         address, script = directory / "socket", directory / "python"
@@ -124,7 +127,10 @@ class _Server:
             connection.sendall(b"%d\n" % pid)
 
     def _become(self, asked: dict[str, object], descriptors: list[int]) -> None:
-        """In the new process: runs the module, as Python would. It does not return."""
+        """Turns this new process into the Python that the launcher `asked` for; ends the process instead of returning.
+
+        `descriptors` are the launcher's standard input, output and error output.
+        """
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         for number, descriptor in enumerate(descriptors):
@@ -167,7 +173,7 @@ class _Server:
 
 
 def run(asked: dict[str, object]) -> None:
-    """Runs a module as `python -m` does, after replacing the environment inherited from the server."""
+    """Runs a module as `python -m` does, with the arguments, environment and directory that the launcher has sent."""
     environment, arguments = asked["environment"], asked["arguments"]
     assert isinstance(environment, dict)
     assert isinstance(arguments, list)

@@ -1,9 +1,9 @@
 """The program that Spark starts instead of Python: asks the fork server for a process, and runs as long as that does.
 
 `python -IS launcher.py SOCKET PYTHON ARGUMENTS`. If the server has ended, or Spark wants to run anything but a module,
-it becomes an ordinary Python. It imports almost nothing, so that it starts in milliseconds.
+the launcher becomes an ordinary Python. It imports almost nothing, so that it starts in milliseconds.
 
-It ends when Spark's JVM, its parent, is gone, and the server then ends the process that it was launched for.
+The launcher ends when Spark's JVM, its parent, has ended. The server then ends the process that it forked for it.
 """
 
 from __future__ import annotations

@@ -56,9 +56,9 @@ class NoiseFilter:
         return b"".join(map(self._shown, lines))
 
     def flush(self) -> bytes:
-        """Returns an unfinished line, whose rest will then be shown, too.
+        """Returns an unfinished line, and the traceback that is held back before it. Its rest will then be shown, too.
 
-        The beginning of a traceback of a Spark worker stays held back: the worker may have died in the middle of it.
+        Without an unfinished line, a traceback stays held back: the worker may have died in the middle of it.
         """
         if not self._line:
             return b""
@@ -108,8 +108,9 @@ class NoiseFilter:
 def launch(settings: Mapping[str, str]) -> None:
     """Starts Spark's JVM with its stderr filtered. Does nothing if Spark is running already, or runs elsewhere.
 
-    The JVM gets its own process session, so that Ctrl-C reaches the application, which stops in order, and does not
-    kill the workers. It reads the settings from a file, because every user of the machine can see command lines.
+    The JVM gets its own process session, so that Ctrl-C reaches only the application, which then stops in order, and
+    does not kill the workers. The JVM reads `settings` from a file, because every user of the machine can see command
+    lines.
     """
     from pyspark import SparkContext
     from pyspark.java_gateway import launch_gateway

@@ -74,8 +74,8 @@ def begin_session(config: StreamsConfig) -> Future[Any]:
 def own_session(config: StreamsConfig) -> Any:
     """Creates the application's own session, with the settings that make our queries fast.
 
-    It is on the cluster of `spark-submit`, or the one that `config.spark` names by `spark.master` or `spark.remote`;
-    else it is local, with its noise filtered.
+    The session runs on the cluster of `spark-submit`, or on the one that `config.spark` names by `spark.master` or
+    `spark.remote`. Otherwise it is local, and Spark's messages about itself are filtered.
     """
     from pyspark.sql import SparkSession
 
@@ -93,9 +93,9 @@ def own_session(config: StreamsConfig) -> Any:
 
 @contextmanager
 def _python_of_workers(master: str) -> Iterator[None]:
-    """Tells Spark which Python its workers are, unless the user has, while its JVM or its context starts.
+    """Sets PYSPARK_PYTHON, the Python of workers, while Spark's JVM or context starts, unless the user has set it.
 
-    The variable does not stay: programs that this process starts inherit it, but may have other packages.
+    The variable does not stay: programs that this process starts later would inherit it, but may need another Python.
     """
     if _PYTHON in os.environ:
         yield
@@ -114,7 +114,7 @@ _launching: list[tuple[StreamsConfig, Future[dict[str, str]]]] = []
 
 
 def begin_launch(config: StreamsConfig) -> None:
-    """Starts Spark's JVM in the background if `own_session` will need one, which then waits for it."""
+    """Starts Spark's JVM in the background if `own_session` will need one. `own_session` then waits for it."""
     elsewhere = {"PYSPARK_GATEWAY_PORT", "SPARK_REMOTE"} & os.environ.keys() or "spark.remote" in config.spark
     if elsewhere or _launching:
         return
@@ -135,10 +135,10 @@ def _in_background(name: str, call: Callable[[], _T]) -> Future[_T]:
 
 
 def cores_of_launched(config: StreamsConfig) -> int | None:
-    """How many tasks the local session of a JVM that `begin_launch` started will run at once.
+    """How many tasks a local session on the JVM that `begin_launch` started will run at once.
 
-    Waits until that JVM runs, so that a Spark that cannot start is noticed before anything is written. `None` if it
-    does not, or if only the session itself can say.
+    Waits until the JVM has started. Returns `None` if it failed to start or there is no such JVM, or if only the
+    session itself knows the number.
     """
     from pyspark import SparkContext
 
@@ -215,7 +215,7 @@ def require_java() -> None:
 
 @contextmanager
 def query_settings(spark: Any, config: StreamsConfig, spark_partitions: int) -> Iterator[None]:
-    """Sets what a query reads when it starts, and restores the user's settings afterwards."""
+    """Sets the Spark settings that a query reads when it starts, and restores the user's settings afterwards."""
     wanted: dict[str, str] = {
         **_QUERY_SETTINGS,
         **_FILE_SYSTEM_CHECKPOINT,
@@ -238,9 +238,10 @@ def query_settings(spark: Any, config: StreamsConfig, spark_partitions: int) -> 
 def parallelism(cores: int | None, wanted: int | None, tasks: int, before: LogView | None) -> tuple[int, bool]:
     """The number of Spark partitions of a spread batch, and whether one task may run a whole batch instead.
 
-    A batch that was planned but not committed is repeated on as many partitions as before. On one machine there are at
-    most as many partitions as `cores`. A cluster, where `cores` is `None`, may grow: there every task has a partition,
-    and batches are always spread, because tasks return to the executors with their replicas.
+    `wanted` is the number that the user has set: if it is 1, one task runs every batch; if it is more, all batches are
+    spread. If it is `None`, there is a partition for each of the `tasks`, on one machine for at most as many as
+    `cores`. On a cluster, which may grow, `cores` is `None`, and batches are spread, because tasks return to the
+    executors with their replicas. A batch that was planned but not committed is repeated on as many as before.
     """
     partitions = wanted or (tasks if cores is None else max(1, min(tasks, cores)))
     fuses = wanted == 1 or (wanted is None and cores is not None)

@@ -23,7 +23,7 @@ _PARTS = ("bin", "data", "jars", "licenses", "sbin")
 
 @contextmanager
 def lean_spark_home() -> Iterator[Path | None]:
-    """Makes a JVM that is started inside use the lean home; yields `None` if the user has set SPARK_HOME."""
+    """Makes a JVM that is started inside the block use the lean home; yields `None` if the user has set SPARK_HOME."""
     installed = Path(pyspark.__file__).parent
     if "SPARK_HOME" in os.environ or not (installed / "jars").is_dir():
         yield None

@@ -17,9 +17,9 @@ _ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
 
 @contextmanager
 def submit_settings(settings: Mapping[str, str]) -> Iterator[None]:
-    """Makes a JVM that pyspark starts inside read these settings, besides those of `spark-defaults.conf`.
+    """Makes a JVM that pyspark starts inside the block read these settings, besides those of `spark-defaults.conf`.
 
-    The user's own PYSPARK_SUBMIT_ARGS follow, and override them.
+    Settings in the user's own PYSPARK_SUBMIT_ARGS override them.
     """
     before = os.environ.get(_ARGUMENTS)
     descriptor, name = tempfile.mkstemp(prefix="headrace-settings-")  # with mode 0600
@@ -38,7 +38,7 @@ def submit_settings(settings: Mapping[str, str]) -> Iterator[None]:
 
 
 def _escape(text: str) -> str:
-    """Text as a key or a value of a Java properties file; all but letters, digits and a few others is escaped."""
+    """Escapes a key or a value for a Java properties file: all characters but letters, digits and a few others."""
     units = text.encode("utf-16-be")
     codes = (int.from_bytes(units[index : index + 2], "big") for index in range(0, len(units), 2))
     return "".join(chr(code) if code < 128 and _is_plain(chr(code)) else f"\\u{code:04x}" for code in codes)

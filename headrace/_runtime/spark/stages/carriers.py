@@ -28,7 +28,10 @@ _ROUTE = "route"
 
 
 def with_stage(stream: Any, plan: Plan, packed_plan: bytes, stage: Stage, *, keeps_place: bool) -> Any:
-    """Adds a stage to a stream of frames; with `keeps_place` tasks return to the executor that has their replica."""
+    """Adds a stage to a stream of frames.
+
+    `keeps_place` is for clusters: Spark then prefers to run each task on the executor that has its replica.
+    """
     routed = stream.selectExpr("*", f"{_route(plan, stage.index)} as {_ROUTE}")
     if keeps_place:
         return routed.groupBy(_ROUTE).transformWithState(
@@ -60,14 +63,14 @@ class _StageFunction:
 
 
 class _StageProcessor(StatefulProcessor):
-    """Runs one task of a stage: Spark calls it with a group of frames, of that task or some that pass through."""
+    """Runs one task of a stage, or passes frames through. Spark calls it with all frames of one grouping key."""
 
     def __init__(self, packed_plan: bytes, index: int) -> None:
         self._packed_plan = packed_plan
         self._index = index
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        """Declares no state to Spark: the state log has it."""
+        """Declares no state to Spark: the tasks have their state in the state directory."""
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: ARG002, N802, N803
         received = [Frame(*(row[name] for name in Frame._fields)) for row in rows]

@@ -23,7 +23,11 @@ _MAX_BYTES = 4 << 20
 
 
 class FrameCollector:
-    """The collector of one task in one batch. `hop` is the stage that writes, `origin` identifies the task in it."""
+    """The collector of one task in one batch.
+
+    `hop` is the index of the stage that writes, and `origin` identifies the task in it (see `Frame`). `partition` is
+    the partition of the task, to which records without a key go.
+    """
 
     def __init__(self, plan: Plan, hop: int, origin: int, partition: int) -> None:
         self._plan = plan
@@ -147,7 +151,7 @@ class FrameCollector:
 class _UnpackedRecords:
     """Records for one topic that are not packed yet, as columns: a few lists are cheap for the garbage collector.
 
-    `partitions` has those that a partitioner chose, by row.
+    `partitions` has the partitions that a partitioner chose, by row.
     """
 
     __slots__ = ("bytes", "headers", "keys", "partitions", "positions", "timestamps", "values")

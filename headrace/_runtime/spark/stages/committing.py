@@ -24,9 +24,10 @@ from headrace.topics.embedded.log import SegmentRun
 
 @dataclass
 class BatchPart:
-    """One sink task's part of a batch: the output to publish, the state that tasks have written, counters.
+    """One sink task's part of a batch: the output to publish, the state that tasks have written, counters, alarms.
 
-    `batch` is set by the sink task that received the plan of the batch, `record_us` by one that ran the whole batch.
+    Only the sink task that received the plan of the batch sets `batch`. `record_us`, the time for one record, is set
+    only if a single task ran the whole batch.
     """
 
     runs: list[SegmentRun] = field(default_factory=list)
@@ -39,7 +40,7 @@ class BatchPart:
 
 
 def write_part(plan: Plan, backend: TopicBackend, frames: Iterable[Frame], task: SinkTask) -> BatchPart:
-    """Writes the output frames that a sink task received, and decodes the frames that the commit needs."""
+    """Writes the output frames among those that a sink task received, and decodes the others for the commit."""
     received: defaultdict[int, list[Frame]] = defaultdict(list)
     for frame in frames:
         received[frame.stage].append(frame)
@@ -93,7 +94,7 @@ def commit(plan: Plan, backend: TopicBackend, view: LogView, batch: BatchPlan, p
 
 
 def _records(plan: Plan, view: LogView, batch: BatchPlan) -> int:
-    """The number of input records of a batch; a gap in the offsets of a topic counts as records."""
+    """The number of input records of a batch, by their offsets: missing offsets count as records, too."""
     first = plan.first_offsets
     return sum(end - view.state.offsets.get(key, first.get(key, 0)) for key, end in batch.ends.items())
 

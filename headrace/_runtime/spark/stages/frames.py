@@ -71,12 +71,12 @@ class Frame(NamedTuple):
 
 
 def for_commit(kind: int, content: object) -> Frame:
-    """A frame with something that the commit needs; `kind` is `METRICS`, `ALARM`, `STATE` or `BATCH`."""
+    """A frame that carries `content` to the commit; `kind` is `METRICS`, `ALARM`, `STATE` or `BATCH`."""
     return Frame(kind, target=0, hop=0, origin=0, seq=0, channel=0, payload=msgspec.json.encode(content))
 
 
 class Tick(msgspec.Struct, frozen=True):
-    """The wall-clock time of a batch and the run of the application that planned it, for its tasks."""
+    """Tells the tasks of a batch its wall-clock time, and the id of the run that planned the batch."""
 
     clock_ms: int
     run: str
@@ -94,7 +94,10 @@ def from_rows(batch: pa.RecordBatch) -> Iterator[Frame]:
 
 
 def encode(records: pa.RecordBatch, order: Order, topic: str | None = None) -> bytes:
-    """Encodes records, in the columns of a topic, and their order as a payload; `topic` is for `DYNAMIC` frames."""
+    """Encodes records, in the columns of a topic, and their order as a payload.
+
+    `topic` is the name to include if a function chose the topic (see `DYNAMIC`).
+    """
     headers = records.column("headers") if "headers" in records.schema.names else None
     with_headers = headers is not None and headers.null_count < len(headers)
     schema = _FULL if with_headers else _BARE
@@ -160,7 +163,7 @@ def from_columns(
 
 
 def with_log_order(batch: pa.RecordBatch, hop: int, origin: int, seq: int) -> pa.RecordBatch:
-    """The records of an output frame with the columns by which topics order them: input record, then writer."""
+    """The records of an output frame with the columns by which topics sort them: the input record, then the writer."""
     count = batch.num_rows
     columns: dict[str, Any] = {
         field.name: batch.column(field.name) for field in RECORD_SCHEMA if field.name in batch.schema.names
@@ -178,7 +181,7 @@ def with_log_order(batch: pa.RecordBatch, hop: int, origin: int, seq: int) -> pa
 
 
 def origin_of(seq: int) -> int:
-    """The task that wrote a record, from the last column of its order."""
+    """The task that wrote a record, given the value that `with_log_order` put into its column `seq`."""
     return seq >> _SEQ_BITS
 
 

@@ -1,6 +1,6 @@
 """Fused micro-batches: one Spark task reads, processes, writes and commits, batch after batch.
 
-A Spark micro-batch costs a tenth of a second however little it does. While the input is a trickle, all tasks of all
+A Spark micro-batch costs a tenth of a second however little it does. While there is little input, all tasks of all
 stages therefore run in one process, which commits each batch to the state log itself. Frames and their order are the
 same as between Spark partitions, so the results are the same, too.
 """
@@ -30,7 +30,7 @@ _CHECK_EVERY_S = 0.1
 
 
 class FusedRound:
-    """Runs micro-batches in one Spark task, for some time. The next round may run in another process.
+    """Runs micro-batches in one Spark task, for up to `plan.round_s` seconds. Another process may run the next round.
 
     Args:
         plan: the plan of the query.
@@ -107,7 +107,7 @@ class FusedRound:
             yield from ingest(plan, *place, first, self._backend.read(place, first, last, located), tick)
 
     def _pause(self, until_s: float, finish: FinishFile) -> None:
-        """Waits until the commit interval since the start of the last batch is over."""
+        """Waits until the time `until_s`, when the commit interval is over, or until the run is asked to stop."""
         while (left_s := until_s - time.monotonic()) > 0 and not finish.is_requested(self._plan.run):
             time.sleep(min(left_s, _CHECK_EVERY_S))
 

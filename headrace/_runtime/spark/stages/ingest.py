@@ -32,8 +32,8 @@ def ingest(
 ) -> Iterator[Frame]:
     """Turns consecutive records of one topic-partition into frames.
 
-    Batches whose offsets have gaps come with a column of offsets; the offsets of others count up from `first_offset`.
-    `tick` is set if the plan needs a clock.
+    Batches whose offsets have gaps have a column `offset`; the offsets of others count up from `first_offset`. `tick`
+    is given if the plan needs a clock.
     """
     clock_ms = None if tick is None else tick.clock_ms
     chunks = _with_order(plan, topic, partition, first_offset, batches, plan.latest_ms(topic, clock_ms))
@@ -84,7 +84,7 @@ def _with_order(
     batches: Iterable[pa.RecordBatch],
     latest_ms: int | None,
 ) -> Iterator[tuple[pa.RecordBatch, Order]]:
-    """Cuts batches into pieces of bounded size, and computes the place of their records in the one order."""
+    """Cuts batches into pieces of bounded size, and computes the position of their records in the one order."""
     rank, highest_ms, offset = plan.ranks[topic, partition], -1, first_offset
     for whole in batches:
         for start in range(0, whole.num_rows, _MAX_ROWS):

@@ -26,7 +26,10 @@ class SavedProcessorState:
         self._run = run.encode() + b"\x00"
 
     def load(self, fixtures: Mapping[str, Any]) -> ProcessorState | None:
-        """Loads what this run has saved, if anything, and attaches it to the contexts and stores of the new task."""
+        """Loads the processors that this run has saved; `None` if there are none.
+
+        `fixtures` are the contexts and stores of the new task, which the processors then use.
+        """
         saved = self._state.processors
         if saved is None or not saved.startswith(self._run):
             return None
@@ -58,7 +61,7 @@ class _Pickler(Pickler):
 
 
 class _Unpickler(pickle.Unpickler):
-    """Replaces the name of a fixture by the fixture of the new task object."""
+    """Replaces the name of a fixture with the fixture of the new task object."""
 
     def __init__(self, file: io.BytesIO, fixtures: Mapping[str, Any]) -> None:
         super().__init__(file)

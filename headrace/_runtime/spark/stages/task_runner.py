@@ -63,10 +63,10 @@ class TaskRunner:
                 yield from self._run(stage, partition, by_task[route])
 
     def compact_idle_task(self) -> None:
-        """Moves the state of one task without frames out of sparse objects, so that these can be deleted.
+        """Copies the state of one task without frames out of objects that are mostly dead, so that they can be deleted.
 
-        Each batch considers the next task. Call it only if this process runs all tasks of the batch: else two
-        processes might write the state of the same task.
+        Each batch considers the next task in turn. Call it only if this process runs all tasks of the batch: otherwise
+        two processes might write the state of the same task.
         """
         names = sorted(self._view.state.heads) if self._sparse else []
         if names:
@@ -78,9 +78,9 @@ class TaskRunner:
                     self._written.add(durable.written)
 
     def finish(self) -> Frame:
-        """Syncs the object with the state of all tasks, after the last of them, and returns a frame for the commit.
+        """Syncs the object that holds the changed state of all tasks, and returns a frame for the commit.
 
-        The frame says where in the object the new head of each task is.
+        The frame says where in the object each task's new head is. Call it after the last task.
         """
         self._written.objects.update(self._object.finish())
         return frames.for_commit(STATE, self._written)
@@ -118,7 +118,7 @@ class TaskRunner:
 
 
 def task_name(stage: Stage, partition: int) -> str:
-    """The name of a task in the state log and of its replica."""
+    """The name of a task in the state log, and of its replica: the index of the stage, then the partition."""
     return f"{stage.index}-{partition}"
 
 
@@ -162,7 +162,7 @@ def replica_of(plan: Plan, task: str) -> Replica:
 
 
 def _decode_received(plan: Plan, received: Iterable[Frame]) -> tuple[Tick, list[Chunk]]:
-    """The tick of the batch (an empty one if the plan has no clock), and the records."""
+    """Decodes the tick of the batch (an empty one if the plan needs no clock), and the records as chunks, in order."""
     tick, chunks = Tick(clock_ms=0, run=""), []
     for frame in sorted(received, key=_creation_order):
         if frame.channel == TICK:
@@ -173,7 +173,7 @@ def _decode_received(plan: Plan, received: Iterable[Frame]) -> tuple[Tick, list[
 
 
 def _creation_order(frame: Frame) -> tuple[int, int, int, int]:
-    """Orders frames whose records descend from the same input record, however the input was cut into batches."""
+    """The sort key of frames. Records that descend from the same input record get the same order in any batch."""
     return frame.hop, frame.origin, frame.channel, frame.seq
 
 

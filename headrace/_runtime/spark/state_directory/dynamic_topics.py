@@ -1,6 +1,6 @@
-"""The names of topics on Kafka that functions chose for output: one empty file for each, in the state directory.
+"""The names of output topics on Kafka that functions chose: one empty file for each, in the state directory.
 
-A name is noted before the first record is written to the topic. So a later start knows every topic that may have
+A name is saved before the first record is written to the topic. So a later start knows every topic that may have
 records of a transaction that was not completed.
 """
 
@@ -15,7 +15,7 @@ DYNAMIC_TOPICS = "dynamic-topics"
 
 
 class DynamicTopics:
-    """The noted names of one application. Any number of processes may add names."""
+    """The saved names of one application. Any number of processes may add names."""
 
     def __init__(self, state_dir: str) -> None:
         self._directory = Path(state_dir) / DYNAMIC_TOPICS
@@ -24,7 +24,7 @@ class DynamicTopics:
         return {path.name for path in self._directory.iterdir()} if self._directory.is_dir() else set()
 
     def add(self, topic: str) -> None:
-        """Notes a name; on return it survives a power loss."""
+        """Saves a name, which then survives a power loss."""
         path = self._directory / topic
         if not path.exists():
             with explain_errors("write", path):

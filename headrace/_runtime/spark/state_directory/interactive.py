@@ -53,7 +53,7 @@ class StoreReader:
         return [pending_results(node, tuple(waiting[node.name])) for node in nodes]
 
     def _tasks(self, index: int) -> dict[str, int]:
-        """The names of a stage's tasks that have state, with their partitions, in the order of these."""
+        """The names and partitions of those tasks of a stage that have state, in the order of their partitions."""
         view = committed_view(self._config, self._log)
         names: dict[int, str] = {}
         for name in () if view is None else view.state.heads:
@@ -71,7 +71,7 @@ class StoreReader:
 
 
 class _TaskStore:
-    """One store of one task. It refers to the snapshot, so that this stays open while the store is in use."""
+    """One store of one task. It holds the snapshot, so that the snapshot stays open while the store is in use."""
 
     def __init__(self, read: CommittedTasks, task: str, store: str) -> None:
         self._read = read

@@ -20,15 +20,15 @@ def _open_cached(state_dir: str, application_id: str, sync: bool) -> StateLog:
 
 
 def open_log(state_dir: str, application_id: str, *, sync: bool = True) -> StateLog:
-    """Opens the log of a state directory, which is then read from its beginning."""
+    """Opens the log of a state directory anew. It has no cached view, unlike that of `state_log`."""
     return StateLog(DiskFiles(state_dir, sync=sync), f"Application {application_id!r} on {state_dir!r}")
 
 
 def current_view(plan: Plan, before: int | None = None) -> LogView:
-    """The current view of the log; with `before`, only if that is still the last committed batch.
+    """The current view of the log. With `before`, this batch must still be the last committed one.
 
     Raises:
-        TakenOverError: if the application was started again or reset, or another attempt has committed the batch.
+        TakenOverError: if the application was started again or reset, or another attempt has committed a later batch.
     """
     log = state_log(plan)
     view = log.view()

@@ -29,7 +29,7 @@ class RunLock:
         self._descriptor: int | None = None
 
     def acquire(self) -> None:
-        """Acquires the lock unless this run has it; waits for a reset to end."""
+        """Acquires the lock, unless this run already holds it; waits until a reset that is in progress has ended."""
         while self._descriptor is None:
             # A reset may just have removed the directory.
             with suppress(FileNotFoundError), explain_errors("write", self._path):

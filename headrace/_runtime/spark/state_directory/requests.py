@@ -9,7 +9,7 @@ from headrace._runtime.spark.state_directory.files import replace_file
 
 
 class _RunRequest:
-    """A file with the id of the run that is asked for something. Other runs ignore it."""
+    """A file that asks one run to do something. It holds the id of that run; other runs ignore it."""
 
     name: ClassVar[str]
 
@@ -31,12 +31,12 @@ class _RunRequest:
 
 
 class FinishFile(_RunRequest):
-    """The run is to stop after its current batch."""
+    """Asks the run to stop after its current batch."""
 
     name = "finish"
 
 
 class PauseFile(_RunRequest):
-    """The run is to begin no batch until the request is withdrawn."""
+    """Asks the run to begin no batch until the request is withdrawn."""
 
     name = "pause"

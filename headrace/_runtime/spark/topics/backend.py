@@ -22,8 +22,8 @@ from headrace.topics.kafka.cluster import KafkaCluster, Place
 class SinkTask(NamedTuple):
     """The number of a sink task, and the batch whose output it writes.
 
-    A task that runs a whole batch knows its number, `batch`. A task of a spread batch knows only the `step`: Spark's
-    count of the micro-batches of the query. `repeated` says that Spark has attempted the task before.
+    A task that runs a whole batch knows the number of the batch, `batch`. A task of a spread batch knows only the
+    `step`: Spark's count of the micro-batches of the query. `repeated` says that Spark has attempted the task before.
     """
 
     number: int
@@ -39,7 +39,7 @@ class SinkTask(NamedTuple):
 class TopicBackend(Protocol):
     """The topics of an application, as the planner of batches and the workers use them.
 
-    Sequences of offsets are in the order of the topic-partitions, `places`.
+    Sequences of offsets are in the order of the topic-partitions: of the parameter `places`, or of `plan.places`.
 
     Attributes:
         has_fixed_slices: whether a repeated batch must have the same records in the same Spark partitions, because each
@@ -52,12 +52,16 @@ class TopicBackend(Protocol):
         """The number of partitions of every topic."""
 
     def reset_offsets(self, places: Sequence[Place], reset: AutoOffsetReset, now_ms: int) -> list[int]:
-        """The offsets at which a reset begins; for "none", which the caller refuses, those of "earliest"."""
+        """The first offset to read in each topic-partition, by an offset reset. A duration counts back from `now_ms`.
+
+        For "none", which the caller must refuse itself, the result is that of "earliest".
+        """
 
     def refuse_changed_topics(self, plan: Plan) -> None:
         """Raises a `NewPartitionsError` if topics or partitions that the application should read have changed.
 
-        Looks at most as often as it is cheap: on Kafka, when the client would refresh its metadata.
+        Looking is expensive on Kafka, so it looks there only every 30 seconds, or as often as the Kafka setting
+        `topic.metadata.refresh.interval.ms` says.
         """
 
     def prepare(self, plan: Plan, state: ApplicationState) -> None:
@@ -76,37 +80,46 @@ class TopicBackend(Protocol):
         """Deletes what an application has stored here besides the user's topics, as listed by `traces`."""
 
     def ends(self, places: Sequence[Place]) -> list[int]:
-        """The current end offsets: those after the last records."""
+        """The current end offsets, each one after the last record."""
 
     def admitted(
         self, plan: Plan, starts: Sequence[int], ends: Sequence[int], limit: int, now_ms: int | None
     ) -> list[int]:
-        """The end offsets of the next batch, which reads at most `limit` records."""
+        """The end offsets of the next batch, which reads at most `limit` records between `starts` and `ends`.
+
+        `now_ms` is the wall-clock time of the batch, `None` if the plan needs no clock. It decides which timestamps are
+        too far ahead to be accepted.
+        """
 
     def locate(self, place: Place, first: int, last: int) -> Any:
-        """Where a range of records is stored: found by the planner, and used by the worker that reads them."""
+        """Where the records at offsets `first` to `last`, exclusive, are stored; the reading worker gets the result."""
 
     def read(self, place: Place, first: int, last: int, located: Any) -> Iterator[pa.RecordBatch]:
-        """Reads a range of records; they have a column of offsets if these have gaps."""
+        """Reads the records at offsets `first` to `last`, exclusive; `located` is what `locate` returned for them.
+
+        If the offsets have gaps, the batches have a column `offset`.
+        """
 
     def newest(self, places: Sequence[Place], limit: int) -> Iterator[tuple[Place, pa.RecordBatch]]:
         """Reads the newest records of topic-partitions, at most `limit` of each."""
 
     def open_topic(self, plan: Plan, topic: str, partitions: int | None) -> int | None:
-        """The number of partitions of an output topic that the plan does not name, on the worker that writes to it.
+        """The number of partitions of an output topic that a function chose. The worker that writes to it calls this.
 
-        A missing topic is created with `partitions`; with `None` it is not created, and the result is `None`.
+        A missing topic is created with that many `partitions`. If `partitions` is `None`, it is not created, and the
+        result is `None`.
         """
 
     def await_records(self, plan: Plan, starts: Sequence[int], within_s: float) -> None:
-        """Waits until there may be records at these offsets, at most for the time `within_s`."""
+        """Waits for at most `within_s` seconds until there may be records at the offsets `starts`."""
 
     def write(
         self, plan: Plan, outputs: list[Frame], metrics: Metrics, task: SinkTask
     ) -> tuple[list[SegmentRun], dict[str, str]]:
         """Writes the output of one sink task, on a worker.
 
-        Returns the output that the commit must publish, and the Kafka session that wrote, by sink task.
+        Returns the output that the commit must publish and, by the number of the sink task, the name of the Kafka
+        session that wrote.
         """
 
     def output(self, runs: list[SegmentRun]) -> Any:

@@ -34,7 +34,7 @@ _CHECK_EVERY_S = 0.005
 
 
 class EmbeddedBackend:
-    """The topics in a directory. Partitions begin where retention has left records; compaction leaves gaps."""
+    """The topics in a directory. Retention deletes the first records of partitions, and compaction leaves gaps."""
 
     has_fixed_slices = False
 
@@ -58,12 +58,12 @@ class EmbeddedBackend:
         return [end if reset.strategy == "latest" else begin for _, begin, end in ranges]
 
     def _first_since(self, place: Place, begin: int, end: int, since_ms: int) -> int:
-        """The offset of the first record with that timestamp or a later one; the end if there is none."""
+        """The offset of the first record with timestamp `since_ms` or a later one; `end` if there is none."""
         found = np.flatnonzero(self._log.timestamps(*place, begin, end) >= since_ms)
         return begin + int(found[0]) if found.size else end
 
     def refuse_changed_topics(self, plan: Plan) -> None:
-        """Looks only if topics were created since the last look; embedded topics never change or disappear."""
+        """Looks only if topics were created since the last call; embedded topics never change or disappear."""
         if not plan.patterns:
             return
         self._log.refresh()
@@ -162,9 +162,10 @@ class EmbeddedBackend:
         raise StateError(message)
 
     def _write_runs(self, plan: Plan, outputs: list[Frame]) -> list[SegmentRun]:
-        """Writes the records of each topic-partition; those of one task stay together, as a run.
+        """Writes the records of each topic-partition; the records of each task are a `SegmentRun` of their own.
 
-        A data file holds only one run of a partition, so there are as many files as the most tasks of a partition.
+        A data file holds only one such run of a partition. So the number of data files is the largest number of tasks
+        that wrote to the same partition.
         """
         writers: list[SegmentWriter] = []
         writers_by_partition: dict[tuple[str, int], dict[tuple[int, int], SegmentWriter]] = {}

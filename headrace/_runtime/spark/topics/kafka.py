@@ -35,7 +35,7 @@ _PUBLISH_EVERY_S = 1.0
 
 
 class KafkaBackend:
-    """The topics of a Kafka cluster. Partitions begin where retention has left records, and offsets have gaps."""
+    """The topics of a Kafka cluster. Retention deletes the first records of partitions, and offsets have gaps."""
 
     has_fixed_slices = True
 
@@ -49,7 +49,7 @@ class KafkaBackend:
         self._look_again_after_s = float(cluster.settings.get(_REFRESH, _LOOK_AGAIN_AFTER_MS)) / 1000
 
     def topics(self) -> Mapping[str, int]:
-        """All topics but Kafka's own and those with the notes of applications, which no pattern should match."""
+        """All topics but Kafka's own and those with notes of applications: no pattern should match one of these."""
         return {name: number for name, number in self._cluster.topics().items() if not name.endswith(NOTES_SUFFIX)}
 
     def reset_offsets(self, places: Sequence[Place], reset: AutoOffsetReset, now_ms: int) -> list[int]:
@@ -141,7 +141,7 @@ class KafkaBackend:
                     yield place, batch
 
     def open_topic(self, plan: Plan, topic: str, partitions: int | None) -> int | None:
-        """Notes the name of the topic, besides: a later start must wait for undecided records in it."""
+        """With exactly-once, also saves the name of the topic: a later start must wait for open transactions in it."""
         if topic in self._opened:
             return self._opened[topic]
         existing = self._cluster.topics().get(topic)
@@ -196,8 +196,8 @@ class KafkaBackend:
             repeated=task.repeated,
         )
         if not written:
-            # An earlier attempt has written the batch, but crashed before it could report the refused records: going
-            # through them again counts them in the metrics.
+            # An earlier attempt has written the output, but crashed before it reported the records that Kafka refuses.
+            # Going through the output again counts them in the metrics.
             for _ in output.records():
                 pass
         return {name: session}
@@ -255,7 +255,7 @@ class KafkaBackend:
 
 
 def _noted(cluster: KafkaCluster, application_id: str, instance: str | None) -> Commits | None:
-    """The commits of an instance, if it has written notes of any."""
+    """The `Commits` of an instance; `None` if there are no notes of it."""
     if instance is None:
         return None
     commits = Commits(cluster, application_id, instance, start=0)

@@ -1,4 +1,4 @@
-"""The output of a sink task for Kafka, in the one order and without the records that topics refuse."""
+"""The output of a sink task for Kafka, in the one order and without records that Kafka would refuse to store."""
 
 from __future__ import annotations
 
@@ -21,7 +21,11 @@ from headrace.topics.kafka.send import OutgoingBatch
 
 
 class TaskOutput:
-    """The output of one sink task in a batch; `metrics` counts the records that the last attempt left out."""
+    """The output of one sink task in a batch.
+
+    `rules` has the settings of each output topic by which Kafka refuses records. `metrics` counts the records that the
+    last call of `records` left out, and their dead letters.
+    """
 
     def __init__(self, plan: Plan, broker: KafkaCluster, frames: list[Frame], rules: Mapping[str, TopicRules]) -> None:
         self._plan = plan
@@ -32,9 +36,10 @@ class TaskOutput:
         self.metrics = Metrics()
 
     def records(self) -> Iterator[OutgoingBatch]:
-        """Yields the records of each topic-partition in the one order, then dead letters for refused records.
+        """Yields what to write: the records of each topic-partition in the one order, and dead letters.
 
-        It can be called again for another attempt, which counts from zero.
+        Records that Kafka would refuse are left out; the handler of production errors decides about each of them. If a
+        transaction must be repeated, call it again: that resets `metrics`, and asks the handler again.
         """
         self.metrics = Metrics()
         errors = ProductionErrors(self._plan, self._broker, self.rules, self.metrics)

@@ -1,7 +1,7 @@
-"""Results that a Kafka topic refuses: the handler of production errors decides about each.
+"""Results that a Kafka topic would refuse, e.g. as too large: the handler of production errors decides about each.
 
-The sink knows only the topic, partition and offset of the input record behind a result. If the handler needs the record
-itself, it is read again.
+The sink knows only the topic, partition and offset of the input record behind a result. If the handler needs the input
+record itself, it is read again.
 """
 
 from __future__ import annotations
@@ -76,9 +76,10 @@ class ProductionErrors:
         self.now_ms = time.time_ns() // 1_000_000
 
     def handle(self, record: OutgoingRecord, refusal: Refusal, provenance: Provenance) -> Iterator[OutgoingRecord]:
-        """Handles a refused record: yields what to write instead of it, if that is known without the input record.
+        """Handles a refused record at once if its input record is not needed for that.
 
-        All other refused records wait for `dead_letters`, which reads their input records together.
+        A dead letter that is refused is yielded in a form that its topic accepts. A handler that is just "fail" or
+        "continue" is asked at once. Other refused records wait for `dead_letters`, which reads all their input records.
 
         Raises:
             Stop: if the handler stops the application.
@@ -91,7 +92,7 @@ class ProductionErrors:
             self._undecided.append(_RefusedRecord(record, refusal, provenance))
 
     def dead_letters(self) -> Iterator[OutgoingRecord]:
-        """Decides about the refused records that wait, and yields their dead letters."""
+        """Asks the handler about the refused records that wait, once all are known, and yields their dead letters."""
         inputs = self._inputs()
         for refused in self._undecided:
             read = inputs.get((refused.provenance.source, refused.provenance.offset), _InputRecord())
@@ -99,7 +100,7 @@ class ProductionErrors:
         self._log.end_batch()
 
     def _decide(self, refused: _RefusedRecord, read: _InputRecord) -> _Drop:
-        """Asks the handler about a result that Kafka refused. If it says "continue", counts the result as dropped.
+        """Asks the handler about a result that Kafka would refuse. Unless it says "fail", counts the result as dropped.
 
         `read` is the input record that the result descends from.
 

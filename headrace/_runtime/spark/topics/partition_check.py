@@ -92,9 +92,10 @@ def sample_keys(
     partitions: int | None = None,
     until_s: float = float("inf"),
 ) -> list[KeySample]:
-    """Samples the newest keys of topics: so many of each partition, of so many partitions, until a time is reached.
+    """Samples the newest keys of each topic: at most `keys` of each partition.
 
-    Topics that do not exist or have one partition are left out.
+    It samples the first `partitions` partitions of a topic, or all if `None`, and ends early at the time `until_s` of
+    the monotonic clock. Topics that do not exist or have one partition are left out.
     """
     backend = backend_of(config)
     counts, windows = backend.topics(), _window_bytes(graph, config)
@@ -108,7 +109,7 @@ def sample_keys(
 
 
 def mismatches(graph: Graph, samples: Iterable[KeySample]) -> list[Mismatch]:
-    """The joins of topics that follow different rules. Internal topics with a partitioner may follow any."""
+    """The joins of topics that follow different rules. Internal topics with a partitioner are not checked."""
     internal = internal_rules(graph.nodes)
     rules = {topic: MURMUR2 for topic, partitioner in internal.items() if partitioner is None}
     rules |= {sample.topic: sample.rule for sample in samples if sample.rule is not None}

@@ -39,9 +39,13 @@ Offsets = dict[str, int]
 
 @dataclass
 class Slice(InputPartition):
-    """What one Spark task reads of a spread batch. The first one, `leads`, also sends the plan and the ticks.
+    """What one Spark task reads of a spread batch, or a round of fused batches if `batch` is `None`.
 
-    Without a batch it is a round of fused batches, which the task plans and runs itself, up to the offsets `until`.
+    Attributes:
+        batch: the plan of the spread batch.
+        leads: whether it is the first slice of the batch, which also sends the plan of the batch and the ticks.
+        until: the end offsets of a catch-up run, for a round of fused batches.
+        ranges: topic-partitions with first offset, the offset after the last record, and where the records are stored.
     """
 
     batch: BatchPlan | None
@@ -116,7 +120,8 @@ class TopicsReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 number = _fixed_number(place) if self._backend.has_fixed_slices else filled
                 located = self._backend.locate(place, first, last)
                 slices[number % len(slices)].ranges.append((place, first, last, located))
-            # Without stages each sink task writes the output of one slice, and a repeated batch needs the same numbers.
+            # If all stages are inline, each sink task writes the output of one slice. Its number must not change when
+            # the batch is repeated, so empty slices stay.
             keep_empty = self._backend.has_fixed_slices and not plan.chain
             return [one for one in slices if one.ranges or one.leads or keep_empty]
 

@@ -35,10 +35,10 @@ class WorkerError(Exception):
 
 @contextmanager
 def pack_errors() -> Iterator[None]:
-    """Packs any error raised inside into the message of a `WorkerError`, which Spark passes on as text.
+    """Packs any error raised inside the block into the message of a `WorkerError`, which Spark passes on as text.
 
-    The traceback is in that text, cut to a length that Spark and the JVM can carry. The marker comes last: texts before
-    it, which may come from records, cannot take its place.
+    The message is the traceback, cut to a length that Spark and the JVM can carry, and then `headrace-error<...>` with
+    the encoded error. A traceback may have text from records, so only the last such mark is trusted.
     """
     try:
         yield
@@ -59,9 +59,10 @@ def _public_form(error: BaseException) -> tuple[str, str]:
 
 
 def recovered(failure: BaseException, state_dir: str | os.PathLike[str] | None = None) -> StreamsError:
-    """The error behind a failed query: one that `pack_errors` packed, else a `StreamsError` of one line.
+    """Returns the error behind a failed query: the one that `pack_errors` packed or, without one, a `StreamsError`.
 
-    Callers raise it `from failure`, so that the complete trace is still shown. `state_dir` has Spark's checkpoint.
+    Callers raise it `from failure`, so that the complete trace is still shown. `state_dir` has Spark's checkpoint, and
+    is needed only for errors of a full disk.
     """
     packed = _unpacked(str(failure))
     if packed is not None:
@@ -97,7 +98,10 @@ def recovered(failure: BaseException, state_dir: str | os.PathLike[str] | None =
 
 
 def _unpacked(text: str) -> StreamsError | None:
-    """The error of the last marker in a text, the only one that no text of a record can forge."""
+    """Decodes the error that `pack_errors` has put into a text; `None` if there is none.
+
+    Only the last mark in the text is decoded: earlier ones may come from records that imitate it.
+    """
     marks = _MARK.findall(text)
     if not marks:
         return None
@@ -110,7 +114,10 @@ def _unpacked(text: str) -> StreamsError | None:
 
 
 def _full_disk(error: OSError, state_dir: Path) -> StreamsError:
-    """Spark does not say which file it could not write: its checkpoint, or scratch files of a shuffle."""
+    """The error for a disk that Spark found full; it names the directory that has less free space.
+
+    Spark does not say which file it could not write: one of its checkpoint, or a scratch file of a shuffle.
+    """
     shuffles = Path(os.environ.get("SPARK_LOCAL_DIRS", tempfile.gettempdir()).split(",")[0])
     path = min((path for path in (state_dir, shuffles) if path.exists()), key=lambda path: shutil.disk_usage(path).free)
     message = (

@@ -18,7 +18,10 @@ from pyspark import cloudpickle
 
 
 class Pickler(cloudpickle.Pickler):
-    """Makes dataclasses usable by serdes on the worker, and refuses classes that cannot be pickled by value."""
+    """Pickles dataclasses so that serdes on workers can use them.
+
+    Raises a `PicklingError` for a `msgspec.Struct` that workers cannot import: it cannot be pickled by value.
+    """
 
     def __init__(self, file: io.BytesIO) -> None:
         super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL)

@@ -16,7 +16,7 @@ _INSTALLED = (sysconfig.get_paths()["stdlib"], sysconfig.get_paths()["platstdlib
 def program_directory() -> Path | None:
     """The directory from which this program imports its own modules; `None` if all of them are installed.
 
-    It is that of the script, or the current one of `python -m`, `python -c` or a notebook.
+    For a script it is the directory of the script; for `python -m`, `python -c` or a notebook, the current directory.
     """
     program = sys.modules.get("__main__")
     file = getattr(program, "__file__", None)
