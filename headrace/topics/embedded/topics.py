@@ -18,7 +18,7 @@ from headrace.topics.embedded.log import TopicLog
 from headrace.topics.policy import UNLIMITED, CleanupPolicy, TopicPolicy, policy_of
 from headrace.topics.records import RecordEncoder, decode, offsets_of
 
-# Without serdes, keys are texts and values are JSON.
+# Without serdes, keys are text and values are JSON.
 K = TypeVar("K", default=str)
 V = TypeVar("V", default=Any)
 
@@ -111,7 +111,7 @@ class LocalTopics:
         self._log.create(name, partitions, policy, exist_ok=exist_ok)
 
     def describe(self, name: str) -> TopicDescription:
-        """The partitions of a topic and their offsets.
+        """The partitions of a topic, their offsets, and the retention policy.
 
         Raises:
             TopicError: if there is no such topic.
@@ -164,7 +164,7 @@ class LocalTopics:
     def read(
         self, name: str, key_serde: Serde[K] | None = None, value_serde: Serde[V] | None = None
     ) -> list[Record[K, V]]:
-        """All records of a topic, by partition and then by offset, each with its `partition`.
+        """Reads all records of a topic, by partition and then by offset; sets the `partition` of each.
 
         Args:
             name: an existing topic.

@@ -20,7 +20,7 @@ from headrace.topics.kafka.send import OutgoingBatch, check_outgoing, write_at_l
 from headrace.topics.policy import CleanupPolicy, policy_of
 from headrace.topics.records import RecordEncoder, decode
 
-# Without serdes, keys are texts and values are JSON.
+# Without serdes, keys are text and values are JSON.
 K = TypeVar("K", default=str)
 V = TypeVar("V", default=Any)
 
@@ -139,7 +139,7 @@ class KafkaTopics:
     def read(
         self, name: str, key_serde: Serde[K] | None = None, value_serde: Serde[V] | None = None
     ) -> list[Record[K, V]]:
-        """All committed records of a topic, by partition and then by offset, each with its `partition`.
+        """Reads all committed records of a topic, by partition and then by offset; sets the `partition` of each.
 
         Args:
             name: an existing topic.
@@ -160,7 +160,7 @@ class KafkaTopics:
         ]
 
     def list(self) -> list[str]:
-        """The names of all topics but Kafka's own, sorted."""
+        """The names of all topics, sorted, without Kafka's internal topics."""
         return sorted(self._cluster.topics())
 
     def _read(self, name: str, partition: int, start: int, end: int) -> Iterator[pa.RecordBatch]:
