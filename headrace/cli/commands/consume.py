@@ -25,7 +25,7 @@ _HEAD = f"{'part':>4} {'offset':>8}  {'timestamp (UTC)':<23}  {'key':<16}  value
 
 
 class StoredRecord(NamedTuple):
-    """A record in a topic: its position, and its key and value as bytes."""
+    """A record in a topic: its partition and offset, and its key and value as bytes."""
 
     partition: int
     offset: int
@@ -62,7 +62,10 @@ class FieldReader:
 def read_stored_records(
     topics: LocalTopics | KafkaTopics, topic: str, *, follow: bool, from_end: bool
 ) -> Iterator[StoredRecord]:
-    """Yields the records of a topic by partition and offset; with `follow`, also all that arrive later, without end."""
+    """Yields the records of a topic, by partition and offset.
+
+    With `from_end`, skips the records that exist now. With `follow`, waits for more records and never ends.
+    """
     description = topics.describe(topic)
     positions = description.end_offsets if from_end else description.begin_offsets
     while True:
