@@ -1,4 +1,7 @@
-"""Arguments of public methods: unknown keywords, positional options, and serdes or extractors that are none."""
+"""Errors for wrong arguments of public methods, which say what to write instead.
+
+They are for unknown keywords, options passed by position, and values that are not serdes or timestamp extractors.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ _EXTRACTORS = ("timestamp_extractor",)
 
 
 def check_arguments(kind: type[T]) -> type[T]:
-    """Class decorator: the constructor and all public methods say what is wrong with arguments and how to write them.
+    """A class decorator: the constructor and all public methods explain wrong arguments, and what to write instead.
 
     These methods build topologies or run applications; none is called for each record.
     """
@@ -61,7 +64,7 @@ def _checking(function: Callable[..., Any], *, is_static: bool) -> Callable[...,
         except TypeError as error:
             trace = error.__traceback__
             if trace is None or trace.tb_next is not None:
-                raise  # the function itself ran and raised
+                raise  # the error comes from inside the function
             given = args if is_static else args[1:]
             message = _explain(function, title_of(args), given, options, str(error), is_static=is_static)
             raise ArgumentError(message) from None
@@ -97,6 +100,6 @@ def _explain(
 
 
 def _as_keyword(value: object, keywords: Sequence[str]) -> str:
-    """The keyword of an option that was given by position, if its type says which it is."""
+    """The keyword for an option that was passed by position, if the type of the value determines it; else empty."""
     names = (POSITIONAL[base.__name__] for base in type(value).__mro__ if base.__name__ in POSITIONAL)
     return next((f"{name}=..." for name in names if name in keywords), "")
