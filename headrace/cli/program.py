@@ -146,7 +146,8 @@ def new(
 def prepare() -> None:
     """Makes Spark start faster on this machine or in this image: writes an archive of its Java classes (170 MB).
 
-    Without this command, the first application that ends writes it in the background. Takes a minute; needs Java.
+    Without this command, the first application that ends writes the archive, in the background. Takes a minute; needs
+    Java.
     """
     from headrace.cli.commands import prepare as preparing
 

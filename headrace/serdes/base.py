@@ -61,7 +61,8 @@ class Serde(Generic[T]):
     def __init_subclass__(cls, **options: Any) -> None:
         """Replaces inherited bulk methods and flags that do not fit the subclass with those of `Serde`.
 
-        They fit the format of the base class. If the subclass overrides, for example, `_to_bytes`, it has another one.
+        A subclass that overrides, for example, `_to_bytes` has another format than its base, which the bulk methods of
+        the base know nothing of.
         """
         super().__init_subclass__(**options)
 

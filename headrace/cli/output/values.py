@@ -37,7 +37,7 @@ def serde_named(text: str) -> Serde[Any]:
     """Returns the serde with a name, in upper or lower case.
 
     `List:Long` is for lists of numbers, `ChangeEvent:Json` for changes of JSON values. `WindowedKey:60000` is for keys
-    in windows of 60,000 ms, `SessionWindowedKey` for keys in session windows; these keys are text.
+    in windows of 60,000 ms, `SessionWindowedKey` for keys in session windows; the keys are text.
     """
     known = {listed.lower(): listed for listed in serdes.__all__ if listed not in ("Serde", "Registry", "serde_from")}
     name, _, argument = text.partition(":")
