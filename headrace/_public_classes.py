@@ -40,7 +40,7 @@ def suggest_names(things: Iterable[Any]) -> None:
 
 
 def _check_arguments(kind: type) -> None:
-    """Makes the constructor and all public methods say what is wrong with arguments and how to write them.
+    """Makes the constructor and all public methods explain wrong arguments, and say what to write instead.
 
     These methods build topologies or run applications; none is called for each record.
     """
@@ -79,7 +79,7 @@ def _checking(function: Callable[..., Any], *, is_static: bool) -> Callable[...,
         except TypeError as error:
             trace = error.__traceback__
             if trace is None or trace.tb_next is not None:
-                raise  # the function itself ran and raised
+                raise  # the error comes from inside the function
             given = args if is_static else args[1:]
             message = _explain(function, title_of(args), given, options, str(error), is_static=is_static)
             raise ArgumentError(message) from None
@@ -115,6 +115,6 @@ def _explain(
 
 
 def _as_keyword(value: object, keywords: Sequence[str]) -> str:
-    """The keyword of an option that was given by position, if its type says which it is."""
+    """The keyword for an option that was passed by position, if the type of the value determines it; else empty."""
     names = (POSITIONAL[base.__name__] for base in type(value).__mro__ if base.__name__ in POSITIONAL)
     return next((f"{name}=..." for name in names if name in keywords), "")

@@ -1,1 +1,1 @@
-"""Errors for guessed names: they say what a name of the Java API, or a misspelt one, is called here."""
+"""Errors for unknown names: they say what to write instead of a name of the Java API, or of a misspelt one."""

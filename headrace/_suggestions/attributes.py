@@ -1,4 +1,4 @@
-"""Unknown attributes of public classes and of the package: the error names the right one.
+"""Errors for unknown attributes of public classes and of the package, which suggest the right name.
 
 Python calls `__getattr__` only after the normal lookup has failed, so names that exist cost nothing.
 """
@@ -43,16 +43,16 @@ def _translation(name: str, known: Collection[str], hints: dict[str, str]) -> st
 
 
 def suggest_attributes(kind: type[T]) -> type[T]:
-    """Makes an unknown attribute of the instances of a class an `UnknownNameError`. A class decorator."""
+    """A class decorator: an unknown attribute of an instance raises an `UnknownNameError` with a suggestion."""
     if not any("__getattr__" in vars(base) for base in kind.__mro__):
         kind.__getattr__ = _refuse_on_instance  # type: ignore[attr-defined]
     return kind
 
 
 def module_lookup(module: str, names: Collection[str]) -> Callable[[str], Any]:
-    """The `__getattr__` of a module: an error that says how a class of Kafka Streams is written here.
+    """Returns the `__getattr__` of a module: it raises an error that says what to write instead of an unknown name.
 
-    `from headrace import Materialized` would replace an `AttributeError` by an `ImportError` without explanation, so
+    `from headrace import Materialized` would replace an `AttributeError` with an `ImportError` without explanation, so
     that case raises an `ImportError` itself.
     """
 
@@ -92,7 +92,7 @@ class SuggestingMeta(ABCMeta):
 
 
 def _refuse_on_instance(self: object, name: str) -> NoReturn:
-    # Only the class is looked at: `copy` and `pickle` ask for attributes of objects that have no fields yet.
+    # Looks only at the class, because `copy` and `pickle` look up attributes of objects that have no fields yet.
     kind = type(self)
     _refuse(kind, name, f"{kind.__name__!r} object")
 
@@ -105,7 +105,7 @@ def _refuse(kind: type, name: str, subject: str) -> NoReturn:
 
 
 def hints_for(kind: type) -> dict[str, str]:
-    """What to write instead of names of Kafka Streams that a class does not have."""
+    """Maps names of Kafka Streams that a class does not have to hints on what to write instead."""
     hints = dict(METHODS["*"])
     for base in reversed(kind.__mro__):
         hints |= METHODS.get(base.__name__, {})

@@ -13,7 +13,7 @@ _CALL = re.compile(r"(.*\w)\s*\(\s*\)")
 
 
 def call_suggestion(error: BaseException) -> str:
-    """What to add to an error's text if it says that something which is not a function was called; else empty."""
+    """Advice to append to the text of an error, if a property was called like a method; else empty."""
     if type(error) is not TypeError or not text_of(error).endswith("object is not callable"):
         return ""
     call = _CALL.fullmatch(_failed_source(error.__traceback__))

@@ -1,6 +1,6 @@
 """Names of Kafka Streams that are not the snake_case form of ours, and what to write instead.
 
-Names are compared without capitals and underscores, so each entry answers the Java name (`ofSizeWithNoGrace`) and its
+Names are compared without capitals and underscores, so each entry matches the Java name (`ofSizeWithNoGrace`) and its
 snake_case form. An entry is only used if the class has no attribute of that name.
 """
 
@@ -10,7 +10,7 @@ from typing import Final
 
 _KEYWORDS: Final = "Its options are keyword arguments here:"
 
-# Classes, as attributes of the package.
+# Classes that a user may look for in the package.
 CLASSES: Final[dict[str, str]] = {
     "KafkaStreams": "Use Streams(topology, config).",
     "Materialized": f'{_KEYWORDS} count(store="name"), aggregate(..., store=..., value_serde=...).',
@@ -65,15 +65,15 @@ CLASSES: Final[dict[str, str]] = {
     "ReadOnlyKeyValueStoreType": "Call app.store(name).",
     "QueryableStoreTypes": "Call app.store(name), or app.store(spec) for a typed view.",
     "StoreQueryParameters": "Call app.store(name).",
-    "TopologyDescription": "topology.describe() returns a text.",
+    "TopologyDescription": "topology.describe() returns a str.",
     "WindowedSerdes": "Use serdes.WindowedKey(inner, size) or serdes.SessionWindowedKey(inner).",
     "WallclockTimestampExtractor": "Use wallclock_timestamp, a function.",
-    "TaskId": "context.task_id is a text.",
+    "TaskId": "context.task_id is a str.",
     "StateStore": "Use the stores that Stores describes; Stores.custom(name, factory) takes a class of yours.",
     "HostInfo": "No instance owns partitions here: app.store(name) reads all of them.",
 }
 
-# The same by the end of the name.
+# Hints for other classes of Kafka Streams, by the end of their name.
 CLASS_SUFFIXES: Final[dict[str, str]] = {
     "ExceptionHandler": 'Set it in StreamsConfig: processing_exception_handler="continue", or a function of yours.',
     "Exception": "All errors derive from StreamsError: TopologyError, ConfigError, SerdeError, StateError, ...",
@@ -356,7 +356,7 @@ ARGUMENTS: Final[dict[str, str]] = {
     "properties": "Write config=StreamsConfig(...).",
 }
 
-# The keyword of an option that was given by position, by the name of its class.
+# The keyword for an option that was passed by position, by the name of the class of its value.
 POSITIONAL: Final[dict[str, str]] = {
     "JoinWindows": "within",
     "StoreSpec": "store",

@@ -1,4 +1,4 @@
-"""Settings of Kafka Streams that have another name here, or no meaning, and what to set instead."""
+"""Settings of Kafka Streams that have another name or no meaning in Headrace, and what to set instead."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ App = Annotated[
     str,
     typer.Argument(
         metavar="APP.PY[:NAME]",
-        help="Python file that defines a topology, by the name topology or NAME, and may define a config.",
+        help="Python file with the topology in a variable, topology or NAME, and perhaps its settings in config.",
     ),
 ]
 TopicsDir = Annotated[
@@ -61,15 +61,15 @@ ApplicationId = Annotated[
 @topics.command("check", epilog="Example: headrace topics check app.py")
 def check_topics(
     app: App,
-    keys: Annotated[int, typer.Option(min=1, help="How many keys of each partition are sampled, newest first.")] = 200,
+    keys: Annotated[int, typer.Option(min=1, help="How many keys of each partition to check: the newest.")] = 200,
     topics_dir: TopicsDir = None,
     bootstrap_servers: Servers = None,
     kafka: KafkaSettings = None,
 ) -> None:
     """Samples the keys of an application's input topics: are they in the partitions where joins expect them?
 
-    Kafka's clients in Java choose partitions by murmur2, librdkafka's by CRC32 unless set otherwise. A join of topics
-    that are partitioned by different rules misses rows. Then the exit code is 1.
+    Kafka's Java clients choose partitions by murmur2, clients based on librdkafka by CRC32 unless set otherwise. A join
+    of topics that are partitioned by different rules misses rows. If that is so, the exit code is 1.
     """
     from headrace.cli import loading
     from headrace.cli.commands import check
@@ -146,7 +146,8 @@ def new(
 def prepare() -> None:
     """Makes Spark start faster on this machine or in this image: writes an archive of its Java classes (170 MB).
 
-    Without it, the first application that ends writes the archive in the background. Takes a minute; needs Java.
+    Without this command, the first application that ends writes the archive, in the background. Takes a minute; needs
+    Java.
     """
     from headrace.cli.commands import prepare as preparing
 
@@ -245,7 +246,7 @@ def store(
     state_dir: StateDir = None,
     application_id: ApplicationId = None,
 ) -> None:
-    """Shows the entries of a state store, as of the last committed batch. The application need not run."""
+    """Shows the entries of a state store, as of the last committed batch. The application need not be running."""
     from headrace.cli import loading
     from headrace.cli.commands.store import show_pending, show_store
 

@@ -14,8 +14,8 @@ from headrace.model.record import Headers
 T = TypeVar("T")
 TopicPart: TypeAlias = Literal["key", "value"]
 
-# Each of these attributes is only right for the format that the methods after it define. A subclass that overrides one
-# of those methods must not inherit it.
+# Each attribute fits only the format that the methods listed with it define. A subclass that overrides one of those
+# methods must not inherit the attribute.
 _WRITES, _READS = ("_to_bytes", "serialize"), ("_from_bytes", "deserialize")
 _SHORTCUTS = {
     "serialize": ("_to_bytes",),
@@ -28,28 +28,41 @@ _SHORTCUTS = {
 
 
 class Serde(Generic[T]):
-    """Converts values to bytes and back. Subclass it, or one of the serdes here, for a format of your own.
+    """Converts values to bytes and back. For a format of your own, subclass it or one of the serdes in this package.
 
-    A subclass defines `_to_bytes` and `_from_bytes`, which never see `None`: a null key or value stays null. Whatever
-    they raise becomes a `SerdeError` that names the serde and the value.
+    A subclass implements `_to_bytes`, which must return the bytes of a value, and `_from_bytes`, which must return the
+    value of bytes. Neither is called for `None`: a null key or value stays null. An exception that they raise becomes
+    a `SerdeError` that names the serde and the value.
 
-    A format that depends on the topic is chosen by `for_topic`. One that depends on the headers of a record is written
-    and read by `serialize_with_headers` and `deserialize_with_headers`; stores have no headers and use the other two.
+    If the format depends on the topic, override `for_topic`. If it depends on the headers of a record, override
+    `serialize_with_headers` and `deserialize_with_headers`. Stores have no headers and always use `_to_bytes` and
+    `_from_bytes`.
+
+    Serdes are pickled to be sent to Spark's workers. An application saves the `repr` of the serdes of its stores and
+    does not start if one has changed, so `__repr__` should show every argument that changes the format.
     """
 
     canonical: bool = False
-    """Whether every value has exactly one form in bytes, so that reading bytes and writing the value restores them."""
+    """Whether every value has exactly one encoding, so that reading bytes and writing the value gives the same bytes.
+
+    Then bytes that were read may be written again without converting them. `False` is always correct.
+    """
 
     plain: type | None = None
-    """`str` or `bytes` if values have that type: they are immutable, so they may be serialized later, in bulk."""
+    """`str` or `bytes` if all values have that type, else `None`.
+
+    Such values are immutable, so many of them can be collected and serialized together, by `serialize_many`. If this
+    is set, serializing an ASCII value of that type must never fail.
+    """
 
     uses_headers: bool = False
-    """Whether the class overrides `serialize_with_headers` or `deserialize_with_headers`; set by itself."""
+    """Whether the class overrides `serialize_with_headers` or `deserialize_with_headers`. Set automatically."""
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Resets what a subclass inherits for another format.
+        """Replaces inherited bulk methods and flags that do not fit the subclass with those of `Serde`.
 
-        If it overrides `_to_bytes` or `_from_bytes`, the bulk methods and flags of its base are no longer right.
+        A subclass that overrides, for example, `_to_bytes` has another format than its base, which the bulk methods of
+        the base know nothing of.
         """
         super().__init_subclass__(**options)
 
@@ -92,22 +105,30 @@ class Serde(Generic[T]):
             raise _error_type(error)(message) from error
 
     def serialize_with_headers(self, value: T | None, headers: Headers) -> tuple[bytes | None, Headers]:
-        """Converts a key or value of a topic to bytes, and returns the headers with which its record is written.
+        """Converts a key or value of a topic to bytes; returns the bytes, and the headers to write with the record.
 
-        The key is serialized first; the value gets the headers that the key's serde returned.
+        It is also called for `None`. The key is serialized first; the value's serde gets the headers that the key's
+        serde returned.
         """
         return self.serialize(value), headers
 
     def deserialize_with_headers(self, data: bytes | None, headers: Headers) -> T | None:  # noqa: ARG002
-        """Converts the bytes of a topic, whose record has these headers, to a key or value."""
+        """Converts bytes of a topic to a key or value, by the headers of the record. It is also called for `None`."""
         return self.deserialize(data)
 
     def serialize_many(self, values: Sequence[T | None]) -> pa.Array:
-        """Serializes many values to a binary column. With a `plain` type, all are of it or `None`."""
+        """Serializes many values to a binary column, with one row for each value.
+
+        It is only called if `plain` is set. Then each value is exactly of that type, or `None`.
+        """
         return pa.array([self.serialize(value) for value in values], pa.binary())
 
     def deserialize_many(self, column: Sequence[bytes | None]) -> Sequence[T | None]:
-        """Deserializes a whole column, which is cheaper than one call per value."""
+        """Deserializes a whole column to as many values, which is cheaper than one call per value.
+
+        Raises:
+            SerdeError: for the first value that cannot be deserialized.
+        """
         convert: Callable[[bytes], T] = self._from_bytes
         try:
             return [None if data is None else convert(data) for data in column]
@@ -115,28 +136,34 @@ class Serde(Generic[T]):
             return [self.deserialize(data) for data in column]
 
     def checked(self, column: pa.Array) -> pa.Array:
-        """Checks that every value of a binary column can be deserialized; values that are read as `None` become null.
+        """Checks that every value of a binary column can be deserialized.
+
+        Returns the column; values that are read as `None`, such as JSON's `null`, are replaced with null.
 
         Raises:
-            SerdeError: for the first that cannot be deserialized.
+            SerdeError: for the first value that cannot be deserialized.
         """
         return replace_with_null(column, [data for data in column.to_pylist() if self.deserialize(data) is None])
 
     def for_topic(self, topic: str, part: TopicPart) -> Serde[T]:  # noqa: ARG002
-        """The serde for the keys or the values of a topic: this one, unless the format depends on the topic.
+        """Returns the serde for a topic's keys or values, depending on `part`: this one, if the topic does not matter.
 
-        It is called for input and output topics, not for stores and internal topics, which only one application reads.
+        It is called for input and output topics, but not for stores and internal topics.
         """
         return self
 
     def with_default(self, inner: Serde[Any]) -> Serde[Any]:  # noqa: ARG002
-        """This serde. A serde around another one, created without it, returns a copy around `inner`."""
+        """Returns this serde. A serde that wraps another one but was created without it returns a copy around `inner`.
+
+        `inner` is the default serde for keys or values.
+        """
         return self
 
     def read_back(self) -> Serde[T]:
-        """The serde for stores and internal topics, whose values the topology reads back.
+        """Returns the serde for values in stores and internal topics, which the topology reads back: usually this one.
 
-        Unlike one for an output topic, it must refuse a value that would be read as something else.
+        Unlike a serde for an output topic, it must raise an error for a value that it would read back as something
+        else, e.g. for a set that it would read as a list.
         """
         return self
 

@@ -1,4 +1,4 @@
-"""Refuses what is not a serde where a serde belongs: a class, a name, a type."""
+"""Checks that an argument is a serde, and explains what to write instead of a class, a name or a type."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final
 from headrace.errors import StreamsError, TopologyError
 from headrace.serdes.base import Serde
 
-# The serde that someone probably means who passes a type or a name in its place.
+# The serde that a user probably means by a type or a name.
 _MEANT: Final[dict[object, str]] = {
     str: "String()",
     bytes: "Bytes()",
@@ -45,9 +45,9 @@ _MEANT: Final[dict[object, str]] = {
 def checked_serde(
     serde: object, subject: str, option: str | None = None, error: type[StreamsError] = TopologyError
 ) -> None:
-    """Raises an error that begins with `subject` if something is not a serde; it says what to write instead.
+    """Raises an error if `serde` is not a serde. Its message begins with `subject` and says what to write instead.
 
-    With an `option`, the advice is in the form `option=serdes.Long()`.
+    `option` is the name of a keyword argument: with it, the advice has the form `option=serdes.Long()`.
     """
     if isinstance(serde, Serde):
         return

@@ -1,4 +1,4 @@
-"""Serdes from two functions, and the serde of nothing."""
+"""A serde made from two functions, and `Void`, the serde of topics without keys or without values."""
 
 from __future__ import annotations
 
@@ -61,15 +61,15 @@ class FunctionSerde(Serde[T], Generic[T]):
 def serde_from(serializer: Callable[[T], bytes], deserializer: Callable[[bytes], T]) -> Serde[T]:
     """A serde from two functions; neither is called for `None`.
 
-    Whatever they raise becomes a `SerdeError` that names the functions and the value. An application compares the
-    names of both functions with those of its last start: with other names it refuses to read its stores.
+    An exception that they raise becomes a `SerdeError` that names the functions and the value. An application saves
+    the names of the functions for its stores, and does not start if they have changed.
 
     Args:
         serializer: returns the bytes of a value.
         deserializer: returns the value of bytes.
 
     Raises:
-        TopologyError: for something that is not a function of one argument.
+        TopologyError: if one of them is not a function of one argument.
 
     Example:
         >>> import base64

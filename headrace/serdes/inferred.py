@@ -1,4 +1,4 @@
-"""Types that topologies reveal: by an initializer, or by the annotations of a function."""
+"""Serdes inferred from the functions of a topology: from their annotations, or from a class that creates values."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ _PLAIN: Final = (
 
 
 class Inferred(Serde[Any]):
-    """The serde for values of a type that a function reveals, where no serde is given.
+    """The serde of values for which the user gave no serde, but whose type is known from a function.
 
-    It stands for `Json(type)` if the default is `Json()`, which would not read such values back as that type. Any other
-    default is used as it is.
+    If the default serde is `Json()`, which would read such values back as another type, it becomes `Json(type)`. Any
+    other default serde is used as it is.
     """
 
     def __init__(self, type: Any) -> None:  # noqa: A002
@@ -56,15 +56,15 @@ class Inferred(Serde[Any]):
 
 
 def serde_of_results(function: Callable[..., Any], serde: Serde[Any] | None = None) -> Serde[Any] | None:
-    """The serde of what a function returns, as far as its annotations say; `None` if the default has to do.
+    """Returns the serde for the results of a function, by its annotations; `None` to use the default serde.
 
-    If the function returns the type that `serde` writes, that is `serde`: the type stays.
+    If the function returns the type that `serde` writes, `serde` is returned.
     """
     return _serde_for(_returned_type(function), serde)
 
 
 def serde_of_entries(function: Callable[..., Any], serde: Serde[Any] | None = None) -> Serde[Any] | None:
-    """The same for a function that returns an iterable of values."""
+    """Like `serde_of_results`, but for the single entries of the iterable that a function returns."""
     if function in _TEXT_LIST_METHODS:
         return _serde_for(str, serde)
     returned = _returned_type(function)
@@ -93,7 +93,10 @@ def _writes(serde: Serde[Any], kind: Any) -> bool:
 
 
 def _returned_type(function: Callable[..., Any]) -> Any:
-    """The type of a function's results: a class makes its instances, others may have an annotation."""
+    """The type of a function's results, where `T | None` counts as `T`; `None` if it is unknown.
+
+    A class returns its instances. Any other function may have an annotation.
+    """
     while isinstance(function, partial):
         function = function.func
     if isinstance(function, type | types.GenericAlias):
@@ -111,7 +114,7 @@ def _returned_type(function: Callable[..., Any]) -> Any:
 
 
 def _needs_type(kind: Any) -> bool:
-    """Whether `Json()` would read values of a type back as another one, and `Json(type)` as that type."""
+    """Whether `Json()` would read values of a type back as another type, but `Json(type)` would not."""
     try:
         info = msgspec.inspect.type_info(kind)
     except Exception:  # msgspec cannot read the type at all: the first value is refused
@@ -131,7 +134,7 @@ def _is_plain(info: Any) -> bool:
 
 
 def _is_readable(info: Any, seen: set[int]) -> bool:
-    """Whether no part of a type is a class that only a hook of the user could read."""
+    """Whether `Json` can read a type: no part of it is a class that neither msgspec nor pydantic knows."""
     if isinstance(info, msgspec.inspect.CustomType):
         return is_model(info.cls)
     if isinstance(info, tuple):

@@ -86,7 +86,7 @@ class Json(Serde[T], Generic[T]):
 
     @property
     def repeatable(self) -> bool:
-        """Whether a value that is written and read again stays equal, which a user's type cannot guarantee."""
+        """Whether values stay equal when written and read again. With a type of the user, that is not certain."""
         return self._type is None
 
     def _decoder(self) -> Callable[[bytes], T]:
@@ -115,7 +115,7 @@ class Json(Serde[T], Generic[T]):
         return self._decode(data)
 
     def read_back(self) -> Self:
-        """This serde or, without a type, a copy that refuses values which it would read as something else."""
+        """Returns this serde; without a type, a copy that refuses values which it would read back as something else."""
         if self._type is not None:
             return self
         copy = type(self).__new__(type(self))

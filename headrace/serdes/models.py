@@ -1,4 +1,4 @@
-"""Typed values: dataclasses and `msgspec.Struct`s, which msgspec converts, and pydantic models, which it does not.
+"""Converts typed values: dataclasses and `msgspec.Struct`s with msgspec, pydantic models with pydantic.
 
 pydantic is not imported here: a user who passes a model has imported it.
 """
@@ -50,7 +50,7 @@ def to_json_types(value: Any) -> Any:
 
 
 def model_from_json(kind: Any, value: Any) -> Any:
-    """Reads a model within another type, from its decoded JSON."""
+    """Converts decoded JSON to a pydantic model that is part of another type."""
     if not is_model(kind):
         message = f"JSON cannot be read as {kind!r}"
         raise NotImplementedError(message)
@@ -63,10 +63,10 @@ def to_builtins(value: Any) -> Any:
 
 
 def converter_to(kind: Any) -> Callable[[Any], Any]:
-    """A function that converts dicts and lists to a type.
+    """Returns a function that converts dicts and lists to values of a type.
 
     Raises:
-        TypeError: if values cannot be converted to that type.
+        TypeError: if neither msgspec nor pydantic can convert to that type.
     """
     if is_model(kind):
         validated: Callable[[Any], Any] = kind.model_validate

@@ -1,4 +1,4 @@
-"""Which values come back as themselves from JSON without a type, and what to do about the others."""
+"""Finds values that `Json()` without a type would read back as something else, and says which serde to use."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ _OF_SCALARS, _OF_TEXT = _SCALARS.issuperset, _TEXT.issuperset
 
 
 def is_plain(value: Any) -> bool:
-    """Whether a value is read back as it was written: text, numbers, booleans, lists, and dicts whose keys are text.
+    """Whether `Json()` reads a value back as it was written.
 
-    Subclasses of `str`, `int` and `float` are read as these, and equal to what was written; enums are not accepted.
+    These are text, numbers, booleans, `None`, lists, and dicts whose keys are text. Values of subclasses of `str`,
+    `int` and `float` are plain, because they equal the value that is read back. Enums are not.
     """
     kind = type(value)
     if kind is dict:
@@ -35,7 +36,7 @@ def _is_scalar(value: Any) -> bool:
 
 
 def explain(value: Any) -> str:
-    """Why a value that is not plain is refused, and which serde to use."""
+    """Says why `Json()` refuses a value that is not plain (see `is_plain`), and which serde to use."""
     part, where = _first_changed(value, "")
     what = f"the {type(part).__name__} at {where}" if where else _with_article(type(part))
     if type(part) is dict:
@@ -58,7 +59,10 @@ def explain(value: Any) -> str:
 
 
 def _first_changed(value: Any, where: str) -> tuple[Any, str]:
-    """The first part of a value that is not plain, and its path."""
+    """The first part of a value that `Json()` would read back as something else, and its path, e.g. `['tags'][0]`.
+
+    `where` is the path of `value`. If the keys of a dict are not all text, the part is that dict.
+    """
     entries: list[tuple[Any, Any]] = []
     if type(value) is dict:
         if not all(isinstance(key, str) and _is_scalar(key) for key in value):

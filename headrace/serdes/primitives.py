@@ -63,7 +63,7 @@ class String(Serde[str]):
 
 
 class Bytes(Serde[bytes]):
-    """Bytes as they are."""
+    """Bytes as they are. `bytearray` and `memoryview` can be written, too; values are read as `bytes`."""
 
     canonical = True
     plain = bytes
@@ -114,19 +114,19 @@ class _Packed(Serde[int]):
 
 
 class Short(_Packed):
-    """A whole number in 2 bytes, big-endian."""
+    """A whole number of 16 bits, with a sign: 2 bytes, big-endian."""
 
     _format = struct.Struct(">h")
 
 
 class Int(_Packed):
-    """A whole number in 4 bytes, big-endian."""
+    """A whole number of 32 bits, with a sign: 4 bytes, big-endian."""
 
     _format = struct.Struct(">i")
 
 
 class Long(_Packed):
-    """A whole number in 8 bytes, big-endian.
+    """A whole number of 64 bits, with a sign: 8 bytes, big-endian.
 
     Example:
         >>> Long().serialize(258).hex()
@@ -150,13 +150,13 @@ class _PackedFloat(Serde[float]):
 
 
 class Float(_PackedFloat):
-    """A floating point number in 4 bytes, big-endian."""
+    """A `float`, rounded to single precision: 4 bytes, big-endian (IEEE 754)."""
 
     _format = struct.Struct(">f")
 
 
 class Double(_PackedFloat):
-    """A floating point number in 8 bytes, big-endian."""
+    """A `float` in double precision, like Java's `double`: 8 bytes, big-endian (IEEE 754)."""
 
     _format = struct.Struct(">d")
 
@@ -178,7 +178,7 @@ class Bool(Serde[bool]):
 
 
 class Uuid(Serde[uuid.UUID]):
-    """A UUID as its text, as Kafka's UUID serializer writes it."""
+    """A UUID as text of 36 characters, as Kafka's UUID serializer writes it."""
 
     def _to_bytes(self, value: uuid.UUID) -> bytes:
         if not isinstance(value, uuid.UUID):

@@ -1,4 +1,4 @@
-"""How the keys and values of a topic's records become bytes, with serdes that depend on the topic or on headers."""
+"""Applies serdes whose format may depend on the topic or on the headers of a record."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headrace.serdes.base import Serde
 
 
 def for_topic(topic: str, key_serde: Serde[Any], value_serde: Serde[Any]) -> tuple[Serde[Any], Serde[Any]]:
-    """The serdes for the keys and the values of a topic."""
+    """Returns the serdes for the keys and the values of a topic: the given ones, unless they depend on the topic."""
     return key_serde.for_topic(topic, "key"), value_serde.for_topic(topic, "value")
 
 

@@ -16,7 +16,7 @@ _POLICIES = get_args(CleanupPolicy)
 class TopicPolicy(msgspec.Struct, frozen=True, omit_defaults=True):
     """Which records of a topic may be deleted: Kafka's `retention.ms`, `retention.bytes` and `cleanup.policy`.
 
-    `None` stands for Kafka's default, which for embedded topics means that everything is kept.
+    With `None`, a topic on Kafka has the broker's default, and an embedded topic keeps everything.
     """
 
     retention_ms: int | None = None
@@ -29,7 +29,7 @@ class TopicPolicy(msgspec.Struct, frozen=True, omit_defaults=True):
         return self.cleanup_policy is not None and self.cleanup_policy.startswith("compact")
 
     def describe(self) -> str:
-        """The settings by Kafka's names, in one line."""
+        """The settings, with Kafka's names, in one line."""
         return ", ".join(f"{name}={value}" for name, value in self.kafka_settings().items()) or "unlimited retention"
 
     def kafka_settings(self) -> dict[str, str]:
@@ -44,7 +44,7 @@ UNLIMITED = TopicPolicy()
 def policy_of(
     topic: str, retention: timedelta | None, retention_bytes: int | None, cleanup_policy: str | None
 ) -> TopicPolicy:
-    """The policy with these values.
+    """Creates a policy after checking its values.
 
     Raises:
         TopicError: if a value is not allowed.

@@ -15,7 +15,7 @@ from headrace.serdes import Json, Serde, String
 from headrace.topics.policy import UNLIMITED, TopicPolicy
 from headrace.topics.records import AnyRecord, RecordEncoder, decode, offsets_of
 
-# Without serdes, keys are texts and values are JSON.
+# Without serdes, keys are text and values are JSON.
 K = TypeVar("K", default=str)
 V = TypeVar("V", default=Any)
 
@@ -56,7 +56,9 @@ class RecordTopics:
     def read(
         self, name: str, key_serde: Serde[K] | None = None, value_serde: Serde[V] | None = None
     ) -> list[Record[K, V]]:
-        """All records of a topic, by partition and then by offset, each with its `partition`. On Kafka: committed ones.
+        """Reads all records of a topic, on Kafka all committed ones, by partition, then by offset.
+
+        Each record has its `partition`.
 
         Args:
             name: an existing topic.

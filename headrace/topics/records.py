@@ -27,7 +27,7 @@ _CHUNK = 1 << 16
 class RecordEncoder:
     """Encodes the records of one `produce` call into one batch per partition. `count` is how many there were so far.
 
-    Records without a key go to the partitions in turn, beginning with number `turn` modulo the number of partitions.
+    Records without a key go to the partitions in turn: the first to partition `turn % partitions`.
     """
 
     def __init__(self, topic: str, partitions: int, turn: int, key_serde: Serde[Any], value_serde: Serde[Any]) -> None:
@@ -140,7 +140,7 @@ def _deserialize(
 
 
 def offsets_of(batch: pa.RecordBatch, first: int) -> Sequence[int]:
-    """The offsets of a batch's records: its `offset` column, or without gaps from `first` on."""
+    """The offsets of a batch's records: those in its `offset` column, or else consecutive ones from `first` on."""
     if "offset" in batch.schema.names:
         offsets: list[int] = batch.column("offset").to_pylist()
         return offsets

@@ -53,7 +53,10 @@ class FieldReader:
 def read_stored_records(
     topics: LocalTopics | KafkaTopics, topic: str, *, follow: bool, from_end: bool
 ) -> Iterator[StoredRecord]:
-    """Yields the records of a topic by partition and offset; with `follow`, also all that arrive later, without end."""
+    """Yields the records of a topic, by partition and offset.
+
+    With `from_end`, skips the records that exist now. With `follow`, waits for more records and never ends.
+    """
     as_bytes = serdes.Bytes()
     description = topics.describe(topic)
     positions = description.end_offsets if from_end else description.begin_offsets

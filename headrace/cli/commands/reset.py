@@ -13,7 +13,7 @@ from headrace.errors import known_names
 
 
 def reset(loaded: LoadedApplication, config: StreamsConfig, *, yes: bool, dry_run: bool) -> None:
-    """Deletes the state and the offsets of an application, after a confirmation."""
+    """Shows what belongs to the state of an application, and deletes it after a confirmation."""
     name, found = config.application_id, resets.find(config)
     if not found.descriptions:
         console().print(f"Nothing to reset: application {name!r} has no state in {str(config.state_dir)!r}.")
@@ -27,7 +27,7 @@ def reset(loaded: LoadedApplication, config: StreamsConfig, *, yes: bool, dry_ru
     if found.foreign:
         warning = (
             f"The state directory also contains {known_names(found.foreign)}, which Headrace does not delete: move "
-            "that away before the next run."
+            "it away before the next run."
         )
         console().print(warning, soft_wrap=True)
     if dry_run:

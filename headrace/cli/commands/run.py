@@ -43,7 +43,7 @@ def run(loaded: LoadedApplication, config: StreamsConfig, *, until_caught_up: bo
 
 
 def create_streams(loaded: LoadedApplication, config: StreamsConfig, spark: Any = None) -> Streams:
-    """Creates the application of a file, on a new Spark session unless one is passed.
+    """Creates the `Streams` object for an application, on a new Spark session unless one is passed.
 
     Spark's workers get the modules beside the file, so that they can import the application's functions.
     """

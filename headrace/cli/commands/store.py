@@ -23,12 +23,12 @@ from headrace.model.stores.specs import CustomSpec
 
 
 def show_store(loaded: LoadedApplication, config: StreamsConfig, name: str, *, key: str | None, limit: int) -> None:
-    """Prints a table of all entries, or of those of one key."""
+    """Prints a table of at most `limit` entries of a store; only those of `key` if it is given."""
     graph = configured(loaded.topology._graph, config)
     store = known_store(graph, name)
     if isinstance(store, CustomSpec):
         message = (
-            f"Store {name!r} is of a class of its own, whose entries this command cannot show. Read it in Python, with "
+            f"Store {name!r} is a custom store, whose entries this command cannot show. Read it in Python, with "
             f"app.store({name!r})."
         )
         raise CommandError(message)

@@ -41,7 +41,7 @@ ValueSerde = Annotated[str | None, typer.Option(help="Serde of the values, e.g. 
 def list_topics(topics_dir: TopicsDir = None, bootstrap_servers: Servers = None, kafka: KafkaSettings = None) -> None:
     """Shows all topics: the number of partitions and of records, the offsets of each partition, and the retention.
 
-    Begin offsets are shown if they are not all 0: the records before them are deleted.
+    Begin offsets are shown unless all of them are 0. The records before them are deleted.
     """
     where = _topics(topics_dir, bootstrap_servers, kafka)
     described = [where.describe(name) for name in where.list()]
@@ -70,17 +70,24 @@ def create(
     name: Name,
     partitions: Annotated[int, typer.Option(help="Number of partitions; it cannot be changed later.")] = 4,
     retention_ms: Annotated[
-        int | None, typer.Option(min=1, help="Delete records that are older.", show_default="keep all")
+        int | None,
+        typer.Option(
+            min=1, help="Delete records older than this.", show_default="keep all; on Kafka, the broker's default"
+        ),
     ] = None,
     retention_bytes: Annotated[
         int | None,
-        typer.Option(min=1, help="Delete the oldest records of a larger partition.", show_default="keep all"),
+        typer.Option(
+            min=1,
+            help="Delete the oldest records of a partition larger than this.",
+            show_default="keep all; on Kafka, the broker's default",
+        ),
     ] = None,
     cleanup_policy: Annotated[
-        CleanupPolicy | None, typer.Option(help="With compact, only the last record of each key stays.")
+        CleanupPolicy | None, typer.Option(help="compact keeps only the last record of each key.")
     ] = None,
     if_not_exists: Annotated[
-        bool, typer.Option("--if-not-exists", help="The topic may exist already, with as many partitions.")
+        bool, typer.Option("--if-not-exists", help="Accept an existing topic with the same number of partitions.")
     ] = False,
     topics_dir: TopicsDir = None,
     bootstrap_servers: Servers = None,
@@ -162,7 +169,7 @@ def consume(
     bootstrap_servers: Servers = None,
     kafka: KafkaSettings = None,
 ) -> None:
-    """Prints the records of a topic by partition and offset: partition, offset, timestamp, key, value, headers."""
+    """Prints the records of a topic, by partition and offset, each with its timestamp, key, value and headers."""
     if not from_beginning and not follow:
         message = "--from-end shows the records that arrive from now on; add --follow to wait for them."
         raise CommandError(message)
@@ -210,7 +217,7 @@ def _open(file: Path | None) -> Iterator[TextIO]:
 
 
 def _parts(records: Iterator[AnyRecord], size: int | None) -> Iterator[Iterable[AnyRecord]]:
-    """Splits records into parts of a size; without a size, all records are one part."""
+    """Splits records into parts of at most `size` records. If `size` is `None`, all records are one part."""
     if size is None:
         yield records
         return

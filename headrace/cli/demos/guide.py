@@ -1,4 +1,4 @@
-"""What the demos share: their directory, headlines, the application as code and as a tree, commands to try next."""
+"""Parts of all demos: their directory, headlines, the application as code and as a tree, commands to try next."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from headrace.model.record import Record
 
 
 class Reading(NamedTuple):
-    """A temperature that a sensor measured, and the time of day; `None` if the sensor is broken."""
+    """A temperature that a sensor measured at a time of day. `celsius` is `None` if the sensor is broken."""
 
     clock: str
     sensor: str

@@ -60,7 +60,7 @@ WindowKey = tuple[str, int]
 
 @dataclass(frozen=True)
 class TourResult:
-    """The results of one of the two runs; windows by device and start."""
+    """The results of one of the two runs; a window is given by its device and its start."""
 
     read: int
     late: int
@@ -74,7 +74,7 @@ class TourResult:
 
     @property
     def whole(self) -> int:
-        """How many devices have results for the whole day; those that have their first window have all."""
+        """How many devices have results for the whole day: a device with its first window has all of them."""
         return sum((device, MIDNIGHT_MS) in self.final for device in DEVICES)
 
 

@@ -81,7 +81,7 @@ class _Tour:
         return run_with_spinner(process, "Starting Spark and processing the readings; this takes some seconds")
 
     def _new_updates(self) -> Iterator[tuple[str, str, str, str]]:
-        """Rows for the records since the last call. An update that leaves the timestamp as it was is late."""
+        """Rows for the output records since the last call. An update whose timestamp did not rise is marked as late."""
         updates: dict[str, list[Record[Any, Any]]] = {}
         for record in self._topics.read("room-climate"):
             updates.setdefault(record.key, []).append(record)

@@ -16,12 +16,12 @@ from headrace.cli.output.console import console
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,98}[A-Za-z0-9])?")
-# Packages that the project installs: pip would take one of these names for the project itself.
+# Packages that the project needs. If the project had one of these names, pip would install the project instead.
 _TAKEN = ("headrace", "pyspark", "pytest")
 
 
 class _File(NamedTuple):
-    """A file of the project: its path, its template, and what it is for."""
+    """A file of the project: its path, its template, and its purpose, which is printed."""
 
     path: str
     template: str
@@ -31,8 +31,8 @@ class _File(NamedTuple):
 _FILES = (
     _File("app.py", "app.py.txt", "the topology and the settings of the application"),
     _File("test_app.py", "test_app.py.txt", "its tests, which need neither Java nor Spark"),
-    _File("orders.jsonl", "orders.jsonl.txt", "some input"),
-    _File("pyproject.toml", "pyproject.toml.txt", "what it needs"),
+    _File("orders.jsonl", "orders.jsonl.txt", "sample input"),
+    _File("pyproject.toml", "pyproject.toml.txt", "the packages it needs"),
     _File("Makefile", "Makefile.txt", "short names for the commands"),
     _File(".github/workflows/test.yml", "workflow.yml.txt", "runs the tests on GitHub"),
     _File("Dockerfile", "Dockerfile.txt", "an image with Java, Spark and the application"),
@@ -70,7 +70,10 @@ def write_project(directory: Path, *, kafka: bool) -> None:
 
 
 def render(template: str, name: str, *, kafka: bool) -> str:
-    """The text of a template: `{{word}}` is replaced, lines `{{#kafka}}` to `{{/}}` depend on where the topics are."""
+    """Fills in a template: replaces `{{name}}`, `{{image}}` and `{{versions}}`, and selects sections.
+
+    The lines from `{{#kafka}}` to `{{/}}` stay if topics are on Kafka, those from `{{#embedded}}` if they are embedded.
+    """
     text = (_TEMPLATES / template).read_text(encoding="utf-8")
     dropped = "embedded" if kafka else "kafka"
     text = re.sub(rf"^\{{\{{#{dropped}\}}\}}\n.*?^\{{\{{/\}}\}}\n", "", text, flags=re.DOTALL | re.MULTILINE)

@@ -66,7 +66,7 @@ def _figures(now: Totals, speed: float) -> str:
 
 
 class _Lines:
-    """Prints the output of workers above the progress line, which only works for whole lines."""
+    """Prints the output of workers above the progress line. Holds back a line until it is complete."""
 
     def __init__(self, screen: Console) -> None:
         self._screen = screen

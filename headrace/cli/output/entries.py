@@ -27,7 +27,7 @@ PENDING = ("task", "pending", "oldest", "released by a record at (UTC)", "of key
 
 
 class Listing(NamedTuple):
-    """Entries of a store, the columns of their table, and a function that makes the row of an entry."""
+    """Entries of a store, the columns of their table, and a function that converts an entry to a row."""
 
     columns: tuple[str, ...]
     entries: Sequence[tuple[Any, ...]]
@@ -76,7 +76,7 @@ def _unmatched(key: Any, value: Any, timestamp_ms: int, is_left: bool) -> tuple[
 
 
 def pending_row(task: PendingTask) -> tuple[str, ...]:
-    """The results that one task holds back, in the columns of `PENDING`."""
+    """Describes the results that one task holds back, as a row with the columns of `PENDING`."""
     time = format_time(task.stream_time_ms) if task.stream_time_ms >= 0 else ""
     if task.since_ms is None:
         return task.task_id, "0", "", "", "", time

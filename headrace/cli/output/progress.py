@@ -34,7 +34,7 @@ class Totals:
     waiting: int | None
 
     def since(self, start: Totals) -> Totals:
-        """The differences to earlier totals; `waiting` stays as it is."""
+        """The differences to earlier totals, except for `waiting`, which is the current number."""
         return Totals(
             self.batches - start.batches,
             self.records_in - start.records_in,
@@ -88,7 +88,7 @@ class Meter:
         )
 
     def _find_topics(self, view: LogView | None) -> None:
-        """Finds the topics and their first offsets, once for each start: topics that match a pattern may change."""
+        """Looks up the source topics and their first offsets, once per start: a pattern may then match other topics."""
         start = 0 if view is None else view.epoch
         if start == self._start:
             return

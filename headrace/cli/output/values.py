@@ -34,10 +34,10 @@ _FROM_JSON: dict[type[Serde[Any]], Callable[[Any], Any]] = {serdes.Bytes: base64
 
 
 def serde_named(text: str) -> Serde[Any]:
-    """The serde with a name, in upper or lower case.
+    """Returns the serde with a name, in upper or lower case.
 
-    `List:Long` is a list of numbers. `WindowedKey:60000` is for text keys in windows of a minute; keys in session
-    windows are texts, too.
+    `List:Long` is for lists of numbers, `ChangeEvent:Json` for changes of JSON values. `WindowedKey:60000` is for keys
+    in windows of 60,000 ms, `SessionWindowedKey` for keys in session windows; the keys are text.
     """
     known = {listed.lower(): listed for listed in serdes.__all__ if listed not in ("Serde", "Registry", "serde_from")}
     name, _, argument = text.partition(":")

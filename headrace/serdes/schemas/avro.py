@@ -32,11 +32,12 @@ class Avro(CodecSerde[T], Generic[T]):
     Args:
         schema: as JSON text, or as parsed JSON: dicts, lists and texts.
         type: the type of the values that are read: a dataclass, a `msgspec.Struct`, a pydantic model. Without it,
-            records are dicts. Values of all these types can be written in any case.
+            records are read as dicts. Values of all these types can be written, with or without `type`.
         registry: the schema registry.
         subject: the name under which this schema is registered. The default is `<topic>-key` or `<topic>-value`; in
             stores and internal topics, the full name of the record.
-        auto_register: whether to register the schema with the first value written; if not, it must be registered.
+        auto_register: whether to register the schema with the first value written; if not, it must be registered
+            already.
 
     Raises:
         SerdeError: if `schema` is not an Avro schema, values cannot be read as `type`, or fastavro is not installed.
@@ -97,7 +98,7 @@ class Avro(CodecSerde[T], Generic[T]):
 
 
 class PlainAvro:
-    """Plain Avro, all of one schema."""
+    """Avro's binary encoding and nothing else: all values are written and read with one schema."""
 
     def __init__(self, schema: Any, type_: Any) -> None:
         self._fastavro = import_optional("fastavro", extra="avro", user="Avro")
@@ -134,7 +135,7 @@ class PlainAvro:
 
 
 class RegisteredAvro(PlainAvro):
-    """Avro in Confluent's wire format: the id of the writer's schema, then plain Avro."""
+    """Avro in Confluent's wire format: the id of the writer's schema, then Avro's binary encoding."""
 
     def __init__(self, schema: Any, type_: Any, subject: Subject) -> None:
         super().__init__(schema, type_)
@@ -177,7 +178,10 @@ class RegisteredAvro(PlainAvro):
         return buffer.getvalue()
 
     def _resolve(self, schema: Any, named: dict[str, Any], seen: set[tuple[str, int]]) -> Any:
-        """Parses a schema, after those that it refers to; `named` collects the types they define."""
+        """Parses a schema, after the schemas that it refers to.
+
+        `named` collects the types that they define, and `seen` the subject and version of each reference.
+        """
         for reference in schema.references or ():
             version = (reference.subject, reference.version)
             if version not in seen:

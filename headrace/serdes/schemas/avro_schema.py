@@ -1,4 +1,4 @@
-"""Avro schemas: loads, parses and names them, and checks values that fastavro would write without complaint."""
+"""Loads, parses and names Avro schemas, and refuses values that fastavro would silently write as something else."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _WITHOUT_EFFECT = ("doc", "aliases", "default", "order")
 
 
 def load(schema: AvroSchema) -> Any:
-    """Converts a schema, JSON text or data, to plain data, without the attributes that fastavro adds.
+    """Converts a schema, JSON text or parsed JSON, to parsed JSON without the attributes that fastavro adds.
 
     Raises:
-        SerdeError: if it is not an Avro schema.
+        SerdeError: if `schema` is not an Avro schema.
     """
     try:
         data = json.loads(schema) if isinstance(schema, str) and schema.strip()[:1] in ("{", "[", '"') else schema
@@ -37,7 +37,7 @@ def load(schema: AvroSchema) -> Any:
 
 
 def parse(schema: Any, named: dict[str, Any]) -> Any:
-    """Parses a schema with fastavro; `named` has the types that other schemas define, and gets those of this one."""
+    """Parses a schema with fastavro. `named` has the types that other schemas define; those of this one are added."""
     return import_optional("fastavro", extra="avro", user="Avro").parse_schema(schema, named_schemas=named)
 
 
@@ -60,14 +60,14 @@ def fingerprint(schema: Any) -> str:
 
 
 def without(schema: Any, is_left_out: Callable[[str], bool]) -> Any:
-    """A copy of a schema without some attributes."""
+    """A copy of a schema without the attributes for whose names `is_left_out` returns true, at any depth."""
     if isinstance(schema, Mapping):
         return {name: without(part, is_left_out) for name, part in schema.items() if not is_left_out(name)}
     return [without(part, is_left_out) for part in schema] if isinstance(schema, list | tuple) else schema
 
 
 class ValueChecks:
-    """Makes functions that refuse values fastavro would write as something else: 1.5 as the int 1, a text as true.
+    """Creates functions that refuse what fastavro would write as something else, e.g. 1.5 as 1, or a text as true.
 
     Unions need no check, because fastavro checks their values to choose a branch. Logical types are not checked.
     """

@@ -21,8 +21,8 @@ class Codec(Protocol):
 class CodecSerde(Serde[T], Generic[T]):
     """A serde that delegates to a codec. It is compared and pickled by its arguments.
 
-    With a registry and without a subject of its own, its schema is registered under that of the topic, as Confluent's
-    serializers do by default: `orders-value` for the values of the topic `orders`.
+    With a registry and without a `subject`, its schema is registered under a subject named after the topic, as
+    Confluent's serializers do by default: `orders-value` for the values of the topic `orders`.
     """
 
     def __init__(self, registry: Registry | None, subject: str | None, *, auto_register: bool) -> None:
@@ -48,7 +48,7 @@ class CodecSerde(Serde[T], Generic[T]):
         return value
 
     def for_topic(self, topic: str, part: TopicPart) -> Self:
-        """The serde for the keys or the values of a topic, with the subject of that topic if it needs one."""
+        """This serde; or a copy with the subject of the topic, if it has a registry and no subject."""
         if self._registry is None or self._subject is not None:
             return self
         copy = type(self).__new__(type(self))

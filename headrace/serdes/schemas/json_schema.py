@@ -22,17 +22,18 @@ T = TypeVar("T")
 class JsonSchema(CodecSerde[T], Generic[T]):
     r"""JSON in Confluent's wire format, validated against a JSON Schema when it is written and when it is read.
 
-    A value is validated against the schema of this serde, not that of its writer; the writer's schema id must be that
-    of a JSON Schema.
+    A value is validated against the schema of this serde, even if it was written with another one. That one must be a
+    JSON Schema, too.
 
     Args:
-        schema: a JSON Schema, as text or as a dict; or a type (a dataclass, a `msgspec.Struct`, a pydantic model), from
-            which the schema is derived and as which values are read.
+        schema: a JSON Schema, as text or as a dict; or a type: a dataclass, a `msgspec.Struct`, a pydantic model. Then
+            the schema is derived from the type, and values are read as that type.
         type: the type of the values that are read, if `schema` is not a type.
         registry: the schema registry.
         subject: the name under which this schema is registered. The default is `<topic>-key` or `<topic>-value`; in
             stores and internal topics, the title of the schema, or the name of the type.
-        auto_register: whether to register the schema with the first value written; if not, it must be registered.
+        auto_register: whether to register the schema with the first value written; if not, it must be registered
+            already.
         validate: whether to validate values. The schema is registered in any case.
 
     Raises:

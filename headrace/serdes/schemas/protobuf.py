@@ -30,7 +30,8 @@ class Protobuf(CodecSerde[T], Generic[T]):
         registry: the schema registry. Imported files are registered under their own names.
         subject: the name under which the file of this message is registered. The default is `<topic>-key` or
             `<topic>-value`; in stores and internal topics, the full name of the message.
-        auto_register: whether to register schemas with the first message written; if not, they must be registered.
+        auto_register: whether to register schemas with the first message written; if not, they must be registered
+            already.
 
     Raises:
         SerdeError: if `message` is not a generated message class.
@@ -116,7 +117,7 @@ class RegisteredMessages(PlainMessages):
             raise SerdeError(message) from error
 
     def _schema(self, file: Any) -> Any:
-        """The schema of a file, after the files that it imports are registered."""
+        """Creates the schema of a `.proto` file, after registering the files that it imports."""
         from confluent_kafka.schema_registry import Schema, SchemaReference
 
         references = []
@@ -171,7 +172,7 @@ def _names(messages: Sequence[Any], path: tuple[int, ...]) -> Iterator[str]:
 
 
 def _encode_indexes(path: list[int]) -> bytes:
-    """The number of indexes and each of them; the first message of a file, the most common case, is a single 0."""
+    """Encodes the number of indexes, then the indexes. The first message of a file, the usual case, is a single 0."""
     return b"\x00" if path == [0] else b"".join(map(_zigzag, [len(path), *path]))
 
 
@@ -184,7 +185,7 @@ def _zigzag(number: int) -> bytes:
 
 
 def _read_indexes(data: bytes) -> tuple[tuple[int, ...], bytes]:
-    """Splits data into the indexes of a message and the message."""
+    """Splits data into the indexes of a message (see `_path`) and the bytes of the message."""
     count, at = _read_zigzag(data, 0)
     if count == 0:
         return (0,), data[at:]

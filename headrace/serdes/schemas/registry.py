@@ -1,6 +1,6 @@
 """A Confluent Schema Registry, and the wire format of values whose schemas it holds.
 
-The wire format is a 0, the id of the schema in 4 bytes, big-endian, and the value as written with that schema.
+The wire format is a zero byte, the id of the schema in 4 bytes, big-endian, and the value, written with that schema.
 """
 
 from __future__ import annotations
@@ -71,10 +71,10 @@ class Registry:
         return version
 
     def schema(self, schema_id: int, kind: str, form: str | None = None) -> Any:
-        """Looks up the schema with an id.
+        """Looks up the schema with an id. `kind` is its expected type, such as "AVRO"; `form` is the format to request.
 
         Raises:
-            SerdeError: if there is no schema with that id, or it is of another kind.
+            SerdeError: if there is no schema with that id, or its type is another one.
             RegistryError: if the registry does not answer.
         """
         client = self._client()
@@ -143,10 +143,12 @@ class Subject:
     def of(
         cls, user: str, registry: Registry | None, subject: str | None, record_name: str | None, auto_register: bool
     ) -> Subject | None:
-        """The subject of the serde `user`, by default the name of the record; `None` without a registry.
+        """Creates the subject of a serde, named `subject` or else `record_name`; `None` without a registry.
+
+        `user` is the serde's `repr`, for errors.
 
         Raises:
-            SerdeError: if there is neither a subject nor a name, or a subject without a registry.
+            SerdeError: if there is neither a subject nor a record name, or a subject without a registry.
         """
         if registry is None:
             if subject is not None:
@@ -163,12 +165,12 @@ class Subject:
 
 
 def add_header(schema_id: int, payload: bytes) -> bytes:
-    """Puts the id of the schema before what was written with it."""
+    """Puts the header of the wire format, with the id of the schema, before the bytes of a value."""
     return _HEADER.pack(_MAGIC, schema_id) + payload
 
 
 def split_header(data: bytes) -> tuple[int, bytes]:
-    """Splits data into the id of its schema and what was written with it."""
+    """Splits data in the wire format into the id of the schema and the bytes of the value."""
     if len(data) < _HEADER.size or data[0] != _MAGIC:
         problem = f"begins with {data[0]}" if data and data[0] != _MAGIC else f"has {len(data)} bytes"
         message = f"a schema registry's wire format is a 0, the id of a schema in 4 bytes, and the data; this {problem}"

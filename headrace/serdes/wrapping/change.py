@@ -1,4 +1,4 @@
-"""Changes of a table's rows on the wire."""
+"""The byte format of changes of a table's rows, as they are sent through a repartition topic."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ChangeEvent(Wrapping[Change[T]], Generic[T]):
     """A `Change` of a table's row, as it is sent from a grouped table to its groups (KIP-904).
 
     The last byte says which values there are: `old | 0`, `new | 1`, or `length of new, 4 bytes big-endian | new |
-    old | 2`. All three are always read.
+    old | 2`. All three forms can be read.
 
     Args:
         inner: serde of the values.

@@ -25,11 +25,11 @@ class Sides(Serde[SideValue]):
         self.right = right
 
     def with_default(self, inner: Serde[Any]) -> Sides:
-        """A copy with `inner` as the serde of the sides that have none."""
+        """A copy in which `inner` is the serde of each side that has none."""
         return Sides((self.left or inner).with_default(inner), (self.right or inner).with_default(inner))
 
     def read_back(self) -> Sides:
-        """A copy whose sides refuse values that would be read as something else."""
+        """A copy whose serdes refuse values that they would read back as something else."""
         return Sides(self.left and self.left.read_back(), self.right and self.right.read_back())
 
     def _to_bytes(self, value: SideValue) -> bytes:

@@ -21,11 +21,12 @@ _END_START = struct.Struct(">qq")
 class WindowedKey(Wrapping[Windowed[K]], Generic[K]):
     """A key in a time window: the key's bytes, then the window's start in 8 bytes, big-endian.
 
-    The end is not written: a reader must know the size, or it shows a wrong end.
+    The end is not written, so a reader must know the size of the windows. With a wrong size it gets wrong ends.
 
     Args:
         inner: serde of the keys.
-        size: how long the windows are; or, if they are `Windows` of your own, these, which know where each ends.
+        size: how long the windows are, as a `timedelta` or in milliseconds. For a `Windows` class of your own, pass
+            the windows themselves, which compute the end. Without a size, keys can be written but not read.
 
     Example:
         >>> from datetime import timedelta

@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class Wrapping(Serde[T], Generic[T]):
-    """A serde around an `inner` serde; if that is `None`, the topology's default is used."""
+    """A serde around an `inner` serde. If `inner` is `None`, a topology uses its default serde there."""
 
     def __init__(self, inner: Serde[Any] | None = None) -> None:
         if inner is not None:
@@ -22,22 +22,26 @@ class Wrapping(Serde[T], Generic[T]):
 
     @property
     def inner(self) -> Serde[Any]:
-        """The inner serde; an error if there is none."""
+        """The inner serde.
+
+        Raises:
+            SerdeError: if there is none.
+        """
         if self.given is None:
             message = f"{self!r} has no inner serde; pass one, e.g. {type(self).__name__}(serdes.String(), ...)."
             raise SerdeError(message)
         return self.given
 
     def with_default(self, inner: Serde[Any]) -> Self:
-        """This serde, or a copy around `inner` if it has no inner serde."""
+        """Returns this serde, or a copy around `inner` if it has no inner serde."""
         return self._around((self.given or inner).with_default(inner))
 
     def read_back(self) -> Self:
-        """This serde around an inner serde that refuses values which would be read as something else."""
+        """A copy whose inner serde refuses values that it would read back as something else."""
         return self if self.given is None else self._around(self.given.read_back())
 
     def for_topic(self, topic: str, part: TopicPart) -> Self:
-        """This serde around the inner serde for the topic."""
+        """A copy around the inner serde's serde for the topic."""
         return self if self.given is None else self._around(self.given.for_topic(topic, part))
 
     def _around(self, inner: Serde[Any]) -> Self:

@@ -17,17 +17,17 @@ from headrace.topics.embedded.partition_index import OffsetRange, Part, Partitio
 from headrace.topics.embedded.segments import SegmentRun
 from headrace.topics.policy import UNLIMITED, TopicPolicy
 
-_ROW_BYTES = 128  # the assumed size of a record in runs of versions that did not write it down
+_ROW_BYTES = 128  # the assumed size of a record in runs of early versions, which did not save their size
 
 # Data files are consolidated in groups of this many, so a record is rewritten once for each factor of 64 in the number
-# of files. Those that have `_LARGE_BYTES` stay as they are, and a group has about `_GROUP_BYTES`: that bounds the work.
+# of files. Files of `_LARGE_BYTES` or more are left alone, and a group has about `_GROUP_BYTES`: that bounds the work.
 FAN_IN = 64
 _LARGE_BYTES = 4 << 20
 _GROUP_BYTES = 16 << 20
 
 
 class StoredCommit(msgspec.Struct, gc=False):
-    """What is left of the records of a commit: their size, the number of parts that refer to it, its data files."""
+    """A commit with records that are still read: their size in bytes, in how many parts they are, its data files."""
 
     level: int
     size: int = 0
@@ -36,7 +36,7 @@ class StoredCommit(msgspec.Struct, gc=False):
 
 
 class CatalogState(msgspec.Struct, frozen=True):
-    """A catalog without its records."""
+    """The first entry of a snapshot: everything in a catalog except which commits hold which records."""
 
     topics: dict[str, list[PartitionState]]
     policies: dict[str, TopicPolicy]
@@ -45,7 +45,10 @@ class CatalogState(msgspec.Struct, frozen=True):
 
 
 class Catalog:
-    """What the commit log contains up to `position`."""
+    """The contents of the commit log up to `position`.
+
+    `files` are the data files with committed records. `superseded` files are no longer read and wait to be deleted.
+    """
 
     def __init__(self) -> None:
         self.position = LogPosition()
@@ -59,7 +62,10 @@ class Catalog:
 
     @classmethod
     def restored(cls, state: CatalogState, commits: Iterable[tuple[int, TopicCommit[SegmentRunSummary]]]) -> Self:
-        """A catalog with a state and what is left of commits, each with its position: runs at their offsets."""
+        """Builds a catalog from a snapshot: a state, and the commits that are still read.
+
+        Each commit comes with its byte offset in the log. Its runs are all in `consolidated`, which has their offsets.
+        """
         catalog = cls()
         parts: dict[tuple[str, int, int], Part] = {}
         for position, commit in commits:
@@ -85,13 +91,13 @@ class Catalog:
         return catalog
 
     def state(self, live_files: AbstractSet[str]) -> CatalogState:
-        """The state for `restored`, with the runs that have these files."""
+        """The state to save in a snapshot whose runs are in `live_files`; all other data files become superseded."""
         topics = {topic: [index.state for index in partitions] for topic, partitions in self._topics.items()}
         superseded = sorted(self.superseded | (self.files - live_files))
         return CatalogState(topics, self._policies, self._batches, superseded)
 
     def ranges_by_commit(self) -> dict[int, list[OffsetRange]]:
-        """The records that each commit still holds, by its position."""
+        """The offset ranges that are still read from each commit, by the commit's byte offset in the log."""
         ranges: dict[int, list[OffsetRange]] = {}
         for topic, partitions in self._topics.items():
             for partition, index in enumerate(partitions):
@@ -100,7 +106,7 @@ class Catalog:
         return ranges
 
     def add(self, commit: TopicCommit[SegmentRunSummary], position: int) -> None:
-        """Adds the commit at a position of the log."""
+        """Adds a commit; `position` is its byte offset in the log."""
         for topic, partitions in commit.create.items():
             self._topics[topic] = [PartitionIndex() for _ in range(partitions)]
         self._policies.update(commit.policies)
@@ -148,7 +154,10 @@ class Catalog:
             self._small.setdefault(stored.level, {})[position] = stored
 
     def small_commits(self) -> tuple[int, list[int]]:
-        """The next commits to consolidate: their level and their positions, oldest first; none if they are few."""
+        """The next commits to consolidate: their level, and their byte offsets in the log, oldest first.
+
+        There are no offsets if no level has at least `FAN_IN` small commits.
+        """
         for level, small in sorted(self._small.items()):
             if len(small) >= FAN_IN:
                 chosen, size = [], 0
@@ -161,7 +170,7 @@ class Catalog:
         return 0, []
 
     def uncompacted(self) -> OffsetRange | None:
-        """The records of a partition to compact; `None` if it is not time for any."""
+        """The records of the next partition to compact; `None` if no partition has enough new records."""
         for topic, policy in self._policies.items():
             for partition, index in enumerate(self._topics[topic] if policy.compacts else ()):
                 if index.needs_compaction(FAN_IN):
@@ -175,11 +184,11 @@ class Catalog:
         return has_many or len(self.superseded) >= 2 * FAN_IN or self.uncompacted() is not None
 
     def policy(self, topic: str) -> TopicPolicy:
-        """The policy of an existing topic."""
+        """The policy of a topic. A topic without one, or that does not exist, has `UNLIMITED` retention."""
         return self._policies.get(topic, UNLIMITED)
 
     def expired(self, now_ms: int) -> dict[str, list[int]]:
-        """The new first offsets of topics with records that are too old or too many, by their policies."""
+        """The topics with records to delete by their policies, and the new first offset of each of their partitions."""
         found = {}
         for topic, policy in self._policies.items():
             oldest_ms = None if policy.retention_ms is None else now_ms - policy.retention_ms
@@ -207,7 +216,7 @@ class Catalog:
         return batch <= self._batches.get(producer, -1)
 
     def last_batch(self, producer: str) -> int | None:
-        """The newest batch the producer has committed."""
+        """The newest batch that the producer has committed; `None` before its first."""
         return self._batches.get(producer)
 
     def to_create(self, wanted: Mapping[str, int]) -> dict[str, int]:
@@ -228,7 +237,11 @@ class Catalog:
         return {topic: partitions for topic, partitions in wanted.items() if topic not in self._topics}
 
     def check_runs(self, runs: Iterable[SegmentRun], created: Mapping[str, int]) -> None:
-        """Refuses runs for partitions that do not exist, runs committed before, and runs that cannot be merged."""
+        """Checks runs before they are committed; `created` has the topics that the same commit creates.
+
+        Raises:
+            TopicError: if a run's partition does not exist, a run is already committed, or runs cannot be merged.
+        """
         counts = {**self.topics(), **created}
         groups: dict[tuple[str, int], list[SegmentRun]] = {}
         for run in runs:

@@ -1,4 +1,7 @@
-"""Rewrites records at the same offsets: those of many small commits as one data file; or the last of each key."""
+"""Rewrites records without changing their offsets.
+
+Consolidation writes the records of many small commits as one data file. Compaction writes the last record of each key.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,10 @@ Read = Callable[[str, int, int, int], Iterator[pa.RecordBatch]]
 
 
 def ranges_of(catalog: Catalog, commits: Iterable[tuple[int, TopicCommit]]) -> list[OffsetRange]:
-    """Returns the offset ranges of the records of some commits, each given with its position; merges adjacent ones."""
+    """Returns the offset ranges that are still read from some commits; merges adjacent ranges.
+
+    Each commit comes with its byte offset in the log.
+    """
     found = []
     for position, commit in commits:
         runs = (*commit.runs, *(moved.run for moved in commit.consolidated))
@@ -31,7 +37,7 @@ def ranges_of(catalog: Catalog, commits: Iterable[tuple[int, TopicCommit]]) -> l
 
 
 def rewrite(ranges: Sequence[OffsetRange], read: Read, writer: SegmentWriter) -> tuple[ConsolidatedRun, ...]:
-    """Writes the records of each range as one run."""
+    """Writes the records of each range as one segment run, all in one data file."""
     for topic, partition, first, end in ranges:
         for batch in read(topic, partition, first, end):
             writer.write(topic, partition, batch, first)
@@ -63,7 +69,7 @@ def _with_offsets(records: OffsetRange, read: Read) -> Iterator[tuple[pa.RecordB
 
 
 def _joined(ranges: list[OffsetRange]) -> list[OffsetRange]:
-    """Joins ranges that follow each other; they are sorted."""
+    """Merges sorted ranges that are adjacent."""
     if not ranges:
         return []
     joins = [

@@ -1,4 +1,4 @@
-"""Reads records by offset from extents: once looked up in the commit log, they can be read without it."""
+"""Reads records by offset from extents, which were looked up in the commit log; the log itself is not needed."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def _lock(descriptor: int, path: Path, *, shared: bool, blocking: bool) -> bool:
 
 
 def write_all(descriptor: int, data: bytes, position: int) -> None:
-    """Writes bytes at a position, the end of the file; if that fails, the file ends there again."""
+    """Writes bytes at `position`, the end of the file. If that fails, truncates the file to its former end."""
     try:
         written = 0
         while written < len(data):
@@ -85,7 +85,7 @@ def write_all(descriptor: int, data: bytes, position: int) -> None:
 
 
 def copy_permissions(old: Path, new: Path) -> None:
-    """Lets the users read and write the new file who may read and write the old one."""
+    """Gives the new file the mode of the old one and, if permitted, its group and owner."""
     shutil.copymode(old, new)
     status = old.stat()
     with suppress(PermissionError):

@@ -59,12 +59,16 @@ class TopicLog(LogState):
             return [partition.end for partition in self.current().partitions(topic)]
 
     def begin_offsets(self, topic: str) -> list[int]:
-        """The offset of the first record of each partition that is not deleted."""
+        """For each partition, the offset of the first record that is not deleted."""
         with self.mutex:
             return [partition.begin for partition in self.current().partitions(topic)]
 
     def policy(self, topic: str) -> TopicPolicy:
-        """How long a topic keeps its records."""
+        """How long a topic keeps its records.
+
+        Raises:
+            TopicError: if there is no such topic.
+        """
         with self.mutex:
             self.current().partitions(topic)
             return self.catalog.policy(topic)
@@ -89,7 +93,10 @@ class TopicLog(LogState):
                 extents = self._look_up_again(extents, start, end, missing)
 
     def extents(self, topic: str, partition: int, start: int, end: int) -> list[Extent]:
-        """Where the records of an offset range are stored: another process can read them without reading the log."""
+        """Looks up where the records at offsets `start` to `end`, exclusive, are stored.
+
+        With these extents, another process can read the records without reading the commit log.
+        """
         with self.mutex:
             if end > self.current().partition(topic, partition).end:
                 self.refresh()
@@ -124,9 +131,9 @@ class TopicLog(LogState):
         ]
 
     def read_extents(self, extents: Iterable[Extent], start: int, end: int) -> Iterator[pa.RecordBatch]:
-        """Reads records like `read`, from extents that were looked up before.
+        """Reads the records at offsets `start` to `end`, exclusive, from extents that were looked up before.
 
-        If they have been consolidated since, the rest of them is looked up again.
+        If their data files have been consolidated since, the remaining records are looked up again.
         """
         extents = list(extents)
         while True:
@@ -140,7 +147,11 @@ class TopicLog(LogState):
                 return
 
     def _look_up_again(self, extents: list[Extent], start: int, end: int, missing: MissingSegmentError) -> list[Extent]:
-        """Where the records of extents are now; raises the error if they are still where they were."""
+        """Looks up where the records are now, after a data file was missing.
+
+        Raises:
+            MissingSegmentError: `missing`, if the records are still in that file.
+        """
         run = extents[0].runs[0]
         self.refresh()
         found = self.extents(run.topic, run.partition, start, end)
@@ -183,8 +194,8 @@ class TopicLog(LogState):
     def writer(self, producer: str = "", start: int = 0) -> SegmentWriter:
         """Opens a writer for a new data file. Its runs must be committed or discarded.
 
-        The file's name contains the producer and the number of its start, because only the producer itself may sweep
-        its files (`sweep_producer`).
+        With a `producer`, the file's name contains its name and the number of its `start`, because only the producer
+        itself may delete uncommitted files (`Upkeep.sweep_producer`).
         """
         return SegmentWriter(self.segments, f"{producer}-{start}-" if producer else "")
 
@@ -196,9 +207,10 @@ class TopicLog(LogState):
         batch: int | None = None,
         create: Mapping[str, int] | None = None,
     ) -> bool:
-        """Makes runs visible and creates the missing topics of `create`, atomically.
+        """Makes segment runs visible, and creates the topics in `create` that do not exist, atomically.
 
-        Returns False if the producer has committed this batch before: then the runs are deleted.
+        Returns false if the producer has already committed this batch or a later one. Then the files of the runs are
+        deleted.
         """
         runs = tuple(runs)
         if (producer is None) != (batch is None) or (batch is not None and batch < 0):
@@ -228,7 +240,7 @@ class TopicLog(LogState):
             return self.current().last_batch(producer)
 
     def discard(self, runs: Iterable[SegmentRun]) -> None:
-        """Deletes the data of uncommitted runs; committed data stays."""
+        """Deletes the data files of runs that are not committed; committed files stay."""
         with self.writing():
             self.remove_uncommitted(run.file for run in runs)
 

@@ -1,4 +1,4 @@
-"""What a process knows of the embedded topics in a directory: the commit log, and a catalog of what it says."""
+"""The commit log of a topics directory, and the catalog: the contents of the log in memory."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ class LogState:
         return self.journal.has_changed(self.catalog.position)
 
     def current(self) -> Catalog:
-        """The catalog, which the first use reads."""
+        """Returns the catalog; the first call reads the commit log."""
         if not self._is_loaded:
             self.refresh()
         return self.catalog
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Locks the log against other threads and processes, with an up-to-date catalog."""
+        """Locks the log against other threads and processes, and brings the catalog up to date."""
         with self.mutex, self.journal.exclusive():
             self.recover()
             yield
@@ -67,11 +67,14 @@ class LogState:
         self._apply(NewCommits([], [(position.offset, payload)], self.journal.append(position, payload)))
 
     def read_entries(self, offsets: Iterable[int]) -> list[bytes]:
-        """The commits at these positions of the commit log, encoded."""
+        """Reads the encoded commits at these byte offsets of the commit log."""
         return self.journal.read_at(self.catalog.position.generation, offsets)
 
     def remove_uncommitted(self, files: Iterable[str]) -> list[str]:
-        """Deletes files, but never committed ones: a caller may repeat a commit whose outcome it does not know."""
+        """Deletes data files that no commit refers to, and returns their names; skips the others.
+
+        Some may be committed, because a caller may repeat a commit without knowing whether it succeeded.
+        """
         removed = sorted(set(files) - self.catalog.files)
         for file in removed:
             with os_errors("remove", self.segments / file):

@@ -1,7 +1,8 @@
 """Merges the runs that several writers committed together for one partition, by their order columns.
 
-Writers do not know of each other, so the merge happens when records are read: the order is a permutation of the rows
-of all runs, one run after the other. Only the blobs that hold the rows of the next batch are in memory.
+Writers do not know of each other, so runs are merged when they are read. Their rows are numbered through, one run after
+the other, and the merge order is a permutation of these numbers. Only the blobs with the rows of the next batch are in
+memory.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from headrace.topics.embedded.segments import ORDER_SCHEMA, RECORD_SCHEMA, Exten
 
 
 class Merge:
-    """The merged rows of an extent; row 0 is the first of the extent."""
+    """Reads the merged rows of an extent; row 0 has its first offset."""
 
     def __init__(self, segments: Path, extent: Extent) -> None:
         self._segments = segments
@@ -47,7 +48,7 @@ class Merge:
         return timestamps[_merge_order(self._segments, self._extent)[start:end]]
 
     def order(self) -> npt.NDArray[np.int64]:
-        """The rows in the order of their offsets."""
+        """The merge order: for each offset of the extent, the number of its row."""
         batches = [self._load(i, ORDER_SCHEMA.names) for i in range(len(self._blobs))]
         columns = [np.concatenate([batch.column(name).to_numpy() for batch in batches]) for name in ORDER_SCHEMA.names]
         # lexsort expects the most significant column last. A constant column would only cost another sort.

@@ -1,4 +1,4 @@
-"""Which commits hold which offsets of one partition."""
+"""An index of one partition: which commits of the log hold which offsets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ import msgspec
 
 
 class Part(NamedTuple):
-    """Consecutive records of a partition that one commit holds."""
+    """Consecutive records of a partition that one commit holds, at offsets `first` to `end`, exclusive.
+
+    `position` is the byte offset of the commit in the log, `size` is in bytes on disk, and `newest_ms` is the highest
+    timestamp.
+    """
 
     first: int
     end: int
@@ -30,7 +34,7 @@ class OffsetRange(NamedTuple):
 
 
 class PartitionState(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """What a partition has besides its parts: its first offset, and what is known of its last compaction."""
+    """The state of a partition without its parts: the first offset, and the extent of the last compaction."""
 
     begin: int = 0
     compacted_end: int = 0
@@ -53,7 +57,7 @@ class PartitionIndex:
 
     @classmethod
     def restored(cls, state: PartitionState, parts: Iterable[Part]) -> Self:
-        """Builds an index from a snapshot: the partition's state, and its parts by offset, without gaps."""
+        """Builds an index from a snapshot: the state of the partition, and its adjacent parts, sorted by offset."""
         index = cls()
         index.begin = state.begin
         index._compacted_end, index._compacted_records = state.compacted_end, state.compacted_records
@@ -75,7 +79,10 @@ class PartitionIndex:
         return self._ends[-1] if self._ends else self.begin
 
     def add(self, rows: int, position: int, size: int, newest_ms: int) -> bool:
-        """Adds the rows of a run, from the commit at a position of the log; returns whether they are a new part."""
+        """Appends the rows of a segment run from the commit at a position of the log.
+
+        Returns whether they are a new part: all runs of one commit are one part.
+        """
         if self._positions and self._positions[-1] == position:
             self._ends[-1] += rows
             self._sizes[-1] += size
@@ -86,16 +93,16 @@ class PartitionIndex:
         return True
 
     def note_compaction(self, end: int, records: int) -> None:
-        """Notes that compaction has left so many records before an offset."""
+        """Notes that a compaction of the records before offset `end` has left this number of them."""
         self._compacted_end, self._compacted_records, self._commits_since_compaction = end, records, 0
 
     def needs_compaction(self, commits: int) -> bool:
-        """Whether at least half of the records were added since the last compaction, by at least so many commits."""
+        """Whether at least half of the records are new since the last compaction, from at least `commits` commits."""
         added = self.end - self._compacted_end
         return self._commits_since_compaction >= commits and added >= self._compacted_records
 
     def between(self, start: int, end: int) -> list[Part]:
-        """The parts that hold offsets in `start` to `end`, exclusive."""
+        """The parts that hold the records at offsets `start` to `end`, exclusive."""
         if start >= end:
             return []
         return [self._part(i) for i in range(bisect_right(self._ends, start), bisect_left(self._ends, end) + 1)]
@@ -112,14 +119,18 @@ class PartitionIndex:
             at += 1
 
     def replace(self, part: Part) -> list[Part]:
-        """Puts a part in place of all parts with its offsets; returns those."""
+        """Replaces all parts within the offsets of `part` with it; returns the replaced parts."""
         low, high = bisect_right(self._ends, part.first), bisect_left(self._ends, part.end) + 1
         replaced = [self._part(i) for i in range(low, high)]
         self._insert(low, high, part)
         return replaced
 
     def begin_within(self, oldest_ms: int | None, max_bytes: int | None) -> int:
-        """The first offset to keep: after the parts at the beginning that are too old, or exceed the size."""
+        """The first offset to keep under a retention policy; a limit of `None` deletes nothing.
+
+        A part at the beginning is deleted if all its records are older than `oldest_ms`, or if at least `max_bytes`
+        remain without it.
+        """
         begin, size = self.begin, 0 if max_bytes is None else sum(self._sizes)
         for part in self:
             is_too_old = oldest_ms is not None and part.newest_ms < oldest_ms
@@ -130,7 +141,7 @@ class PartitionIndex:
         return begin
 
     def trim(self, begin: int) -> list[Part]:
-        """Removes the parts before an offset; returns them."""
+        """Makes `begin` the first offset; removes and returns the parts before it."""
         count = bisect_right(self._ends, begin)
         removed = [self._part(i) for i in range(count)]
         for column in self._columns:

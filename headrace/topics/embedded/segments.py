@@ -35,7 +35,7 @@ _WRITE_OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
 
 
 class Blob(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """The position of one batch in its file; `size` is in bytes in memory, `length` in bytes on disk."""
+    """Where one batch is in its data file: at byte `offset`, with `length` bytes; `size` is in bytes in memory."""
 
     offset: int
     length: int
@@ -45,10 +45,11 @@ class Blob(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class SegmentRun(msgspec.Struct, frozen=True, gc=False):
-    """The records that one writer wrote to one partition, in order; if `ordered`, with the columns to merge by.
+    """The records that one writer wrote to one partition, in order.
 
-    `size` is in bytes on disk. Runs of early versions have neither size nor the highest timestamp. A run whose offsets
-    have gaps, left by compaction, has a column of them; `offsets` are the first offsets of its blobs.
+    If it is `ordered`, the records have the columns of `ORDER_SCHEMA`, by which several runs are merged. `size` is in
+    bytes on disk, and `newest_ms` is the highest timestamp; runs of early versions have neither. If compaction has
+    left gaps between the offsets, the records have a column `offset`, and `offsets` has the first one of each blob.
     """
 
     topic: str
@@ -63,7 +64,7 @@ class SegmentRun(msgspec.Struct, frozen=True, gc=False):
 
 
 class Extent(msgspec.Struct, frozen=True, gc=False):
-    """The records of one commit at offsets `first` to `end` of a partition, exclusive; reading merges its runs."""
+    """The records of one commit at offsets `first` to `end`, exclusive, of a partition. Several runs must be merged."""
 
     first: int
     end: int

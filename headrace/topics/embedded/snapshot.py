@@ -1,8 +1,8 @@
-"""The snapshot at the beginning of a commit log that was shortened: what all its earlier entries have left.
+"""The snapshot at the beginning of a shortened commit log. It has everything that readers need of earlier entries.
 
-Its first entry has the topics and the last batch of every producer. Each of the others is what is left of a commit: its
-runs that are still read, with their offsets. Last batches stay forever, because an application may be stopped for any
-time before it publishes its last batch again.
+Its first entry has the topics and the last batch of every producer. Each other entry is an earlier commit with only the
+runs that are still read, and their offsets. Last batches are never removed, because an application may be stopped for
+any length of time before it commits its last batch again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _decode_state = msgspec.json.Decoder(CatalogState).decode
 
 
 def take(catalog: Catalog, read_at: Callable[[Iterable[int]], Iterable[bytes]]) -> list[bytes]:
-    """Creates the entries of a snapshot from a catalog; `read_at` reads entries of the log at their positions."""
+    """Creates the entries of a snapshot from a catalog; `read_at` reads entries of the log at byte offsets."""
     live = sorted(catalog.ranges_by_commit().items())
     commits = map(decode, read_at(position for position, _ in live))
     left = [
@@ -34,7 +34,7 @@ def take(catalog: Catalog, read_at: Callable[[Iterable[int]], Iterable[bytes]]) 
 
 
 def restore(entries: Entries, directory: Path) -> Catalog:
-    """The catalog of a snapshot."""
+    """Builds the catalog from the entries of a snapshot."""
     (_, state), *commits = entries
     return Catalog.restored(
         _decode_state(state), ((position, decode_summary(commit, directory)) for position, commit in commits)
@@ -42,7 +42,8 @@ def restore(entries: Entries, directory: Path) -> Catalog:
 
 
 def _live_runs(commit: TopicCommit, ranges: list[OffsetRange]) -> Iterator[ConsolidatedRun]:
-    """The runs of a commit that hold these ranges. New records of a commit are one range of each partition."""
+    """The runs of a commit that hold these ranges, with their offsets."""
+    # The new records of a commit are one range in each partition.
     by_partition = {(wanted.topic, wanted.partition): wanted for wanted in ranges}
     for run in commit.runs:
         wanted = by_partition.get((run.topic, run.partition))

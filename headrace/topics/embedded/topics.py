@@ -79,6 +79,11 @@ class LocalTopics(RecordTopics):
         self._log.create(name, partitions, policy, exist_ok=exist_ok)
 
     def describe(self, name: str) -> TopicDescription:
+        """The partitions of a topic, their offsets, and the retention policy.
+
+        Raises:
+            TopicError: if there is no such topic.
+        """
         self._log.refresh()
         ends = self._log.end_offsets(name)
         begins = self._log.begin_offsets(name)

@@ -22,8 +22,8 @@ from headrace.topics.embedded.writer import SegmentWriter
 _logger = logging.getLogger(__name__)
 # Names of data files with consolidated records. Uncommitted ones are deleted by the next process that consolidates.
 _CONSOLIDATED = "consolidated."
-# The commit log is shortened when it exceeds twice the size of its snapshot by this many bytes. That bounds its size,
-# and the bytes of snapshots by those of commits.
+# The commit log is shortened when it exceeds twice the size of its snapshot by this many bytes. That bounds the size of
+# the log. It also keeps the bytes written for snapshots below the bytes written for commits.
 _SHORTEN_AFTER_BYTES = 256 << 10
 
 
@@ -97,7 +97,7 @@ class Upkeep:
         return True
 
     def shorten(self) -> bool:
-        """Replaces the commit log by a snapshot of what it says; returns whether it did.
+        """Replaces the commit log with a snapshot of its contents; returns whether it did.
 
         Other processes may read and write meanwhile; if another one consolidates or shortens, this call does nothing.
         """
@@ -113,7 +113,7 @@ class Upkeep:
             return True
 
     def keep_tidy(self) -> None:
-        """Consolidates and shortens after a commit if it is time."""
+        """Consolidates data files and shortens the commit log, if there is enough to do. Called after each commit."""
         self._postponed = max(0, self._postponed - 1)
         if self._postponed:
             return
@@ -123,7 +123,7 @@ class Upkeep:
             self._try(self.shorten, "shorten the commit log")
 
     def _try(self, upkeep: Callable[[], bool], doing: str) -> None:
-        """Runs a step of upkeep after a commit. The commit is done, so a failure is no error of the caller."""
+        """Runs a step of upkeep. The commit before it has succeeded, so a failure is only logged, and retried later."""
         try:
             upkeep()
         except TopicError as error:

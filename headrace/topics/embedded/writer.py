@@ -67,10 +67,10 @@ class SegmentWriter:
             self.abort()
 
     def write(self, topic: str, partition: int, batch: pa.RecordBatch, number: int = 0) -> None:
-        """Adds a batch to the end of a partition's run; a partition may have several, with different numbers.
+        """Adds a batch to the end of a partition's run. A partition may have several runs, with different numbers.
 
-        A batch has the columns of `RECORD_SCHEMA`, of which headers are optional, and none or all of `ORDER_SCHEMA`;
-        or a column of ascending offsets, if they have gaps.
+        A batch has the columns of `RECORD_SCHEMA`, of which headers are optional, and all or none of `ORDER_SCHEMA`.
+        If compaction has left gaps between its offsets, it also has a column `offset`, in ascending order.
         The rows of a run ascend by the order columns, except where a task flushed its record cache after other rows;
         merged with other runs, all rows ascend.
         """
@@ -149,7 +149,11 @@ def _pieces(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 
 
 def _normalise(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Converts a batch to exactly the columns and types that are stored; an error says what it lacks."""
+    """Converts a batch to exactly the columns and types that are stored.
+
+    Raises:
+        TopicError: if a column is missing or unknown, cannot be converted, or has a null that is not allowed.
+    """
     names = set(batch.schema.names)
     ordered = not names.isdisjoint(ORDER_SCHEMA.names)
     schema = pa.schema([*RECORD_SCHEMA, *ORDER_SCHEMA]) if ordered else RECORD_SCHEMA

@@ -72,7 +72,7 @@ def is_unavailable(error: Any) -> bool:
 
 
 def is_temporary(error: Any, waited_s: float) -> bool:
-    """Whether it makes sense to retry after an error, for a caller that has waited for `waited_s`."""
+    """Whether a caller that has already waited for `waited_s` should retry after an error."""
     name = error.name()
     return name in _UNAVAILABLE | _NOT_READY | _TRANSACTION_LOST or (name in _UNKNOWN and waited_s < ANSWER_WITHIN_S)
 
@@ -88,7 +88,11 @@ def is_refusal(error: Any) -> bool:
 
 
 def explain(error: Any, servers: str, doing: str, within_s: float, why: str | None) -> Exception:
-    """Turns an error of the client into one of Headrace that says which broker, which operation, and what to do."""
+    """Converts an error of the client to an error of Headrace, which names the brokers and says what to do.
+
+    `doing` is the operation, as in "could not list its topics". `within_s` is how long the caller waited. `why` is the
+    last connection error, if there was one.
+    """
     name = error.name()
     if name == "_INVALID_ARG":
         return ConfigError(

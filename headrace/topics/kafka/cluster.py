@@ -1,6 +1,6 @@
 """A Kafka cluster: its topics, their offsets, and the committed records between two offsets.
 
-Offsets have gaps, left by transactions and compaction: they are positions, never counts.
+Offsets have gaps, left by transactions and compaction: the difference of two offsets is not a number of records.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ _MAX_QUEUED_BYTES = 64 << 20
 
 
 def find_leaders(consumer_or_producer: Any, topics: Iterable[str]) -> None:
-    """Makes a client look up the leaders of topics now, which it would do by itself up to three seconds later.
+    """Makes a client look up the leaders of topics now. By itself it would do so up to three seconds later.
 
-    A broker that does not answer is no error: the client goes on looking.
+    If no broker responds, no error is raised: the client continues to look.
     """
     with suppress(client().KafkaException):
         for topic in topics:
@@ -70,7 +70,7 @@ class KafkaCluster:
         return {one.name: getattr(self, one.name) for one in fields(self)}
 
     def topics(self) -> dict[str, int]:
-        """The number of partitions of every topic but Kafka's own."""
+        """The number of partitions of every topic, except Kafka's internal topics."""
         listed = self.retry("list its topics", lambda: self.admin.list_topics(timeout=ANSWER_WITHIN_S)).topics
         return {name: len(topic.partitions) for name, topic in listed.items() if not name.startswith("__")}
 
@@ -88,7 +88,7 @@ class KafkaCluster:
     def create(
         self, topics: Mapping[str, int], settings: Mapping[str, str] | None = None, *, exist_ok: bool = True
     ) -> None:
-        """Creates topics, given by name and number of partitions; with `exist_ok`, existing ones stay as they are."""
+        """Creates topics with these numbers of partitions. With `exist_ok`, existing topics stay as they are."""
         kafka, admin = client(), client("admin")
         new = [
             admin.NewTopic(name, num_partitions=partitions, replication_factor=-1, config=dict(settings or {}))
@@ -171,7 +171,10 @@ class KafkaCluster:
         self._idle_consumers.append((consumer, topics))
 
     def consumer(self, **settings: Any) -> Any:
-        """Creates a consumer of committed records. The caller assigns its offsets; it reports the end of partitions."""
+        """Creates a consumer of committed records, which also reports the end of each partition.
+
+        The caller assigns topic-partitions and offsets. `settings` override the user's settings.
+        """
         fixed = {
             "group.id": "headrace",
             "enable.auto.commit": False,
@@ -200,7 +203,7 @@ class KafkaCluster:
             return client().Producer(self._client_settings({**fixed, **sizes, **settings}, {**_SEND_SETTINGS, **queue}))
 
     def rules(self, topics: Iterable[str], *, max_age_s: float = 0.0) -> dict[str, TopicRules]:
-        """The rules of topics, cached for `max_age_s`. A topic whose settings are hidden from this client has none."""
+        """The rules of topics, cached for `max_age_s`. A topic whose settings this client may not see has no rules."""
         admin, known, wanted = client("admin"), self._known_rules, set(topics)
         now_s = time.monotonic()
         if any(topic not in known or known[topic][0] + max_age_s <= now_s for topic in wanted):
@@ -210,9 +213,9 @@ class KafkaCluster:
         return {topic: known[topic][1] for topic in sorted(wanted)}
 
     def retry(self, doing: str, call: Callable[[], _T]) -> _T:
-        """Calls until it succeeds, fails with an error that is not temporary, or `retry_timeout_s` is over.
+        """Repeats a call until it succeeds, fails with an error that is not temporary, or `retry_timeout_s` is over.
 
-        `doing` completes the sentence "Kafka could not ..." of an error.
+        `doing` completes the sentence "Kafka could not ..." of the error.
         """
         began_s = time.monotonic()
         with self.translate_errors(doing):
@@ -227,7 +230,7 @@ class KafkaCluster:
 
     @contextmanager
     def translate_errors(self, doing: str) -> Iterator[None]:
-        """Turns errors of the client into errors of Headrace, which name the brokers and the operation."""
+        """Converts errors of the client to errors of Headrace, which name the brokers and the operation `doing`."""
         kafka = client()
         try:
             yield
@@ -284,7 +287,7 @@ class KafkaCluster:
         return self.retry("list its offsets", list_offsets) if requests else []
 
     def _await_topics(self, topics: Mapping[str, int]) -> None:
-        """Waits until the brokers report these topics with at least as many partitions."""
+        """Waits until the brokers list these topics, each with at least its number of partitions."""
         until = time.monotonic() + ANSWER_WITHIN_S
         while any(self.topics().get(name, 0) < partitions for name, partitions in topics.items()):
             if time.monotonic() > until:

@@ -4,8 +4,8 @@ The notes are records of a compacted topic, `<application_id>-headrace-commits`,
 offsets of a consumer group they do not expire. A start of the application takes over all tasks: it aborts transactions
 that an earlier start left open, and writes notes of its own. An earlier start that still runs reads them and stops.
 
-Kafka may lose the end of such a transaction (`undecided.py`). So when a start takes over, and before a write is
-repeated, all records in the output have to be decided.
+Kafka may lose the end of a transaction (`undecided.py`). So a start that takes over, and a write that is repeated, wait
+until all records in the output are committed or aborted.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from headrace.topics.kafka.rules import OutgoingRecord, TopicRules
 from headrace.topics.kafka.send import SEND_WITHIN_S, OutgoingBatch, Sender
 from headrace.topics.kafka.undecided import await_decided
 
-# The end of the names of topics with notes.
+# Names of topics with notes end with this.
 NOTES_SUFFIX = "-headrace-commits"
 _YIELD_S = 3.0
 _NEWEST_OFFSETS = 20
@@ -43,7 +43,7 @@ def commits_topic(application_id: str) -> str:
 
 
 class Note(msgspec.Struct, frozen=True):
-    """Says which start committed a task's transaction, and the last batch it has written."""
+    """Says which start committed a task's transaction, and the last batch it has written; -1 before the first."""
 
     instance: str
     start: int
@@ -52,7 +52,7 @@ class Note(msgspec.Struct, frozen=True):
 
 
 class Outcome(NamedTuple):
-    """Whether a task's part of a batch was written by this call, not before, and the name of the task's session."""
+    """The result of a write: whether this call wrote the records, not an earlier one, and the name of the session."""
 
     written: bool
     session: str
@@ -73,9 +73,9 @@ _sessions: dict[tuple[str, int, int], _Session] = {}
 
 
 class Commits:
-    """The transactions of an application; `start` is the number of a start of an `instance`, a state directory.
+    """The transactions of an application, in one start of one instance (state directory).
 
-    `outputs` returns the topics that the application writes, with their numbers of partitions.
+    `outputs` returns the number of partitions of each topic that the application writes.
     """
 
     def __init__(
@@ -140,14 +140,14 @@ class Commits:
         last_session: str | None = None,
         repeated: bool = False,
     ) -> Outcome:
-        """Writes a task's output of a batch in one transaction, unless that has been done before.
+        """Writes a task's output of a batch in one transaction, unless it is already written.
 
         If Kafka does not answer, the transaction may or may not be committed. Then the write is retried with a new
         producer, which fences the old one: the newest note says whether the output is already written, and whether a
         newer start has taken over.
 
-        `last_session` is the session that wrote for this task last. If this process has it, it is used without reading
-        notes: had anyone else written since, the session would be fenced.
+        `last_session` is the session that wrote for this task last. If this process has it, notes need not be read: had
+        another session written since, this one would be fenced.
 
         `repeated` says that an earlier attempt of this start may have begun a transaction and not completed it.
 
@@ -241,7 +241,7 @@ class Commits:
         return sender
 
     def _commit(self, sender: Sender, task: int, records: Iterable[OutgoingBatch], note: Note | None) -> None:
-        """Writes records and their note in one transaction; the note `None` deletes the earlier notes."""
+        """Writes records and their note in one transaction; a note of `None` deletes the notes of this instance."""
         value, now_ms = None if note is None else msgspec.json.encode(note), time.time_ns() // 1_000_000
         note_batch = OutgoingBatch.of(OutgoingRecord(self.topic, task, self._instance.encode(), value, now_ms, ()))
         producer = sender.producer
@@ -267,7 +267,10 @@ class Commits:
         return [note for note in notes if note is not None and note.instance == self._instance]
 
     def _notes(self, task: int, *, whole: bool) -> list[Note | None]:
-        """The notes of a task, or without `whole` at least the newest; `None` stands for a deleted note."""
+        """Reads the notes of a task, the newest last: all of them or, without `whole`, only some of the newest.
+
+        `None` stands for a deleted note.
+        """
         place = (self.topic, task)
         [begin], [end] = self._cluster.begin_offsets([place]), self._cluster.end_offsets([place])
         first = begin if whole else max(begin, end - _NEWEST_OFFSETS)

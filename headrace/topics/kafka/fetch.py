@@ -1,6 +1,6 @@
 """Fetches the messages of a partition as Arrow batches.
 
-Offsets have gaps, left by transactions and compaction: they are positions, never counts.
+Offsets have gaps, left by transactions and compaction: the difference of two offsets is not a number of records.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ def fetch(consumer: Any, subject: str, first: int, last: int, retry_timeout_s: f
 
     Raises:
         KafkaException: if the client reports an error that is not temporary.
-        TopicError: if nothing arrives for a minute, or for `retry_timeout_s` if that is longer; begins with `subject`.
+        TopicError: if nothing arrives for a minute, or for `retry_timeout_s` if that is longer. The message begins
+            with `subject`.
     """
     timeout_s = max(_PROGRESS_WITHIN_S, retry_timeout_s)
     pending: list[pa.RecordBatch] = []
@@ -52,7 +53,10 @@ def fetch(consumer: Any, subject: str, first: int, last: int, retry_timeout_s: f
 
 
 def _consume(consumer: Any, subject: str, first: int, last: int, timeout_s: float) -> Iterator[list[Any]]:
-    """Yields messages up to `last`. The offsets after the last message may be transaction markers only."""
+    """Yields the messages at offsets `first` to `last`, exclusive.
+
+    The last offsets may be transaction markers, which are no messages. Then the end of the partition ends the loop.
+    """
     position, deadline_s = first, time.monotonic() + timeout_s
     while position < last:
         consumed = consumer.consume(min(_AT_A_TIME, last - position), _WAIT_S)
@@ -73,7 +77,11 @@ def _consume(consumer: Any, subject: str, first: int, last: int, timeout_s: floa
 
 
 def _partition_end(consumed: Sequence[Any], waited_s: float) -> int:
-    """The end offset of the partition if the client reports it, else 0; errors that are not temporary are raised."""
+    """The end offset of the partition if the client has reported it, else 0.
+
+    Raises:
+        KafkaException: if the client has reported an error that is not temporary.
+    """
     kafka = client()
     end = 0
     for message in consumed:
@@ -88,7 +96,7 @@ def _partition_end(consumed: Sequence[Any], waited_s: float) -> int:
 
 
 def to_batch(messages: Sequence[Any]) -> pa.RecordBatch:
-    """Converts messages to columns, with their offsets."""
+    """Converts messages to a batch with a column of offsets."""
     headers = [message.headers() for message in messages]
     arrays = [
         pa.array([message.key() for message in messages], pa.binary()),

@@ -28,16 +28,16 @@ class ConsumerGroup:
             consumer.close()
 
     def commit_soon(self, offsets: Mapping[Place, int]) -> None:
-        """Publishes offsets without waiting for an answer."""
+        """Publishes offsets without waiting for Kafka's response."""
         positions = [client().TopicPartition(*place, offset) for place, offset in offsets.items()]
         with self._cluster.translate_errors(f"commit the offsets of group {self._name!r}"):
             self._cluster.group_consumer(self._name).commit(offsets=positions, asynchronous=True)
 
     def exists(self) -> bool:
-        """Whether Kafka knows the group.
+        """Whether the group exists.
 
         Raises:
-            TopicError: if it has members: another program uses its name.
+            TopicError: if the group has members, because another program uses its name.
         """
         group = self._describe()
         if group is None or group.state == client().ConsumerGroupState.DEAD:

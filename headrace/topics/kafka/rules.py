@@ -32,7 +32,7 @@ class OutgoingRecord(NamedTuple):
 
     @property
     def size(self) -> int:
-        """The size in bytes as Kafka counts it, in a batch of its own and uncompressed."""
+        """The size that Kafka compares with its limit: the bytes of an uncompressed batch with only this record."""
         fields = [self.key, self.value]
         size = _RECORD_BYTES + _varint_size(len(self.headers))
         for name, value in self.headers:
@@ -45,7 +45,7 @@ class OutgoingRecord(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """Why a topic refuses a record: a `reason` for metrics, and `why` as part of a sentence."""
+    """Why a topic refuses a record: a `reason` for metrics, and `why`, the rest of a sentence about the record."""
 
     reason: DropReason
     why: str
@@ -57,7 +57,8 @@ class Refusal(NamedTuple):
 class TopicRules(NamedTuple):
     """The settings of a topic by which a broker refuses single records.
 
-    If records are `compressed`, only the broker knows their size, so it is not checked.
+    If records are `compressed`, only the broker knows their size, so it is not checked. `before_ms` and `after_ms` are
+    how far a timestamp may be behind and ahead of the current time.
     """
 
     max_bytes: int | None = None
@@ -128,7 +129,7 @@ class TopicRules(NamedTuple):
         return max(0, record.size - self.max_bytes) if record.headers or upper_bound > self.max_bytes else 0
 
     def accepted_ms(self, time_ms: int, now_ms: int) -> int:
-        """The timestamp itself if the topic accepts it; 1 if it is lower; `now_ms` if it is too far from now."""
+        """The timestamp, but at least 1, if the topic accepts it; `now_ms` if it is too far from now."""
         time_ms = max(1, time_ms)
         return time_ms if -self.before_ms <= time_ms - now_ms <= self.after_ms else now_ms
 

@@ -22,7 +22,7 @@ _QUEUE_FULL_WAIT_S = 0.01
 
 
 class OutgoingBatch(NamedTuple):
-    """Records, in the columns of a topic, and the topic-partition they are written to."""
+    """Records in the columns of `RECORD_SCHEMA`, and the topic-partition they are written to."""
 
     topic: str
     partition: int
@@ -105,7 +105,7 @@ class Sender:
 def write_at_least_once(
     cluster: KafkaCluster, outgoing: Iterable[OutgoingBatch], rules: Iterable[TopicRules] = ()
 ) -> None:
-    """Writes records and waits until Kafka has stored them; a repeated batch writes its records again."""
+    """Writes records and waits until Kafka has stored them. A repeated call writes its records again."""
     within_s = max(SEND_WITHIN_S, cluster.retry_timeout_s)
     doing, sender = "write records", Sender(cluster, rules)
     with cluster.translate_errors(doing):
@@ -134,7 +134,7 @@ def check_outgoing(outgoing: Iterable[OutgoingBatch], rules: Mapping[str, TopicR
 
 
 def _headers(records: pa.RecordBatch) -> list[Headers] | None:
-    """The headers of each record; `None` if none has any."""
+    """The headers of each record of a batch; `None` if no record has headers."""
     if "headers" not in records.schema.names or records.column("headers").null_count == records.num_rows:
         return None
     listed = records.column("headers").to_pylist()

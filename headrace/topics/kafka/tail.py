@@ -1,7 +1,7 @@
 """Waits at the end of topic-partitions for new records.
 
-To ask for end offsets and then for records takes several round trips. A consumer that waits at the end needs one: the
-broker answers the moment it has a record.
+Requesting end offsets and then records takes several round trips. A consumer that waits at the end needs only one,
+because the broker responds as soon as it has a record.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Tail:
         return bool(self._positions)
 
     def is_at(self, starts: Mapping[Place, int]) -> bool:
-        """Whether the next records it returns are those from these offsets on."""
+        """Whether it waits at exactly these topic-partitions, and its next records are those from these offsets on."""
         return self._positions.keys() == starts.keys() and all(
             (
                 buffered[0].offset() >= first
@@ -46,7 +46,7 @@ class Tail:
         )
 
     def move(self, starts: Mapping[Place, int]) -> None:
-        """Waits for records from these offsets on; drops what was buffered."""
+        """Drops the buffered records, and begins to fetch records from these offsets on."""
         if self._consumer is None:
             self._consumer = self._cluster.consumer(**_SETTINGS)
             find_leaders(self._consumer, {topic for topic, _ in starts})
@@ -55,7 +55,7 @@ class Tail:
             self._consumer.assign([client().TopicPartition(*place, first) for place, first in starts.items()])
 
     def pause(self) -> None:
-        """Stops fetching, and drops what was buffered, until the next `move`."""
+        """Drops the buffered records, and stops fetching until the next `move`."""
         if self._positions:
             self._positions, self._buffered = {}, {}
             self._consumer.unassign()
@@ -81,7 +81,10 @@ class Tail:
         return [self._positions[place] for place in places]
 
     def take(self, place: Place, first: int, last: int) -> list[pa.RecordBatch] | None:
-        """Removes and returns the records of a range; `None` if not all of them are buffered."""
+        """Returns the records at offsets `first` to `last`, exclusive, and removes them from the buffer.
+
+        `None` if not all of them are buffered.
+        """
         buffered = self._buffered.get(place)
         if not buffered or buffered[0].offset() < first or self._positions[place] < last:
             return None

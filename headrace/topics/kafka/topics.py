@@ -117,7 +117,7 @@ class KafkaTopics(RecordTopics):
         return encoder.count
 
     def list(self) -> list[str]:
-        """The names of all topics but Kafka's own, sorted."""
+        """The names of all topics, sorted, without Kafka's internal topics."""
         return sorted(self._cluster.topics())
 
     def _batches(self, name: str, partition: int, start: int, end: int) -> Iterator[pa.RecordBatch]:

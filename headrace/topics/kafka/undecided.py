@@ -19,9 +19,7 @@ _MOST_COMMANDS = 3
 
 
 def await_decided(cluster: KafkaCluster, places: Sequence[Place]) -> None:
-    """Waits until all records that these topic-partitions have now are committed or aborted.
-
-    Other producers may have transactions open in them; these are waited for, too.
+    """Waits until all records that these topic-partitions have now are committed or aborted, by any producer.
 
     Raises:
         TopicError: if that takes longer than the `retry_timeout_s` of the cluster.
@@ -38,7 +36,7 @@ def await_decided(cluster: KafkaCluster, places: Sequence[Place]) -> None:
 
 
 def _undecided_error(cluster: KafkaCluster, begins: dict[Place, int]) -> TopicError:
-    """`begins` has the first undecided offset of each topic-partition."""
+    """The error for records that stay undecided; `begins` has the first such offset of each topic-partition."""
     (topic, partition), offset = next(iter(begins.items()))
     others = f" (and {len(begins) - 1} other partitions)" if len(begins) > 1 else ""
     commands = [

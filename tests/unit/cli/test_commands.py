@@ -272,7 +272,7 @@ def test_store_refuses_an_unknown_store_and_lists_the_known():
 def test_store_of_a_class_of_its_own_is_left_to_python():
     own = APP + '\nbuilder.add_state_store(hr.Stores.custom("own", list))\ntopology = builder.build()\n'
     message = (
-        "Store 'own' is of a class of its own, whose entries this command cannot show. Read it in Python, with "
+        "Store 'own' is a custom store, whose entries this command cannot show. Read it in Python, with "
         "app.store('own').\n"
     )
     assert headrace("store", app(own), "own") == ("", f"✗ Error\n{message}", 1)

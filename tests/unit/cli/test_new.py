@@ -33,8 +33,8 @@ Created my-app:
 
   app.py                      the topology and the settings of the application
   test_app.py                 its tests, which need neither Java nor Spark
-  orders.jsonl                some input
-  pyproject.toml              what it needs
+  orders.jsonl                sample input
+  pyproject.toml              the packages it needs
   Makefile                    short names for the commands
   .github/workflows/test.yml  runs the tests on GitHub
   Dockerfile                  an image with Java, Spark and the application

@@ -121,7 +121,7 @@ def test_files_of_others_stay_and_are_named():
     (STATE / "notes.txt").touch()
     stdout, _, code = headrace("reset", "app.py", "--yes")
     warning = (
-        "\nThe state directory also contains 'notes.txt', which Headrace does not delete: move that away before the "
+        "\nThe state directory also contains 'notes.txt', which Headrace does not delete: move it away before the "
         "next run.\n"
     )
     assert warning in stdout

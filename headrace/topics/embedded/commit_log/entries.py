@@ -16,7 +16,7 @@ from headrace.topics.policy import TopicPolicy
 
 
 class SegmentRunSummary(msgspec.Struct, frozen=True, gc=False):
-    """The part of a run that the catalog needs: decoding only this of a commit takes half the time."""
+    """The fields of a `SegmentRun` that the catalog needs: decoding only these of a commit takes half the time."""
 
     topic: str
     partition: int
@@ -26,12 +26,15 @@ class SegmentRunSummary(msgspec.Struct, frozen=True, gc=False):
     newest_ms: int = UNKNOWN_MS
 
 
-# The runs of an entry, as they were written: `SegmentRun`; or as the catalog reads them: `SegmentRunSummary`.
+# The runs of an entry: complete (`SegmentRun`), or with the fields that the catalog needs (`SegmentRunSummary`).
 RunT = TypeVar("RunT", bound=SegmentRun | SegmentRunSummary, default=SegmentRun)
 
 
 class ConsolidatedRun(msgspec.Struct, Generic[RunT], frozen=True, gc=False):
-    """A run with the records of earlier runs at offsets `first` to `end`, exclusive."""
+    """A segment run whose records have the offsets `first` to `end`, exclusive.
+
+    It replaces earlier runs at these offsets, or it is part of a snapshot.
+    """
 
     first: int
     end: int
@@ -39,12 +42,12 @@ class ConsolidatedRun(msgspec.Struct, Generic[RunT], frozen=True, gc=False):
 
 
 class TopicCommit(msgspec.Struct, Generic[RunT], frozen=True, omit_defaults=True):
-    """One entry of the commit log: everything in it becomes visible at once.
+    """One entry of the commit log. Everything in it becomes visible at once.
 
-    `runs` are new records. `consolidated` are runs with the records of earlier entries, at the same offsets: readers
-    use them instead. They are of the next level above those entries. `begin` has the new first offset of each partition
-    of a topic, whose records before it are deleted. `policies` says when that happens. If the entry `compacts`, the
-    consolidated runs have only the last record of each key.
+    `create` has the number of partitions of each new topic. `runs` are appended to their partitions. `consolidated`
+    runs replace runs of earlier entries at the same offsets; if the entry `compacts`, they have only the last record of
+    each key. `level` is 0 for new records, and one more than before for consolidated ones. `begin` has the new first
+    offset of each partition of a topic: the records before it are deleted. `policies` say when to delete records.
     """
 
     format: int
@@ -59,7 +62,7 @@ class TopicCommit(msgspec.Struct, Generic[RunT], frozen=True, omit_defaults=True
     policies: dict[str, TopicPolicy] = {}
 
     def runs_at(self, topic: str, partition: int, first: int) -> tuple[RunT, ...]:
-        """The runs with the records of a partition from an offset on."""
+        """The runs of this entry that hold the records of a partition beginning at offset `first`."""
         consolidated = [moved.run for moved in self.consolidated if moved.first == first]
         return tuple(run for run in (*self.runs, *consolidated) if run.topic == topic and run.partition == partition)
 
@@ -77,10 +80,10 @@ _decode_number = msgspec.json.Decoder(_Numbered).decode
 
 
 def decode_summary(payload: bytes, directory: Path) -> TopicCommit[SegmentRunSummary]:
-    """Decodes an entry of the commit log, but only what the catalog needs.
+    """Decodes an entry of the commit log, but only the fields that the catalog needs.
 
     Raises:
-        TopicError: if a newer version wrote it.
+        TopicError: if a newer version of Headrace wrote it, or it cannot be decoded.
     """
     try:
         commit = _decode_summary(payload)

@@ -1,8 +1,8 @@
-"""Entries of the commit log as bytes: lines with the length and the checksum of a payload.
+"""The bytes of the commit log: each entry is a line with the length, the checksum and the text of a payload.
 
-A log that was shortened begins with a preamble and a snapshot. The preamble is an entry, too: it has the number of the
-file's generation and the length of the snapshot, which are the entries after it. Versions that know no snapshots refuse
-its format.
+A shortened log begins with a preamble and a snapshot. The preamble is an entry, too: its payload has the generation of
+the file, and how many bytes after it are the snapshot. Early versions of Headrace, which know no snapshots, refuse to
+read such a log because of the format number in the preamble.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ _PREAMBLE_PATTERN = re.compile(re.escape(_PREAMBLE).replace(rb"%d", rb"(\d+)"))
 
 
 class Preamble(NamedTuple):
-    """The generation of a log, and where its snapshot ends; zeros for a log that was never shortened."""
+    """The generation of a log, and the byte offset at which its snapshot ends; zeros for a log without a snapshot."""
 
     generation: int = 0
     snapshot_end: int = 0
 
 
 def frame(payload: bytes) -> bytes:
-    """A payload as an entry."""
+    """Encodes a payload as an entry."""
     return b"%08x %08x %b\n" % (len(payload), zlib.crc32(payload), payload)
 
 
 def framed_length(payload: bytes) -> int:
-    """The length of the entry with a payload."""
+    """The length in bytes of the entry for a payload."""
     return len(b"00000000 00000000 ") + len(payload) + len(b"\n")
 
 
 def payload_at(data: bytes, position: int) -> bytes | None:
-    """The payload of the entry that starts here; `None` if there is no complete entry."""
+    """The payload of the entry that starts at `position` in `data`; `None` if no complete entry starts there."""
     header = HEADER.match(data, position)
     if header is None:
         return None
@@ -52,7 +52,7 @@ def payload_at(data: bytes, position: int) -> bytes | None:
 
 
 def preamble_of(data: bytes) -> Preamble:
-    """Decodes the first line of a shortened log; a log without it is of generation 0 and has no snapshot."""
+    """Decodes the preamble at the beginning of a log. A log without one has generation 0 and no snapshot."""
     payload = payload_at(data, 0)
     found = None if payload is None else _PREAMBLE_PATTERN.fullmatch(payload)
     if payload is None or found is None:
@@ -61,6 +61,6 @@ def preamble_of(data: bytes) -> Preamble:
 
 
 def with_preamble(generation: int, snapshot: Iterable[bytes]) -> bytes:
-    """A whole log that begins with a snapshot of these payloads."""
+    """Encodes a new log: a preamble, then a snapshot with one entry for each payload."""
     entries = b"".join(map(frame, snapshot))
     return frame(_PREAMBLE % (generation, len(entries))) + entries

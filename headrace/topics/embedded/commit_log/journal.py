@@ -1,10 +1,10 @@
 """The commit log of a topics directory: a file of checksummed lines, each one an atomic commit.
 
 Readers follow it without a lock. A reader's position is always the end of a complete entry. After it come complete
-entries, and then perhaps an unfinished one: a write under way, or one of a process that died, which the next writer
-truncates. A broken entry anywhere else means that the file is damaged.
+entries, and then perhaps an unfinished one: a process is writing it, or died while it did. The next writer cuts off an
+unfinished entry. A broken entry anywhere else means that the file is damaged.
 
-A long log is replaced by a file of the next generation, which begins with a snapshot. The replaced file never changes
+A long log is replaced with a file of the next generation, which begins with a snapshot. The replaced file never changes
 again. A reader notices the new generation when it opens the log the next time, and starts over with the snapshot.
 """
 
@@ -43,17 +43,17 @@ Entries: TypeAlias = list[tuple[int, bytes]]
 
 
 class LogPosition(NamedTuple):
-    """A number of bytes in the file of a generation, always at the end of an entry."""
+    """A byte offset in the log file of one generation, always at the end of an entry."""
 
     generation: int = 0
     offset: int = 0
 
 
 class NewCommits(NamedTuple):
-    """The entries after a position, each with its offset, and the position after the last one.
+    """The entries after a position, each with its byte offset, and the position after the last one.
 
-    If the end is in another generation than the position, these are all entries of that file; `snapshot` has those of
-    its snapshot.
+    If the log was replaced since, these are all entries of the new file: first those of its `snapshot`, without the
+    preamble, then the `entries` after that. Otherwise `snapshot` is empty.
     """
 
     snapshot: Entries
@@ -62,11 +62,11 @@ class NewCommits(NamedTuple):
 
 
 class NewGenerationError(TopicError):
-    """The log was replaced by one of a newer generation; read it to get the new offsets of entries."""
+    """The log was replaced with one of a newer generation; read it to get the new byte offsets of entries."""
 
 
 class _File(NamedTuple):
-    """The file that was opened last; it has no identity if there was none."""
+    """The log file when it was last opened. `identity` is its device and inode, `None` if there was no file."""
 
     generation: int = 0
     snapshot_end: int = 0
@@ -94,7 +94,7 @@ class Journal:
         return self._file.snapshot_end
 
     def read(self, position: LogPosition) -> NewCommits:
-        """The entries after a position."""
+        """Reads the entries after a position."""
         found = self._scan(position)
         if found.damaged:
             # While a writer replaces an unfinished entry, a reader can see parts of both. Under the lock it cannot.
@@ -112,10 +112,10 @@ class Journal:
         return (status.st_size, (status.st_dev, status.st_ino)) != (position.offset, self._file.identity)
 
     def read_at(self, generation: int, offsets: Iterable[int]) -> list[bytes]:
-        """The entries at offsets returned by `read`.
+        """Reads the entries at byte offsets that `read` returned for this generation.
 
         Raises:
-            NewGenerationError: if the log has been replaced.
+            NewGenerationError: if the log has been replaced since.
         """
         offsets = list(offsets)
         with os_errors("read", self._path):
@@ -123,9 +123,10 @@ class Journal:
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
-        """Waits for and holds the lock that excludes writers in all processes.
+        """Waits for the lock that excludes other writers, in this and all other processes, and holds it.
 
-        `recover`, `append` and `replace` require it, in this order: `recover` finds the file that is not replaced.
+        `recover`, `append` and `replace` require the lock. Call `recover` before the others, because another process
+        may have added entries or replaced the file.
         """
         with os_errors("create the topics directory", self._directory):
             if not self._directory.is_dir():
@@ -134,7 +135,7 @@ class Journal:
             yield
 
     def recover(self, position: LogPosition) -> NewCommits:
-        """Reads like `read`, and truncates an unfinished entry left by a writer that died."""
+        """Reads the entries after a position, and cuts off an unfinished entry that a writer left when it died."""
         found = self._scan(position)
         self._refuse_damage(found)
         end = found.tail.end.offset
@@ -162,7 +163,7 @@ class Journal:
         return position._replace(offset=position.offset + len(data))
 
     def sync(self) -> None:
-        """Makes durable what was read: the process that wrote it may have died before it did so."""
+        """Syncs the log to disk, because the process that wrote its last entries may have died before it did so."""
         with os_errors("sync", self._path):
             descriptor = os.open(self._path, os.O_RDONLY)
             try:
@@ -172,9 +173,9 @@ class Journal:
             sync_directory(self._directory)
 
     def replace(self, position: LogPosition, snapshot: Iterable[bytes]) -> None:
-        """Replaces the log, which ends at `position`, by a file with a snapshot; durably, and at once for all readers.
+        """Replaces the log, which ends at `position`, with a file that has only a snapshot; durably and atomically.
 
-        The payloads of the snapshot must say the same as the entries up to the position.
+        The payloads of the snapshot must describe the same topics as the entries up to `position`.
         """
         data = with_preamble(position.generation + 1, snapshot)
         new = self._path.with_name("commits.log.new")
@@ -214,7 +215,7 @@ class Journal:
         return _Scan(NewCommits(snapshot, entries, LogPosition(generation, start + at)), start + len(data), damaged)
 
     def _bytes_from(self, position: LogPosition) -> tuple[int, bytes]:
-        """Reads what follows a position, or the whole file if it is of a newer generation; returns its offset, too."""
+        """Reads the bytes after a position, or the whole file if its generation is newer. Returns their offset, too."""
         file = self._open(position.generation)
         if file is None:
             if position != LogPosition():
@@ -246,9 +247,11 @@ class Journal:
         return found
 
     def _open(self, generation: int) -> BinaryIO | None:
-        """Opens the file; `None` if it does not exist.
+        """Opens the log file; `None` if it does not exist.
 
-        An error if it is neither the one of this generation that was read before, nor of a newer generation.
+        Raises:
+            TopicError: if its generation is older than `generation`, or another file of its generation was opened
+                before.
         """
         try:
             file = self._path.open("rb")
