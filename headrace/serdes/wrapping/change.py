@@ -34,6 +34,8 @@ class ChangeEvent(Wrapping[Change[T]], Generic[T]):
         Change(new=None, old='c', is_latest=True)
     """
 
+    _canonical_like_inner = True
+
     def __init__(self, inner: Serde[T] | None = None) -> None:
         super().__init__(inner)
 

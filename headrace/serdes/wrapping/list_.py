@@ -40,9 +40,6 @@ class List(Wrapping[list[T]], Generic[T]):
     def __init__(self, inner: Serde[T] | None = None) -> None:
         super().__init__(inner)
 
-    def _is_canonical(self) -> bool:
-        return False
-
     def _to_bytes(self, value: list[T]) -> bytes:
         if not isinstance(value, list | tuple):
             raise TypeError("expected a list")

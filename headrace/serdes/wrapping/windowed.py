@@ -40,6 +40,7 @@ class WindowedKey(Wrapping[Windowed[K]], Generic[K]):
     """
 
     suffix_size = _TIME.size
+    _canonical_like_inner = True
 
     def __init__(self, inner: Serde[K] | None = None, size: timedelta | int | Windows | None = None) -> None:
         super().__init__(inner)
@@ -78,6 +79,7 @@ class SessionWindowedKey(Wrapping[Windowed[K]], Generic[K]):
     """
 
     suffix_size = _END_START.size
+    _canonical_like_inner = True
 
     def __init__(self, inner: Serde[K] | None = None) -> None:
         super().__init__(inner)

@@ -18,7 +18,7 @@ class Wrapping(Serde[T], Generic[T]):
         if inner is not None:
             checked_serde(inner, f"{type(self).__name__}(): the inner serde", error=SerdeError)
         self.given = inner
-        self.canonical = self._is_canonical()
+        self.canonical = self._canonical_like_inner and inner is not None and inner.canonical
 
     @property
     def inner(self) -> Serde[Any]:
@@ -49,11 +49,8 @@ class Wrapping(Serde[T], Generic[T]):
             return self
         copy = type(self).__new__(type(self))
         vars(copy).update(vars(self), given=inner)
-        copy.canonical = copy._is_canonical()
+        copy.canonical = self._canonical_like_inner and inner.canonical
         return copy
-
-    def _is_canonical(self) -> bool:
-        return self.given is not None and self.given.canonical
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({'' if self.given is None else repr(self.given)})"
