@@ -135,7 +135,7 @@ class KGroupedStream(Generic[K, V]):
 
         Args:
             initializer: returns the aggregate of a new key, e.g. `list`.
-            aggregator: returns the new aggregate. It may change `aggregate` in place, which is a copy from the store.
+            aggregator: returns the new aggregate. It may change `aggregate`, a copy from the store, in place.
             store: as in `count`.
             value_serde: serde of the aggregates. Default: the setting `default_value_serde`. If that is JSON without a
                 type, aggregates are read back as the type of the initializer: its own if it is a class, or its

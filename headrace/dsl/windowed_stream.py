@@ -198,8 +198,8 @@ class TimeWindowedKStream(_WindowedKStream[K, V]):
 
         Args:
             initializer: returns the aggregate of a new window, e.g. `list`.
-            aggregator: `aggregator(key, value, aggregate)` returns the new aggregate. It may change `aggregate` in
-                place, which is a copy from the store.
+            aggregator: `aggregator(key, value, aggregate)` returns the new aggregate. It may change `aggregate`, a copy
+                from the store, in place.
             store: as in `count`.
             value_serde: serde of the aggregates. Default: the setting `default_value_serde`. If that is JSON without a
                 type, aggregates are read back as the type of the initializer: its own if it is a class, or its

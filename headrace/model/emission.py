@@ -57,7 +57,7 @@ class BufferConfig(metaclass=SuggestingMeta):
 
     @classmethod
     def unbounded(cls) -> BufferConfig:
-        """Sets no limit: every row is held back until its time."""
+        """Sets no limit: no row is emitted early, however many are held back."""
         return cls()
 
     @classmethod

@@ -270,7 +270,7 @@ class ReadOnlyVersionedKeyValueStore(Protocol[K, V_co]):
         """Returns the latest value of a key, or `None` if there is none or it was deleted."""
 
     def get_as_of(self, key: K, as_of_ms: int) -> V_co | None:
-        """Returns the value that was valid at a time, or `None`; also `None` if the time is before the history."""
+        """Returns the value valid at a time, or `None`. Before the history, only latest versions are found."""
 
     def get_with_timestamp(self, key: K) -> VersionedRecord[V_co] | None:
         """Returns the latest version of a key, or `None` if there is none or it was deleted."""
@@ -316,7 +316,7 @@ class VersionedKeyValueStore(Protocol[K, V]):
         """Returns the latest version of a key, or `None` if there is none or it is a deletion."""
 
     def get_as_of(self, key: K, as_of_ms: int) -> VersionedRecord[V] | None:
-        """Returns the version that was valid at a time, or `None`; also `None` if the time is before the history."""
+        """Returns the version valid at a time, or `None`. Before the history, only latest versions are found."""
 
     def versions(
         self, key: K, from_ms: int | None = None, to_ms: int | None = None, *, descending: bool = False
