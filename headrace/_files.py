@@ -26,7 +26,9 @@ def make_directory(path: Path) -> None:
 
 
 def full_disk(error: OSError, path: Path, needed: int | None = None) -> str | None:
-    """Names the disk of a path and its free bytes, and says what to do; `None` if the error has another cause.
+    """Describes a full disk or quota, for an error message: which disk, how much is free, what to do.
+
+    Returns `None` if the error has another cause.
 
     `needed` is the number of bytes that could not be written.
     """

@@ -18,7 +18,9 @@ from headrace.errors import ConfigError
 
 
 def temporary_directory() -> Path:
-    """This user's directory for temporary files. Another user may have taken its name: then it is in the home instead.
+    """Returns a private directory for this user's temporary files.
+
+    If another user has already created a directory of that name, it is the cache directory in the home instead.
 
     Raises:
         ConfigError: if neither is private.
@@ -33,7 +35,7 @@ def temporary_directory() -> Path:
 
 
 def directory_in(local_dir: Path) -> Path:
-    """This user's directory in one that users may share.
+    """Returns this user's private directory in `local_dir`, which several users may share.
 
     Raises:
         ConfigError: if another user could read or change it.
@@ -47,7 +49,7 @@ def directory_in(local_dir: Path) -> Path:
 
 
 def cache_directory() -> Path:
-    """This user's cache directory, which other users cannot create, because it is in the home.
+    """Returns this user's cache directory. It is in the home, where other users cannot create it first.
 
     Raises:
         ConfigError: if another user could read or change it.
@@ -63,7 +65,7 @@ def cache_directory() -> Path:
 
 
 def private_directory(path: Path, advice: str) -> Path:
-    """Creates a directory with mode 0700, or checks the existing one.
+    """Creates a directory with mode 0700, or checks the existing one. `advice` ends the error message.
 
     Raises:
         ConfigError: if it cannot be created, is a link or a file, belongs to another user, or others may enter it.

@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 _WORDS = "passw|passphrase|secret|credential|token(?![.]endpoint)|(?:access|account|api|private|shared)[._-]?key"
-# Secret settings of Kafka, schema registries and Spark, whose own pattern lacks some. Java understands it as well.
+# Names of secret settings of Kafka, schema registries and Spark. Spark redacts by this pattern, too: its own pattern
+# misses some of these names. So the syntax must also be valid in Java.
 SECRET_SETTING = f"(?i){_WORDS}|jaas|user[.]info|oauthbearer[.]config|[.]pem$"
 _HIDDEN = "..."
 _SETTING = re.compile(SECRET_SETTING)
-# `user:password@host`, after `//` also `user@host`; and `password=...` among options or in the query of an address.
+# `user:password@`, and after `//` also `user@`. Below: `password=...` among options or in the query of an address.
 _USER_INFO = re.compile(r"""(?:(?<=//)[^\s/@'"]+|[^\s/@'"(\[,=]+:[^\s/@'"]+)@""")
 _ASSIGNMENT = re.compile(rf"""((?:{_WORDS})[\w.-]*=)[^\s;&,'"]+""", re.IGNORECASE)
 
@@ -22,12 +23,12 @@ def is_secret(name: str) -> bool:
 
 
 def hide_in_text(text: str) -> str:
-    """The text without the passwords of addresses and without values that are assigned to secret names."""
+    """Returns the text with passwords in addresses, and values assigned to secret names, replaced by dots."""
     return _ASSIGNMENT.sub(rf"\1{_HIDDEN}", _USER_INFO.sub(f"{_HIDDEN}@", text))
 
 
 def hide(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings with their secrets replaced by dots."""
+    """Returns the settings with secrets replaced by dots."""
     return {
         name: _HIDDEN if is_secret(str(name)) else hide_in_text(value) if isinstance(value, str) else value
         for name, value in settings.items()

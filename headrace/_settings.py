@@ -18,7 +18,7 @@ _APPLICATION_ID = re.compile(r"[A-Za-z0-9._-]{1,200}")
 
 _GUARANTEES = ("exactly_once_v2", "exactly_once", "at_least_once")
 _DYNAMIC_TOPICS = ("create", "refuse")
-# Settings of the Kafka client that Headrace controls: exactly-once depends on them, or a StreamsConfig setting exists.
+# Settings of the Kafka client that users may not set: exactly-once depends on them, or `StreamsConfig` has its own.
 _OWN_KAFKA_SETTINGS = {
     "bootstrap.servers": "set bootstrap_servers",
     "group.id": "it is always the application_id",
@@ -50,7 +50,7 @@ _MAPPINGS = {
 
 
 def writes_two_events(upgrade_from: str | None) -> bool:
-    """Whether that version of Kafka Streams sent a change within a group of a table as two events."""
+    """Whether version `upgrade_from` of Kafka Streams sent a change within a group of a table as two events."""
     return upgrade_from in _TWO_EVENTS
 
 

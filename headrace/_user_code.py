@@ -11,13 +11,13 @@ from pathlib import Path
 from types import FrameType, TracebackType
 
 _PACKAGE = Path(__file__).resolve().parent
-# The functions of the demos stand for a user's.
+# Functions of the demos count as user code.
 _DEMOS = str(_PACKAGE / "cli" / "demos")
 _LIBRARIES = tuple(f"{path}{os.sep}" for path in (_PACKAGE, sysconfig.get_paths()["stdlib"], *site.getsitepackages()))
 
 
 def user_line(trace: TracebackType | None) -> str | None:
-    """The innermost line of the user's code as `file:line in function: source`; `None` if there is none."""
+    """Returns the innermost line of the user's code as `file:line in function: source`; `None` if there is none."""
     frames = [(frame, number) for frame, number in traceback.walk_tb(trace) if _is_user_code(frame)]
     if not frames:
         return None
@@ -31,6 +31,6 @@ def user_line(trace: TracebackType | None) -> str | None:
 def _is_user_code(frame: FrameType) -> bool:
     path = frame.f_code.co_filename
     if path == "<string>":
-        # Code that a module with a file generates, e.g. the constructor of a dataclass. `python -c` has no file.
+        # Generated code, such as the constructor of a dataclass, belongs to a module with a file; `python -c` has none.
         return "__file__" not in frame.f_globals
     return path.startswith(_DEMOS) or not path.startswith((*_LIBRARIES, "<frozen"))

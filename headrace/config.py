@@ -38,7 +38,7 @@ class _DirectorySetting:
         return None if config is None else vars(config)[self._name]
 
     def __set__(self, config: object, directory: str | Path | None) -> None:
-        # `check` refuses addresses. Until then they stay text: a `Path` would drop one of the two slashes.
+        # `check` rejects addresses such as s3a://bucket. Until then they stay text: a `Path` would drop a slash.
         vars(config)[self._name] = directory if directory is None or is_address(directory) else Path(directory)
 
 
@@ -62,66 +62,75 @@ class StreamsConfig(metaclass=SuggestingMeta):
     """The settings of one application. They are immutable; `replace` returns a copy with some of them changed.
 
     Args:
-        application_id: the name of the application; its state belongs to this name.
-        bootstrap_servers: Kafka brokers that have the topics, e.g. `"kafka-1:9092,kafka-2:9092"`.
+        application_id: the name of the application, required: 1 to 200 letters, digits, ".", "_" or "-". State and
+            committed offsets belong to this name.
+        bootstrap_servers: brokers of the Kafka cluster with the topics, e.g. `"kafka-1:9092,kafka-2:9092"`. To run on
+            Spark, set either this or `topics_dir`.
         kafka: how to connect to the brokers: settings of the Kafka client by librdkafka's names, e.g.
             `{"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN", ...}`.
         task_timeout: how long a running application waits for brokers that do not answer before it fails. Default: 5
             minutes.
         auto_offset_reset: where to begin in a topic that the application has not read before, unless its source has an
             `offset_reset`: "earliest", "latest", "none", or `AutoOffsetReset.by_duration(...)`. Topics of global tables
-            are read from their beginning, as in Kafka Streams.
-        topics_dir: directory of the embedded topics, which need no broker.
-        state_dir: directory of offsets and state, one per application. Default: `headrace-state/<application_id>`.
-        commit_interval: time between the starts of two micro-batches of a running application; 0 runs them back to
-            back.
+            are always read from their beginning, as in Kafka Streams.
+        topics_dir: directory of embedded topics, which need no broker.
+        state_dir: directory of offsets and state; every application needs its own. Default:
+            `headrace-state/<application_id>`.
+        commit_interval: time between the starts of two micro-batches of a running application. Default: 0, each starts
+            as soon as the one before is committed.
         max_records_per_batch: the most records that one micro-batch reads.
-        statestore_cache_max_bytes: the size of the record cache of each task. With a cache, tables with a store forward
-            only the last update of a row in each micro-batch. Default: 0, they forward every update.
-        default_key_serde: serde of keys where an operator names none. Default: `serdes.String()`.
-        default_value_serde: serde of values where an operator names none. Default: `serdes.Json()`.
-        default_timestamp_extractor: returns the event time of a record. Default: the record's own timestamp.
-        app_configs: the application's own settings, by any names; processors read them with `context.app_configs`.
+        statestore_cache_max_bytes: the size of the record cache of each task. With a cache, a table with a store
+            forwards only the last update of each row in a micro-batch. Default: 0, it forwards every update.
+        default_key_serde: serde of keys for operators that are given none. Default: `serdes.String()`.
+        default_value_serde: serde of values for operators that are given none. Default: `serdes.Json()`.
+        default_timestamp_extractor: `(record, partition_time_ms) -> timestamp_ms` returns the event time of an input
+            record, for sources without an extractor of their own. Default: the record's timestamp.
+        app_configs: settings of your own, under any names; processors read them with `context.app_configs`.
         processor_wrapper: wraps the processing of every operator, e.g. for tracing: `(name, process) -> process`
             returns a function to call instead of `process(record)`. Records are then processed one by one.
-        ensure_explicit_internal_resource_naming: refuses a topology in which a store or a repartition has a generated
-            name. Such a name changes when operators are added or removed before it, and its state is then lost.
-        max_task_idle: only 0, which is how Headrace works: a micro-batch takes the records that exist when it is
-            planned, merges all inputs by timestamp, and does not wait for records that are still to come.
-        allow_stream_time_key_tracking: track stream time for each key instead of for all keys together. It decides
-            which records are late, which windows are closed, and what window stores still retain.
+        ensure_explicit_internal_resource_naming: whether a topology is rejected if a store or a repartition has a
+            generated name. Such a name changes when operators are added or removed before it; its state is then lost.
+        max_task_idle: must be 0. A micro-batch takes the records that exist when it is planned and merges all inputs by
+            timestamp. It does not wait for records that have not arrived yet.
+        allow_stream_time_key_tracking: whether every key has its own stream time, instead of one for all keys of a
+            partition. Stream time decides which records are late, when windows close, and when stored windows expire.
         stream_time_key_idle: if no record of a key arrives for this much wall-clock time, its windows close, their
             final results are emitted, and the key starts over with its next record. Needs
             `allow_stream_time_key_tracking`. Default: never.
-        max_timestamp_ahead: how far ahead of the wall clock the timestamp of an input record may be. A timestamp in
-            the far future would close every window. Default: no limit.
+        max_timestamp_ahead: how far ahead of the wall clock the timestamp of an input record may be. A single timestamp
+            in the far future closes every window. Default: no limit.
         timestamp_ahead_handler: what to do with a record that exceeds `max_timestamp_ahead`: "fail" stops the
             application, "continue" drops and counts the record, "dead_letter" also writes it to `dead_letter_topic`.
         deserialization_exception_handler: what to do with an input record that cannot be decoded or has a negative
             timestamp: "fail" stops the application, "continue" drops and counts the record, "dead_letter" also writes
             it to `dead_letter_topic`; or a function that takes an `ErrorHandlerContext` and returns one of these.
-        processing_exception_handler: the same for a record or a punctuation on which an operator fails.
-        production_exception_handler: the same for a result that cannot be encoded, or that its Kafka topic rejects.
-        dead_letter_topic: where handlers write input records unchanged, with headers that give the error and the
-            origin of the record.
+        processing_exception_handler: what to do if an operator fails on a record or in a punctuation; allowed are the
+            same values as for `deserialization_exception_handler`.
+        production_exception_handler: what to do with a result that cannot be encoded, or that its Kafka topic rejects;
+            allowed are the same values again.
+        dead_letter_topic: the topic to which handlers write failed input records unchanged. Headers describe the error
+            and say which topic, partition and offset the record came from.
         dynamic_topics: what to do if a function given to `to()` returns a topic that does not exist: "create" creates
             it, with as many partitions as there are tasks that write to it; "refuse" makes it a production error.
-        processing_guarantee: "exactly_once_v2", or "at_least_once", which writes to Kafka without transactions: if a
-            micro-batch is repeated after a failure, its output is written again. Embedded topics are always exactly
-            once.
-        upgrade_from: a version of Kafka Streams up to "3.4" makes table aggregations process a change within a group
-            as two events, with the intermediate result visible, as those versions did. Default: one event.
+        processing_guarantee: "exactly_once_v2" (or "exactly_once", another name for it), or "at_least_once", which
+            writes to Kafka without transactions: if a micro-batch is repeated after a failure, its output is written
+            again. Embedded topics are always exactly once.
+        upgrade_from: the version of Kafka Streams that the application comes from. With a version up to "3.4", table
+            aggregations process a change within a group as two events, as those versions did, and also emit the
+            intermediate result. Default: one event.
         spark: settings for the Spark session and query.
-        spark_partitions: how many Spark partitions run a micro-batch; 1 runs all tasks in one process. By default the
-            number follows the load on one machine, between one for a trickle and all cores for a backlog; on a cluster
-            every task has its own. Results do not depend on it, and it may change at every start.
-        sync_state: whether every commit is on disk before the next batch begins, so that a power loss undoes nothing.
-            Even without it, a killed process loses nothing.
-        state_retention: how long files of superseded state stay, so that readers can finish with them.
-        local_dir: fast local directory on every executor for replicas of the state. Default: the temporary directory.
+        spark_partitions: how many Spark partitions run a micro-batch; 1 runs all tasks in one process. By default, the
+            number follows the load on one machine: one for few records, up to the number of cores for a backlog. On a
+            cluster, every task has its own. Results do not depend on the number, and every start may use another one.
+        sync_state: whether a commit is flushed to disk before the next micro-batch begins, so that it survives a power
+            loss. Without it, commits still survive when the process is killed.
+        state_retention: how long state files are kept after newer ones have replaced them, for processes that still
+            read them.
+        local_dir: a fast local directory on every executor, for local copies of the state. Default: the temporary
+            directory.
 
     Raises:
-        ConfigError: if a setting is unknown (the message suggests the nearest one), or its value is not allowed.
+        ConfigError: if a setting is unknown (the message suggests the most similar one), or its value is not allowed.
 
     Example:
         >>> StreamsConfig(application_id="clicks").state_dir.as_posix()
@@ -183,21 +192,24 @@ class StreamsConfig(metaclass=SuggestingMeta):
 
     @property
     def offset_reset(self) -> AutoOffsetReset:
-        """`auto_offset_reset` as an object, also if it was given by name."""
+        """`auto_offset_reset` as an `AutoOffsetReset`, also if it was given as text."""
         return offset_reset_of(self.auto_offset_reset, "auto_offset_reset", ConfigError)
 
     @property
     def writes_old_change_events(self) -> bool:
-        """Whether table aggregations use the change events of Kafka Streams up to 3.4, because of `upgrade_from`."""
+        """Whether `upgrade_from` is a version that processed a change within a group of a table as two events."""
         return writes_two_events(self.upgrade_from)
 
     def replace(self, **changes: Any) -> StreamsConfig:
-        """Returns a copy with some settings changed."""
+        """Returns a copy with some settings changed. Raises a `ConfigError` as the constructor does."""
         return StreamsConfig(**{**self._values(), **changes})
 
     @classmethod
     def from_mapping(cls, settings: Mapping[str, Any]) -> StreamsConfig:
-        """Creates a configuration from Kafka's dotted names, e.g. `"application.id"`; numbers and flags may be text."""
+        """Creates a configuration from settings with dots in their names, as in Kafka, e.g. `"application.id"`.
+
+        Numbers and flags may be text. A duration is in milliseconds under a name with `.ms`: `"commit.interval.ms"`.
+        """
         types = {setting.name: str(setting.type) for setting in fields(cls)}
         converted: dict[str, Any] = {}
         for dotted, value in settings.items():
@@ -212,7 +224,7 @@ class StreamsConfig(metaclass=SuggestingMeta):
         return cls(**converted)
 
     def _values(self) -> dict[str, Any]:
-        """All settings as they are stored, without the default that depends on the application id."""
+        """Returns all settings as given: `state_dir` is `None` where its default, which depends on the id, applies."""
         return {setting.name: vars(self)[setting.name] for setting in fields(self)}
 
     def __repr__(self) -> str:

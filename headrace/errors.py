@@ -1,4 +1,4 @@
-"""The errors of the library. Each message says what was refused, what is allowed, and what to do."""
+"""The errors of the library. Each message says what is wrong, what is allowed, and what to do."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class TopologyError(StreamsError, ValueError):
 
 
 class ArgumentError(TopologyError, TypeError):
-    """A method was called with an argument that it does not have; the message names those it has."""
+    """A method was called with an unknown argument; the message lists its arguments."""
 
 
 class UnknownNameError(StreamsError, AttributeError):
@@ -36,7 +36,7 @@ class SerdeError(StreamsError, ValueError):
 
 
 class RegistryError(SerdeError):
-    """A schema registry does not answer, or refuses a schema; the record that needed it may be valid."""
+    """A schema registry does not answer, or rejects a schema. Error handlers never see it: the record may be valid."""
 
 
 class TopicError(StreamsError):
@@ -48,7 +48,7 @@ class RoutingError(TopicError):
 
 
 class NewPartitionsError(TopicError):
-    """Partitions, or topics that match a pattern, changed while the application ran; its next start reads them."""
+    """Partitions of an input topic, or the topics that match a pattern, changed. The query restarts to read them."""
 
 
 class StateError(StreamsError):
@@ -60,19 +60,22 @@ class ProcessingError(StreamsError):
 
 
 def known_names(names: Iterable[str]) -> str:
-    """Names in the form in which error messages list them: sorted, quoted, with commas."""
+    """Returns names as error messages list them: sorted, quoted, separated by commas."""
     listed = sorted(names)
     return ", ".join(repr(name) for name in listed) if listed else "none"
 
 
 def nearest(name: str, names: Iterable[str], similarity: float = 0.6) -> str:
-    """The sentence ` Did you mean 'x'?` if a known name is close, else an empty text."""
+    """Returns ` Did you mean 'x'?` for the most similar known name, or an empty text if none is similar enough.
+
+    `similarity` is the ratio, 0 to 1, from which on names count as similar.
+    """
     close = difflib.get_close_matches(name, list(names), n=1, cutoff=similarity)
     return f" Did you mean {close[0]!r}?" if close else ""
 
 
 def text_of(error: BaseException, limit: int = 10_000) -> str:
-    """The message of an error, at most `limit` characters of it; says so if `str` fails."""
+    """Returns the message of an error, cut off after `limit` characters; a note in its place if `str(error)` fails."""
     try:
         text = str(error)
     except Exception as failure:

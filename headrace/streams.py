@@ -32,9 +32,13 @@ class Streams:
     Args:
         topology: the topology to run.
         config: the settings of the application.
-        spark: your own session, classic or Connect. Without it a session is created, and stopped by `stop()`: on the
-            cluster of `spark-submit`, or the one that `config.spark` names by `spark.master` or `spark.remote`, else
-            locally.
+        spark: your own Spark session, classic or Connect. Without one, `Streams` creates a session, and `stop()` stops
+            it. It runs on the cluster of `spark-submit`, or on the one that `spark.master` or `spark.remote` in
+            `config.spark` names, or else on this machine.
+
+    Raises:
+        ConfigError: if neither `topics_dir` nor `bootstrap_servers` is set.
+        TopologyError: if the topology reads no topic.
 
     Example:
         >>> import headrace as hr, tempfile                                     # doctest: +SKIP
@@ -60,9 +64,7 @@ class Streams:
 
     @property
     def state(self) -> State:
-        """The state of the application: created, running, paused, failed and so on.
-
-        A health check can tell a running application from one that has failed:
+        """The state of the application: created, running, paused, failed and so on. Useful for health checks.
 
         Example:
             >>> import headrace as hr
@@ -74,16 +76,20 @@ class Streams:
         return self._lifecycle.state
 
     def set_state_listener(self, listener: StateListener | None) -> None:
-        """Calls `listener(new_state, old_state)` at every change of the state; `None` removes the listener."""
+        """Sets a function that is called as `listener(new_state, old_state)` at every change of the state.
+
+        It replaces an earlier listener; `None` removes it. If it raises, the error is only logged.
+        """
         self._lifecycle.listener = listener
 
     def set_uncaught_exception_handler(self, handler: UncaughtExceptionHandler | None) -> None:
-        """Lets a function decide what happens when an application that `start()` started fails.
+        """Sets a function that decides what happens when an application that `start()` started fails.
 
-        The function receives the error. It returns "replace" to start again after the last commit, or "shutdown_client"
-        or "shutdown_application" to stop with the error, as without a handler. Starts that fail without a commit
-        between them wait for 1, 2, 4 and so on up to 60 seconds. A record that fails again and again needs an error
-        handler of `StreamsConfig` instead. `process_available()` always raises the error.
+        The function gets the error. It returns "replace" to start the application again after the last commit. It
+        returns "shutdown_client" or "shutdown_application" to stop with the error, which is also what happens without
+        a handler (`None`). If starts fail without a commit in between, the next one waits 1, 2, 4 seconds and so on, up
+        to 60. For a record that fails every time, use an error handler of `StreamsConfig` instead.
+        `process_available()` does not call the function: it always raises the error.
         """
         self._lifecycle.uncaught_exception_handler = handler
 
@@ -91,27 +97,35 @@ class Streams:
         """Processes all records that are in the input topics now, then returns.
 
         Raises:
-            StreamsError: if it fails. The failed micro-batch is rolled back, and the next call repeats it.
+            StreamsError: if the application fails; the failed micro-batch is rolled back, and the next call repeats it.
+                Also if the application is already running or paused.
         """
         self._on_spark().process_available()
 
     def start(self) -> None:
-        """Starts to process records as they arrive, and returns at once."""
+        """Starts to process records as they arrive, in the background, and returns once the Spark query has started.
+
+        Raises:
+            StreamsError: if the application is already running, or cannot start.
+        """
         self._on_spark().start()
 
     def await_termination(self, timeout: timedelta | None = None) -> bool:
-        """Waits until the application stops or fails, or the timeout expires; returns whether it ended.
+        """Waits until the application stops or fails; returns `True` then, and `False` if the timeout expires first.
+
+        Args:
+            timeout: how long to wait; `None` waits without a limit.
 
         Raises:
-            StreamsError: if it failed.
+            StreamsError: if the application failed, or if `start()` was not called.
         """
         return self._application.await_termination(timeout)
 
     def pause(self) -> None:
-        """Makes the current micro-batch the last one until `resume()`; the application keeps its Spark session.
+        """Pauses the application after the current micro-batch, until `resume()`. It keeps its Spark session.
 
-        Nothing is lost: records wait in their topics, and wall-clock punctuations are late. An application that is
-        paused before it is started starts paused. `stop()` ends a pause.
+        Nothing is lost: records wait in their topics, and wall-clock punctuations run later. If the application has not
+        been started yet, `start()` will start it paused. `stop()` ends a pause.
         """
         self._application.pause()
 
@@ -125,7 +139,7 @@ class Streams:
         return self._running is not None and self._running.is_paused
 
     def stop(self, timeout: timedelta | None = _STOP_WITHIN) -> None:
-        """Stops the application, and its Spark session unless that is yours.
+        """Stops the application, and its Spark session unless you passed your own.
 
         A micro-batch that does not finish in time is aborted, and the next start repeats it: nothing is lost or written
         twice.
@@ -147,44 +161,47 @@ class Streams:
     def store(self, store: str) -> Any: ...
 
     def store(self, store: StoreSpec | str) -> Any:
-        """Returns a read-only view of a store as of the last committed micro-batch; call it again to see later ones.
+        """Returns a read-only view of a store as of the last committed micro-batch.
 
-        It is read without Spark, while the application runs or after it has stopped.
+        Call `store` again to see later micro-batches. Reads do not use Spark; they work while the application runs, and
+        after it has stopped.
 
         Args:
-            store: its spec, as `Stores` returned it, for a typed view such as `ReadOnlyKeyValueStore[K, V]`; or its
-                name.
+            store: the store's spec, as `Stores` returned it, for a typed view such as `ReadOnlyKeyValueStore[K, V]`; or
+                the store's name.
 
         Raises:
-            StateError: if there is no such store; the message lists those that exist.
+            StateError: if there is no such store; the message lists the existing ones.
         """
         return self._application.store(store if isinstance(store, str) else store.name)
 
     def explain_pending(self, name: str | None = None) -> list[Pending]:
         """Explains missing output: which results each operator holds back, and what would release them.
 
-        Operators that hold results back are `suppress`, windows with `EmitStrategy.on_window_close()`, and joins whose
-        records wait. The answer is as of the last committed micro-batch. Printed, each `Pending` is a sentence.
+        Results are held back by `suppress`, by windows with `EmitStrategy.on_window_close()`, by left and outer joins
+        of streams, and by joins with a `grace`. The list is as of the last committed micro-batch. Printed, each
+        `Pending` is a sentence.
 
         Args:
-            name: explain only this operator, or the operator with this store.
+            name: the name of one operator, or of its store, to explain only that one. Default: all operators.
 
         Raises:
-            StateError: if nothing of that name holds results back; the message lists what does.
+            StateError: if no operator or store of that name holds results back; the message lists those that do.
         """
         return self._application.explain_pending(name)
 
     def metrics(self) -> dict[str, dict[str, Any]]:
-        """Returns counters since the application's first start, by operator, and by output topic as `topic <name>`.
+        """Returns the counters since the application's first start; an empty dict before the first start.
 
-        An operator's `dropped` has its dropped records by reason. "application" has the number of committed
-        `batches`, and of the last ones, at most about a hundred, the `records_per_s` and the `batch_ms` from planning
-        to commit: the median `p50`, `p90` and `max`.
+        There is an entry for each operator, and one for each output topic under `topic <name>`. An operator's `dropped`
+        counts its dropped records by reason. The entry "application" has the number of committed `batches`. For the
+        latest batches, about a hundred, it also has `records_per_s`, and `batch_ms` from planning to commit: the median
+        `p50`, `p90` and `max`.
         """
         return self._application.metrics()
 
     def _on_spark(self) -> Application:
-        """The application, for a call that needs Spark: the JVM starts in the background while modules are imported."""
+        """Returns the application, for a call that needs Spark. The JVM starts in the background during the imports."""
         if self._spark is None and self._running is None:
             _require_pyspark()
             from headrace._runtime.spark.session.session import begin_launch

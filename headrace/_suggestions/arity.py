@@ -1,4 +1,4 @@
-"""Checks that a function can be called with the arguments that it will get."""
+"""Checks that a function can be called with the arguments that an operator passes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from headrace.errors import TopologyError
 
-# What to use instead, if a function takes another number of arguments than its operator passes.
+# What to use instead if a function takes this number of arguments, which its operator does not pass.
 _ALTERNATIVES: Final[dict[tuple[str, int], str]] = {
     ("map_values", 2): "map_values_with_key(mapper)",
     ("flat_map_values", 2): "flat_map_values_with_key(mapper)",
@@ -17,12 +17,12 @@ _ALTERNATIVES: Final[dict[tuple[str, int], str]] = {
 
 
 def checked_arity(function: object, operation: str, signature: str) -> None:
-    """Refuses what is not a function, or cannot take the arguments of a signature such as `"mapper(key, value)"`.
+    """Checks that `function` can be called with the arguments of a signature such as `"mapper(key, value)"`.
 
-    Builtins and classes that do not reveal their parameters are accepted.
+    Builtins and classes whose parameters are not known to Python are accepted.
 
     Raises:
-        TopologyError: with the function, where it is defined, and what it must take.
+        TopologyError: if not. The message names the function, where it is defined, and the arguments it must take.
     """
     if not callable(function):
         message = f"{operation}() needs a function {signature}; got {function!r} of type {type(function).__name__}."

@@ -1,4 +1,4 @@
-"""`BranchedKStream`: a stream that is being split into branches."""
+"""`BranchedKStream`: splits a stream into branches."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ _Predicate = Callable[[Any, Any], object]
 
 
 class BranchedKStream(Generic[K, V]):
-    """A split under construction: add branches, then end it with `default()` or `no_default()`.
+    """A split of a stream: add branches, then end the split with `default()` or `no_default()`.
+
+    Each record goes to the first branch whose predicate is true. `default()` and `no_default()` return a dict with the
+    stream of each branch by its name.
 
     Example:
         >>> import headrace as hr
@@ -48,14 +51,18 @@ class BranchedKStream(Generic[K, V]):
         function: Callable[[KStream[K, V]], KStream[K, V] | None] | None = None,
         consumer: Callable[[KStream[K, V]], object] | None = None,
     ) -> BranchedKStream[K, V]:
-        """Adds a branch: the records that no earlier branch takes and for which `predicate(key, value)` is true.
+        """Adds a branch for the records that match no earlier branch and for which `predicate(key, value)` is true.
 
         Args:
             predicate: decides which records go to the branch.
-            name: name of the branch; default: its position, "1", "2", …
-            function: called once, now, with the stream of the branch. The stream that it returns takes the place of the
-                branch in the result; `None` leaves the branch out.
-            consumer: called once, now, with the stream of the branch, which is then not in the result.
+            name: name of the branch. Default: its number, counted from 1: "1", "2" and so on.
+            function: called at once with the stream of the branch. The dict then has the stream that it returns in
+                place of the branch; if it returns `None`, the dict does not have the branch.
+            consumer: called at once with the stream of the branch. The dict then does not have the branch.
+
+        Raises:
+            TopologyError: for a name that another branch has, for `function` together with `consumer`, and after
+                `default()`.
 
         Example:
             >>> import headrace as hr
@@ -76,14 +83,17 @@ class BranchedKStream(Generic[K, V]):
         function: Callable[[KStream[K, V]], KStream[K, V] | None] | None = None,
         consumer: Callable[[KStream[K, V]], object] | None = None,
     ) -> dict[str, KStream[K, V]]:
-        """Ends the split; the remaining records go to a last branch, named "0" unless you name it.
+        """Ends the split; the remaining records go to a last branch. Returns the branches by name.
 
-        `function` and `consumer` are those of `branch`.
+        Args:
+            name: name of the last branch. Default: "0".
+            function: as in `branch`.
+            consumer: as in `branch`.
         """
         return self._add("default", name or "0", None, function, consumer)._finish()
 
     def no_default(self) -> dict[str, KStream[K, V]]:
-        """Ends the split; the remaining records are dropped."""
+        """Ends the split; the remaining records are dropped. Returns the branches by name."""
         return self._finish()
 
     def _add(

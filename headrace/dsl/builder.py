@@ -25,7 +25,7 @@ from headrace.model.timestamps import Extractor
 from headrace.model.type_variables import TypeVar
 from headrace.serdes import Serde
 
-# Without serdes, keys are texts and values are JSON: the defaults of `StreamsConfig`.
+# Without serdes, keys are text and values are JSON: the defaults of `StreamsConfig`.
 K = TypeVar("K", default=str)
 V = TypeVar("V", default=Any)
 
@@ -53,20 +53,26 @@ class StreamsBuilder(ProcessorStores):
         """Reads one topic, or several, or all topics whose names match a pattern, as a stream.
 
         The serdes decide the types of the stream: `stream("sales", value_serde=serdes.Json(Sale))` is a
-        `KStream[str, Sale]`. Each record keeps its timestamp, unless `timestamp_extractor` returns another. Null keys
-        and values pass. Records of one partition keep their order; between topics, the smallest timestamp goes first.
+        `KStream[str, Sale]`. Each record keeps its timestamp, unless an extractor returns another. Records with a null
+        key or value are read, too. Records of one partition keep their order; among partitions and topics, the record
+        with the smallest timestamp is processed first.
 
         A pattern must match the whole name of a topic. Topics that appear while the application runs are read from
         their beginning. Topics that the application itself writes never match.
 
         Args:
-            topics: name of a topic, a list of names, or a pattern: `re.compile("orders-.*")`.
-            key_serde: serde of the keys; default: the configured one, then `serdes.String()`.
-            value_serde: serde of the values; default: the configured one, then `serdes.Json()`.
-            timestamp_extractor: `(record, partition_time_ms) -> timestamp_ms`; a negative timestamp drops the record.
+            topics: the name of a topic, a list of names, or a pattern: `re.compile("orders-.*")`.
+            key_serde: serde of the keys; default: the setting `default_key_serde`, else `serdes.String()`.
+            value_serde: serde of the values; default: the setting `default_value_serde`, else `serdes.Json()`.
+            timestamp_extractor: `(record, partition_time_ms) -> timestamp_ms`, where `record` is a `ConsumerRecord`; a
+                negative timestamp drops the record. Default: `default_timestamp_extractor` of `StreamsConfig`.
             offset_reset: where to begin in a topic that the application has not read before: "earliest", "latest",
-                "none", or an `AutoOffsetReset`. Default: the configured one.
+                "none", or an `AutoOffsetReset`. Default: `auto_offset_reset` of `StreamsConfig`.
             name: name of the source node.
+
+        Raises:
+            TopologyError: if the topic is already read with other serdes, extractor or offset reset. Several streams
+                and a table may share a topic that they read in the same way.
 
         Example:
             >>> import headrace as hr
@@ -117,20 +123,22 @@ class StreamsBuilder(ProcessorStores):
         store: TableStore | None = None,
         name: str | None = None,
     ) -> KTable[K, V]:
-        """Reads a topic as a table of the newest record of every key; a record with the value `None` deletes the row.
+        """Reads a topic as a table: the row of a key is its last record; a record with the value `None` deletes it.
 
-        Records replace rows in the order of the topic, whatever their timestamps; a change has its record's timestamp.
-        Records without a key are dropped and counted.
+        Each record replaces the row of its key, even if its timestamp is older. The change has the timestamp of the
+        record. Records without a key are dropped and counted.
 
         Args:
             topic: the topic.
-            key_serde: serde of the keys; default: the configured one, then `serdes.String()`.
-            value_serde: serde of the values; default: the configured one, then `serdes.Json()`.
-            timestamp_extractor: `(record, partition_time_ms) -> timestamp_ms`; a negative timestamp drops the record.
+            key_serde: serde of the keys; default: the setting `default_key_serde`, else `serdes.String()`.
+            value_serde: serde of the values; default: the setting `default_value_serde`, else `serdes.Json()`.
+            timestamp_extractor: `(record, partition_time_ms) -> timestamp_ms`, where `record` is a `ConsumerRecord`; a
+                negative timestamp drops the record. Default: `default_timestamp_extractor` of `StreamsConfig`.
             offset_reset: where to begin if the application has not read the topic before: "earliest", "latest", "none",
-                or an `AutoOffsetReset`. Default: the configured one. A table lacks the rows before that point.
-            store: name of the store of the rows, to query it; or its spec: with `Stores.versioned_key_value(...)` the
-                table keeps earlier versions of its rows, and a late record does not replace a newer row.
+                or an `AutoOffsetReset`. Default: `auto_offset_reset` of `StreamsConfig`. Rows from before that point
+                are missing in the table.
+            store: name of the store of the rows, to query it; or a store spec. With `Stores.versioned_key_value(...)`
+                the table also keeps earlier versions of its rows, and a late record does not replace a newer row.
             name: name of the table node.
 
         Example:
@@ -177,22 +185,22 @@ class StreamsBuilder(ProcessorStores):
         store: str | TimestampedKeyValueSpec | None = None,
         name: str | None = None,
     ) -> GlobalKTable[K, V]:
-        """Reads a topic as a table of the newest record of every key, with all rows in every task.
+        """Reads a topic as a global table: every task has all rows, one for the last record of each key.
 
-        Streams join it by any key, whatever the partitions of the topic. Its timestamps do not matter: a record is
-        joined with the rows that exist when it is processed. An application reads the topic to its end before its first
-        record, and in every micro-batch applies new rows before the records. A record with the value `None` deletes the
-        row. Records without a key are dropped and counted. The topic cannot also be read as a stream or a table.
+        A stream can join the table by any key, however the topic is partitioned. The timestamps of rows do not matter:
+        a record is joined with the rows that exist when it is processed. An application reads the topic to its end
+        before it processes any records of streams. Later, each micro-batch first applies new rows, then processes
+        records. A record with the value `None` deletes the row. Records without a key are dropped and counted.
 
         Args:
-            topic: the topic.
-            key_serde: serde of the keys; default: the configured one, then `serdes.String()`.
-            value_serde: serde of the values; default: the configured one, then `serdes.Json()`.
+            topic: the topic. It cannot also be read as a stream or as a table.
+            key_serde: serde of the keys; default: the setting `default_key_serde`, else `serdes.String()`.
+            value_serde: serde of the values; default: the setting `default_value_serde`, else `serdes.Json()`.
             timestamp_extractor: returns the timestamp of a row; a negative timestamp drops the record. Default: the
-                record's timestamp. As in Kafka Streams, the configured extractor is not used.
-            offset_reset: where to begin if the application has not read the topic before. Default: "earliest", whatever
-                is configured, because a global table should have all rows.
-            store: name of the store of the rows, to query it; or its spec: `Stores.timestamped_key_value(...)`.
+                record's timestamp. As in Kafka Streams, `default_timestamp_extractor` is not used.
+            offset_reset: where to begin if the application has not read the topic before. Default: "earliest", even if
+                `auto_offset_reset` is not, because a global table should have all rows.
+            store: name of the store of the rows, to query it; or a store spec: `Stores.timestamped_key_value(...)`.
             name: name of the table node.
 
         Example:
@@ -228,7 +236,7 @@ class StreamsBuilder(ProcessorStores):
         """Returns the finished topology.
 
         Raises:
-            TopologyError: when nothing reads a topic.
+            TopologyError: if the topology has no input topic, because no stream or table was created.
         """
         graph = self._graph.build()
         if not graph.shown_source_topics:

@@ -36,16 +36,16 @@ class Input(NamedTuple):
     aggregator: Callable[[Any, Any, Any], Any]
 
 
-# Adds the aggregation of an input, given the fields of its node and the names of the aggregations of other inputs.
+# Adds the aggregation of an input: called with the fields of its node, and the names of the other inputs' aggregations.
 _Add = Callable[[Input, dict[str, Any], tuple[str, ...]], object]
 
 
 class CogroupedKStream(Generic[K, A]):
-    """Grouped streams with their aggregators, which update one aggregate per key.
+    """Several grouped streams, the inputs, each with its own aggregator, which together update one aggregate per key.
 
-    Every record of every input emits an update. A task processes the records that are available in the order of their
-    timestamps. Inputs whose key may have changed are repartitioned; the topics of the others must have the same number
-    of partitions.
+    Every record of any input emits an updated result. A task processes the available records of all inputs in the order
+    of their timestamps. Inputs whose key may have changed are repartitioned; the topics of the other inputs must have
+    the same number of partitions.
     """
 
     def __init__(self, inputs: tuple[Input, ...], repartitioned: dict[KGroupedStream[Any, Any], str]) -> None:
@@ -67,7 +67,10 @@ class CogroupedKStream(Generic[K, A]):
 
         Args:
             grouped: another grouped stream of the same `StreamsBuilder`, with keys of the same type.
-            aggregator: `aggregator(key, value, aggregate)` for its records.
+            aggregator: `aggregator(key, value, aggregate)` returns the new aggregate, for the records of that stream.
+
+        Raises:
+            TopologyError: if `grouped` is no grouped stream, comes from another builder, or was already added.
         """
         from headrace.dsl.grouped_stream import KGroupedStream  # grouped streams start a cogroup
 
@@ -99,15 +102,16 @@ class CogroupedKStream(Generic[K, A]):
     ) -> KTable[K, A]:
         """Aggregates the records of all inputs by key, starting from `initializer()`.
 
-        Records without a key or a value are dropped and counted. A result has the highest timestamp of all records, of
-        any input, since the aggregate last became non-null. If an aggregator returns `None`, the row is deleted; the
+        Records without a key or a value are dropped and counted. A result has the highest timestamp of all records of
+        the key, of any input, since its row was created. If an aggregator returns `None`, the row is deleted, and the
         next record starts from `initializer()` again.
 
         Args:
             initializer: returns the aggregate of a new key.
-            store: name of the state store that all inputs share, or its spec.
-            value_serde: serde of the aggregate.
-            name: `<name>-cogroup-merge` names the table, `<name>-cogroup-agg-0` and so on its inputs.
+            store: a name for the state store that all inputs share, or a store spec; as in `KGroupedStream.count`.
+            value_serde: serde of the aggregates; the default is that of `KGroupedStream.aggregate`.
+            name: names the table `<name>-cogroup-merge`, and the operators of its inputs `<name>-cogroup-agg-0` and so
+                on.
 
         Example:
             >>> import headrace as hr
@@ -148,9 +152,10 @@ class CogroupedKStream(Generic[K, A]):
     ) -> TimeWindowedCogroupedKStream[K, A] | SessionWindowedCogroupedKStream[K, A]:
         """Assigns the records of all inputs to windows, to aggregate them per key and window.
 
-        Each input has its own stream time, which decides which of its records are late. The store expires windows by
-        the latest window of any input: if one input may lag behind another by more than the grace, give `aggregate` a
-        store with a longer retention, or the windows of the slower input start over from `initializer()`.
+        Each input has its own stream time, which decides which of its records are late. The store is shared, and
+        expires windows by the latest window of any input. If one input may lag behind another by more than the grace,
+        give `aggregate` a store with a longer retention. Otherwise windows may expire before the records of the slower
+        input arrive; its records then start these windows over from `initializer()`.
 
         Args:
             windows: `TimeWindows`, `SlidingWindows`, `SessionWindows`, `UnlimitedWindows`, or `Windows` of your own.
@@ -186,7 +191,7 @@ class CogroupedKStream(Generic[K, A]):
     def _sources(self, store_name: str) -> list[str]:
         """Returns the nodes to aggregate from; all aggregations of a cogroup share its repartitions.
 
-        The first repartition without a name is named after the store, further ones after the store and the position of
+        The first repartition that has no name is named after the store, further ones after the store and the index of
         their input.
         """
         sources: list[str] = []

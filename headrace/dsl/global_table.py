@@ -9,10 +9,10 @@ from headrace.dsl.type_variables import K, V
 
 
 class GlobalKTable(Generic[K, V]):
-    """A table with all its rows in every task, so that streams join it by any key, without repartitioning.
+    """A table with all its rows in every task, so that streams can join it by any key, without repartitioning.
 
-    `builder.global_table()` returns one; `stream.join(table, joiner, key_selector=...)` and `left_join` join it. Its
-    changes trigger no results: they only affect the records that are processed after them.
+    `StreamsBuilder.global_table()` creates one. Join a stream with it by `stream.join(table, joiner, key_selector=...)`
+    or `left_join`. A change of the table produces no results: it only affects records that are processed after it.
 
     Example:
         >>> import headrace as hr
@@ -35,7 +35,7 @@ class GlobalKTable(Generic[K, V]):
 
     @property
     def queryable_store_name(self) -> str | None:
-        """The name of the table's store if it was given as `store=`, else `None`."""
+        """The name of the table's store if you named one with `store=`, else `None`."""
         return self._store if self._queryable else None
 
     def __repr__(self) -> str:

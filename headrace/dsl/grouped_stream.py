@@ -26,10 +26,11 @@ if TYPE_CHECKING:
 
 
 class KGroupedStream(GroupedHandle, Generic[K, V]):
-    """A stream grouped by key. Records without a key or without a value are dropped and counted.
+    """A stream grouped by key, to be aggregated. Records without a key or without a value are dropped and counted.
 
-    Records are aggregated in the order they arrive, whatever their timestamps: none is late. A result has the highest
-    timestamp of all records since the aggregate last became non-null.
+    Without windows, records are aggregated in the order in which they are processed, and no record is late. Each record
+    emits an updated result, unless there is a record cache (`statestore_cache_max_bytes`). A result has the highest
+    timestamp of the records in it: of all records of the key since its row was created.
 
     Example:
         >>> from headrace.testing import run_stream
@@ -44,11 +45,12 @@ class KGroupedStream(GroupedHandle, Generic[K, V]):
         self._repartition_required = repartition_required
 
     def count(self, *, store: TableStore | None = None, name: str | None = None) -> KTable[K, int]:
-        """Counts the records of each key; every record emits an update.
+        """Counts the records of each key.
 
         Args:
-            store: name of the state store; name it to query it, and so that it survives changes of the topology. Or its
-                spec: `Stores.timestamped_key_value(...)`, or `Stores.versioned_key_value(...)` for earlier versions.
+            store: a name for the state store, so that you can query it, and so that its state is found again after
+                changes of the topology. Or a store spec: `Stores.timestamped_key_value(...)`, or
+                `Stores.versioned_key_value(...)` to keep earlier versions. Default: a generated name.
             name: name of the operator.
 
         Example:
@@ -73,7 +75,13 @@ class KGroupedStream(GroupedHandle, Generic[K, V]):
     ) -> KTable[Key, Value]:
         """Reduces the values of each key to one: the first value, then `reducer(aggregate, value)`.
 
-        If the reducer returns `None`, the row is deleted; the next record starts over.
+        If the reducer returns `None`, the row is deleted, and the next record starts over as the first one.
+
+        Args:
+            reducer: returns the new aggregate.
+            store: as in `count`.
+            value_serde: serde of the aggregates; default: the serde of the stream's values.
+            name: name of the operator.
 
         Example:
             >>> import headrace as hr
@@ -102,9 +110,17 @@ class KGroupedStream(GroupedHandle, Generic[K, V]):
     ) -> KTable[Key, A]:
         """Aggregates the records of each key: `aggregator(key, value, aggregate)`, starting from `initializer()`.
 
-        If the aggregator returns `None`, the row is deleted; the next record starts from `initializer()` again, with
-        its own timestamp. The aggregator may change the aggregate in place: it is read from the store for every record.
-        Without a `value_serde`, the initializer says the type of the aggregates: as a class, or by its annotation.
+        If the aggregator returns `None`, the row is deleted. The next record then starts from `initializer()` again,
+        and its result has its own timestamp.
+
+        Args:
+            initializer: returns the aggregate of a new key, e.g. `list`.
+            aggregator: returns the new aggregate. It may change `aggregate`, a copy from the store, in place.
+            store: as in `count`.
+            value_serde: serde of the aggregates. Default: the setting `default_value_serde`. If that is JSON without a
+                type, aggregates are read back as the type of the initializer: its own if it is a class, or its
+                annotated return type.
+            name: name of the operator.
 
         Example:
             >>> import headrace as hr
@@ -139,9 +155,10 @@ class KGroupedStream(GroupedHandle, Generic[K, V]):
 
         Args:
             windows: `TimeWindows`, `SlidingWindows`, `SessionWindows`, `UnlimitedWindows`, or `Windows` of your own.
-            late_to: a topic for records that are too late for a window: each with its key, value and timestamp, and
-                headers with the window (`headrace.window.start`, `.end`), when it closed (`headrace.window.close`) and
-                the stream time then (`headrace.stream.time`). Late records are dropped and counted in any case.
+            late_to: name of a topic for records that are too late for a window. Each is written with its key, value and
+                timestamp. Its headers get the window (`headrace.window.start` and `headrace.window.end`), when the
+                window closed (`headrace.window.close`), and the stream time (`headrace.stream.time`), all in epoch
+                milliseconds as text. With or without `late_to`, late records are dropped and counted.
 
         Example:
             >>> from datetime import timedelta
@@ -168,7 +185,7 @@ class KGroupedStream(GroupedHandle, Generic[K, V]):
         """Starts a cogroup: several grouped streams, each with its own aggregator, update one aggregate per key.
 
         Args:
-            aggregator: `aggregator(key, value, aggregate)` for the records of this stream.
+            aggregator: `aggregator(key, value, aggregate)` returns the new aggregate, for the records of this stream.
 
         Example:
             >>> import headrace as hr
@@ -193,7 +210,10 @@ class KGroupedStream(GroupedHandle, Generic[K, V]):
         return node_name, self._input(store_name)
 
     def _input(self, store_name: str) -> str:
-        """Returns the node to aggregate from, after a repartition if the key may have changed (shared if named)."""
+        """Returns the node to aggregate from; adds a repartition if the key may have changed.
+
+        Several aggregations share a repartition that has a name.
+        """
         if not self._repartition_required:
             return self._node
         if self._name is not None and self._repartitioned is not None:

@@ -20,19 +20,20 @@ V = TypeVar("V")
 
 
 class KGroupedTable(GroupedHandle, Generic[K, V]):
-    """The rows of a table, grouped by another key. An aggregate always reflects the current rows of its group.
+    """The rows of a table, grouped by another key, to be aggregated.
 
-    When a row changes, its old value is subtracted, then its new value is added; if it stays in its group, that is one
-    step with one result. A result has the highest timestamp of all changes since the group's aggregate last became
-    non-null.
+    An aggregate always reflects the current rows of its group. When a row changes, its old value is removed from the
+    aggregate, then its new value is added. If the row stays in its group, that emits one result; if it moves, each of
+    the two groups emits one. A result has the highest timestamp of all changes since the group's row was created.
     """
 
     def count(self, *, store: TableStore | None = None, name: str | None = None) -> KTable[K, int]:
-        """Counts the rows of each group. An empty group has 0.
+        """Counts the rows of each group. A group that has become empty has the count 0; its row is not deleted.
 
         Args:
-            store: name of the state store; name it to query it, and so that it survives changes of the topology. Or its
-                spec: `Stores.timestamped_key_value(...)`, or `Stores.versioned_key_value(...)` for earlier versions.
+            store: a name for the state store, so that you can query it, and so that its state is found again after
+                changes of the topology. Or a store spec: `Stores.timestamped_key_value(...)`, or
+                `Stores.versioned_key_value(...)` to keep earlier versions. Default: a generated name.
             name: name of the operator.
 
         Example:
@@ -55,9 +56,17 @@ class KGroupedTable(GroupedHandle, Generic[K, V]):
         value_serde: Serde[V] | None = None,
         name: str | None = None,
     ) -> KTable[K, V]:
-        """Reduces each group to one value: the first, then `adder(aggregate, value)`, and `subtractor` to remove one.
+        """Reduces the values of each group to one.
 
-        If a function returns `None`, the group's row is deleted; the next value starts over.
+        The first value of a group is its first aggregate. If a function returns `None`, the group's row is deleted, and
+        the next value starts over as the first one.
+
+        Args:
+            adder: `adder(aggregate, value)` returns the aggregate with a value added.
+            subtractor: `subtractor(aggregate, value)` returns the aggregate with an old value removed.
+            store: as in `count`.
+            value_serde: serde of the aggregates; default: the serde of the grouped values.
+            name: name of the operator.
 
         Example:
             >>> from operator import add, sub
@@ -85,10 +94,20 @@ class KGroupedTable(GroupedHandle, Generic[K, V]):
         value_serde: Serde[A] | None = None,
         name: str | None = None,
     ) -> KTable[K, A]:
-        """Aggregates each group: `adder(group, value, aggregate)` from `initializer()`, and `subtractor` to remove one.
+        """Aggregates the values of each group, starting from `initializer()`.
 
-        If a function returns `None`, the group's row is deleted; the next value starts from `initializer()`. The
-        functions may change the aggregate in place: it is read from the store for every change.
+        If a function returns `None`, the group's row is deleted, and the next value starts from `initializer()` again.
+        The functions may change `aggregate` in place: it is a copy from the store.
+
+        Args:
+            initializer: returns the aggregate of a new group, e.g. `list`.
+            adder: `adder(group, value, aggregate)` returns the aggregate with a value added.
+            subtractor: `subtractor(group, value, aggregate)` returns the aggregate with an old value removed.
+            store: as in `count`.
+            value_serde: serde of the aggregates. Default: the setting `default_value_serde`. If that is JSON without a
+                type, aggregates are read back as the type of the initializer: its own if it is a class, or its
+                annotated return type.
+            name: name of the operator.
 
         Example:
             >>> from headrace import serdes
@@ -112,7 +131,7 @@ class KGroupedTable(GroupedHandle, Generic[K, V]):
         return self._graph.names.node(name, prefix), source
 
     def _repartition(self, store_name: str, name: str | None) -> str:
-        """Returns the source of the events by group; several aggregations share a named one."""
+        """Repartitions the events by group; returns the source. Aggregations share a repartition with a name."""
         sink_name = self._graph.names.node(None if name is None else f"{name}-sink", "KSTREAM-SINK-")
         source_name = self._graph.names.node(None if name is None else f"{name}-source", "KSTREAM-SOURCE-")
         if self._name is not None and self._repartitioned is not None:

@@ -13,11 +13,11 @@ from headrace.dsl.type_variables import K, V
 class KStream(
     StatelessOperators[K, V], StreamOuterJoins[K, V], StreamGrouping[K, V], StreamProcessing[K, V], StreamOutputs[K, V]
 ):
-    """A stream of records. Every operator returns a new stream and leaves this one as it is.
+    """A stream of records. Every operator returns a new stream, table or grouping and leaves this stream as it is.
 
-    Operators keep the timestamp and the headers of a record, unless they say otherwise. Operators that may change the
-    key mark the stream for repartitioning: an aggregation or a join by the new key then repartitions the records,
-    exactly when Kafka Streams does so.
+    Operators keep the timestamp and the headers of a record, unless they say otherwise. An operator that may change the
+    key marks the stream for repartitioning: a later aggregation or join by key then repartitions the records, in the
+    same cases as in Kafka Streams.
 
     The methods are defined by theme in `headrace/dsl/streams`: stateless operators, joins, grouping, processors, and
     outputs.

@@ -26,9 +26,11 @@ if TYPE_CHECKING:
 class KTable(TableJoins[K, V], TableSuppression[K, V], TableTransformation[K, V]):
     """A table: one row per key, changing over time. A change to `None` deletes the row.
 
-    Tables come from `builder.table()`, `stream.to_table()` and aggregations. Operators keep the timestamp of each
-    change. A table stores its rows if you name a store, or if an operator downstream needs them. Joins, `suppress` and
-    `transform_values` are defined in `headrace/dsl/tables`.
+    Tables come from `builder.table()`, `stream.to_table()` and aggregations. An operator's result has the timestamp of
+    the change it comes from, unless the operator says otherwise. A table stores its rows if you name a store, or if an
+    operator downstream needs them.
+
+    Joins, `suppress` and `transform_values` are defined in `headrace/dsl/tables`.
 
     Example:
         >>> from headrace.testing import run_table
@@ -41,14 +43,16 @@ class KTable(TableJoins[K, V], TableSuppression[K, V], TableTransformation[K, V]
     def filter(
         self, predicate: Callable[[K, V], object], *, store: TableStore | None = None, name: str | None = None
     ) -> KTable[K, V]:
-        """Keeps the rows for which `predicate(key, value)` is true; downstream, the other rows are deleted.
+        """Keeps the rows for which `predicate(key, value)` is true; the result does not have the other rows.
 
-        If the table before stores its rows, no deletion is emitted for a row that was not in the result. The predicate
+        A changed row that is not kept is emitted as a deletion, with the value `None`. If old values are known, because
+        this table stores its rows, there is no such deletion for a row that was not in the result before. The predicate
         is not called for deleted rows.
 
         Args:
-            predicate: decides which rows stay.
-            store: names a store for the result, to query it; or its spec, e.g. `Stores.versioned_key_value(...)`.
+            predicate: decides which rows to keep.
+            store: a name for a store of the result, so that you can query it; or a store spec, e.g.
+                `Stores.versioned_key_value(...)`. Default: the result is not stored unless an operator needs it.
             name: name of the operator.
 
         Example:
@@ -63,7 +67,7 @@ class KTable(TableJoins[K, V], TableSuppression[K, V], TableTransformation[K, V]
     def filter_not(
         self, predicate: Callable[[K, V], object], *, store: TableStore | None = None, name: str | None = None
     ) -> KTable[K, V]:
-        """Deletes the rows for which `predicate(key, value)` is true; otherwise as `filter`.
+        """Drops the rows for which `predicate(key, value)` is true; otherwise the same as `filter`.
 
         Example:
             >>> from headrace.testing import run_table
@@ -81,13 +85,17 @@ class KTable(TableJoins[K, V], TableSuppression[K, V], TableTransformation[K, V]
         value_serde: Serde[V2] | None = None,
         name: str | None = None,
     ) -> KTable[K, V2]:
-        """Replaces the value of each row by `mapper(value)`; `None` deletes the row. Deleted rows are not mapped.
+        """Replaces the value of each row with `mapper(value)`. If the mapper returns `None`, the row is deleted.
+
+        The mapper is not called for deleted rows.
 
         Args:
             mapper: returns the new value.
-            store: names a store for the result, to query it; or its spec, e.g. `Stores.versioned_key_value(...)`.
-            value_serde: serde of the new values; default: the table's if the mapper is known to return the type that it
-                writes, by its annotation or because it is a method such as `str.upper`; then the configured one.
+            store: a name for a store of the result, so that you can query it; or a store spec, e.g.
+                `Stores.versioned_key_value(...)`. Default: the result is not stored unless an operator needs it.
+            value_serde: serde of the new values. Default: the serde of this table's values if it writes the type that
+                the mapper returns, known from its annotation or because it is a method such as `str.upper`; else the
+                setting `default_value_serde`.
             name: name of the operator.
 
         Example:
@@ -107,7 +115,7 @@ class KTable(TableJoins[K, V], TableSuppression[K, V], TableTransformation[K, V]
         value_serde: Serde[V2] | None = None,
         name: str | None = None,
     ) -> KTable[K, V2]:
-        """Replaces the value of each row by `mapper(key, value)`; otherwise as `map_values`.
+        """Replaces the value of each row with `mapper(key, value)`; otherwise the same as `map_values`.
 
         Example:
             >>> from headrace.testing import run_table
@@ -133,14 +141,14 @@ class KTable(TableJoins[K, V], TableSuppression[K, V], TableTransformation[K, V]
         key_serde: Serde[Any] | None = None,
         name: str | None = None,
     ) -> KStream[Any, Any]:
-        """Emits every change as a record: the key, the new value (`None` for a deletion), the row's timestamp.
+        """Returns the changes of the table as a stream: each record has the key, new value and timestamp of a change.
 
-        With a `key_mapper` the key is `key_mapper(key, value)`, as if `select_key` followed: it is also called for
-        deletions, and marks the stream for repartitioning.
+        The value of a deletion is `None`.
 
         Args:
-            key_mapper: returns the new key of a record; default: the key of the row.
-            key_serde: serde of the new keys.
+            key_mapper: `key_mapper(key, value)` returns the key of a record. It is also called for deletions, and marks
+                the stream for repartitioning, as `select_key` does. Default: the key of the row.
+            key_serde: serde of the new keys; only with a `key_mapper`.
             name: name of the operator.
 
         Example:
@@ -176,15 +184,16 @@ class KTable(TableJoins[K, V], TableSuppression[K, V], TableTransformation[K, V]
     ) -> KGroupedTable[K2, V2]:
         """Groups the rows by another key, to aggregate them: `selector(key, value)` returns `(group, value)`.
 
-        If a row changes within its group, its old and new value are sent as one event; if it moves to another group,
-        its old value leaves the old group first. A row whose group or value is `None` is in no group. Groups are equal
-        if they are `==`.
+        Always repartitions. If a row changes within its group, the old and the new value are sent as one event, and the
+        aggregate is updated once. If the row moves to another group, the old value first leaves the old group. Groups
+        are the same if they are equal by `==`.
 
         Args:
-            selector: returns the group of a row, and the value to aggregate.
-            key_serde: serde of the groups.
-            value_serde: serde of the grouped values.
-            name: names the repartition, `<name>-repartition`.
+            selector: returns the group of a row, and the value to aggregate. If it returns `None`, or a pair with a
+                `None`, the row is in no group.
+            key_serde: serde of the groups; default: the setting `default_key_serde`, else `serdes.String()`.
+            value_serde: serde of the grouped values; default: the setting `default_value_serde`, else `serdes.Json()`.
+            name: name of the operator, and of the repartition topic, `<name>-repartition`.
 
         Example:
             >>> from headrace.testing import run_table

@@ -1,4 +1,4 @@
-"""Adds stores for processors, also those that a processor maintains from a topic."""
+"""Adds stores for processors, including stores that a processor maintains from a topic."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ProcessorStores:
         """Adds a store that processors can use by its name: `stream.process(factory, stores=["name"])`.
 
         Args:
-            store: its spec, as `Stores` returns it.
+            store: the spec of the store, as `Stores` returns it.
         """
         self._graph.add_store(store)
         return self
@@ -41,20 +41,23 @@ class ProcessorStores:
     ) -> Self:
         """Adds a global store that a processor of your own maintains from a topic.
 
-        Every task that reads the store has all of it, and a processor of its own that maintains it: it gets every
-        record of the topic, with its timestamp and headers, null keys included, before the other records of a
-        micro-batch, and is the only one that may write the store. Processors of streams read it: name it in their
-        `stores=`. All copies must stay equal, so what the processor writes may depend only on the records and the
-        store; it cannot forward records, schedule punctuations, or use the stream time. If you just need the newest
-        value of each key, use `global_table`.
+        Every task that reads the store has a full copy of it, and an instance of your processor that maintains the
+        copy. This instance gets every record of the topic, with its timestamp and headers, also records without a key.
+        In each micro-batch it gets them before the task processes other records. Processors of streams that name the
+        store in their `stores=` can read it, but only your processor can write it.
+
+        All copies must stay equal. So what the processor writes may depend only on the records and the store. It cannot
+        schedule punctuations or use the stream time, and records that it forwards go nowhere. If you just need the
+        last value of each key, use `global_table`.
 
         Args:
-            store: its spec, as `Stores` returns it; of any kind.
-            topic: the topic; nothing else can read it.
+            store: the spec of the store, of any kind, as `Stores` returns it.
+            topic: the topic. No stream or table can read it, too.
             factory: creates a new processor for every task: a `Processor` class, or a function without arguments.
-            key_serde: serde of the topic's keys; default: the configured one, then `serdes.String()`.
-            value_serde: serde of the topic's values; default: the configured one, then `serdes.Json()`.
-            timestamp_extractor: returns the timestamp of a record; a negative timestamp drops the record.
+            key_serde: serde of the topic's keys; default: the setting `default_key_serde`, else `serdes.String()`.
+            value_serde: serde of the topic's values; default: the setting `default_value_serde`, else `serdes.Json()`.
+            timestamp_extractor: returns the timestamp of a record; a negative timestamp drops the record. Default: the
+                record's timestamp, even if `default_timestamp_extractor` is set.
             name: name of the processor node.
 
         Example:
@@ -95,19 +98,21 @@ class ProcessorStores:
         timestamp_extractor: Extractor | None = None,
         name: str | None = None,
     ) -> Self:
-        """Adds a store that a processor of your own maintains from a topic, and that others can only read (KIP-813).
+        """Adds a store that a processor of your own maintains from a topic and others can only read (KIP-813).
 
-        The store is partitioned like the topic: a task has what its processor made of its partition. Processors that
-        name the store in their `stores=` run in the same task, so they find the keys of their own partition if both
-        topics have equally many partitions. The processor gets the records in the one order of its task, by timestamp.
+        The store is partitioned like the topic: each task has a part, which an instance of your processor maintains
+        from one partition of the topic. Processors that name the store in their `stores=` run in the same task. So that
+        they find the entries of their keys, their topics must have the same number of partitions. Unlike with a global
+        store, a task processes the records of this topic and of its other topics together, by timestamp.
 
         Args:
-            store: its spec, as `Stores` returns it; of any kind.
-            topic: the topic; no stream can read it, too.
+            store: the spec of the store, of any kind, as `Stores` returns it.
+            topic: the topic. No stream or table can read it, too.
             factory: creates a new processor for every task: a `Processor` class, or a function without arguments.
-            key_serde: serde of the topic's keys; default: the configured one, then `serdes.String()`.
-            value_serde: serde of the topic's values; default: the configured one, then `serdes.Json()`.
-            timestamp_extractor: returns the timestamp of a record; a negative timestamp drops the record.
+            key_serde: serde of the topic's keys; default: the setting `default_key_serde`, else `serdes.String()`.
+            value_serde: serde of the topic's values; default: the setting `default_value_serde`, else `serdes.Json()`.
+            timestamp_extractor: returns the timestamp of a record; a negative timestamp drops the record. Default:
+                `default_timestamp_extractor` of `StreamsConfig`.
             name: name of the processor node.
 
         Example:

@@ -1,4 +1,4 @@
-"""Adds source nodes: a topic or pattern is read once, and streams and tables share its source."""
+"""Adds source nodes. A topic or pattern has one source, which all streams and tables that read it share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headrace.serdes import Serde
 
 
 class SourceSettings(NamedTuple):
-    """How a source reads its topics; sources of the same topics must agree on it."""
+    """How a source reads its topics; streams and tables that share the source must have equal settings."""
 
     key_serde: Serde[Any] | None
     value_serde: Serde[Any] | None
@@ -34,7 +34,7 @@ def add_source(
     settings: SourceSettings,
     pattern: re.Pattern[str] | None = None,
 ) -> str:
-    """Adds a source of these topics or this pattern, unless there is one already; returns its name."""
+    """Returns the name of the source of these topics or this pattern; adds the source if there is none yet."""
     for topic in topics:
         checked_name(topic, "topic")
     graph.refuse_matched(topics)
@@ -66,7 +66,7 @@ def source_of_store(
 
 
 def refuse_read_already(graph: GraphBuilder, topic: str, operation: str) -> None:
-    """Raises if a stream or a table reads the topic."""
+    """Raises a `TopologyError` if a stream or a table already reads the topic."""
     graph.refuse_matched([topic])
     source = graph.source_of((topic,))
     if source is not None:
@@ -78,7 +78,7 @@ def refuse_read_already(graph: GraphBuilder, topic: str, operation: str) -> None
 
 
 def refuse_pattern(topic: object, operation: str) -> None:
-    """Raises if a table is given a pattern in place of a topic."""
+    """Raises a `TopologyError` if a table is given a pattern instead of a topic."""
     if isinstance(topic, re.Pattern):
         message = (
             f"{operation} was given the pattern {topic.pattern!r}; as in Kafka Streams, a table reads one topic: rows "

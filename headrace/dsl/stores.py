@@ -1,4 +1,4 @@
-"""`Stores`: describes the state stores of processors and tables; every task creates its own."""
+"""`Stores`: describes the state stores of processors and tables. Every task has a store of its own."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from headrace.serdes import Serde
 
 __all__ = ["NEWEST", "NOT_PUT", "Stores", "ValueAndTimestamp", "VersionedRecord", "WaitingRow"]
 
-# Without serdes, keys are texts and values are JSON: the defaults of `StreamsConfig`.
+# Without serdes, keys are text and values are JSON: the defaults of `StreamsConfig`.
 K = TypeVar("K", default=str)
 V = TypeVar("V", default=Any)
 StoreT = TypeVar("StoreT")
@@ -42,8 +42,9 @@ ViewT = TypeVar("ViewT")
 class Stores(metaclass=SuggestingMeta):
     """Describes state stores, for `process(stores=[...])`, `builder.table(store=...)` and `add_state_store()`.
 
-    The spec that is returned knows the types of keys and values by its serdes. `context.state_store(spec)`,
-    `app.store(spec)` and `driver.store(spec)` return a typed store; with only the name they return `Any`.
+    Each method returns a spec, whose serdes tell type checkers the types of keys and values. With the spec,
+    `context.state_store(spec)`, `app.store(spec)` and `driver.store(spec)` return a typed store; with only the name of
+    the store, they return `Any`.
 
     Example:
         >>> from headrace import serdes
@@ -59,8 +60,8 @@ class Stores(metaclass=SuggestingMeta):
 
         Args:
             name: name of the store.
-            key_serde: serde of the keys; default: the configured one, then `serdes.String()`.
-            value_serde: serde of the values; default: the configured one, then `serdes.Json()`.
+            key_serde: serde of the keys; default: the setting `default_key_serde`, else `serdes.String()`.
+            value_serde: serde of the values; default: the setting `default_value_serde`, else `serdes.Json()`.
         """
         return KeyValueSpec(name=checked_name(name, "store"), key_serde=key_serde, value_serde=value_serde)
 
@@ -74,15 +75,15 @@ class Stores(metaclass=SuggestingMeta):
     ) -> TimestampedKeyValueSpec[K, V]:
         """Describes a store of values with their timestamps by key, a `TimestampedKeyValueStore`.
 
-        Reads return pairs `(value, timestamp_ms)`. The rows of tables and the results of aggregations are in such
-        stores.
+        In a processor, reads return pairs `(value, timestamp_ms)`. Tables keep their rows, and aggregations their
+        results, in stores of this kind.
 
         Args:
             name: name of the store.
-            key_serde: serde of the keys; default: the configured one, then `serdes.String()`.
-            value_serde: serde of the values; default: the configured one, then `serdes.Json()`.
-            cached: whether a table with this store uses the record cache, if the application has one
-                (`statestore_cache_max_bytes`). If not, the table forwards every update.
+            key_serde: serde of the keys; default: the setting `default_key_serde`, else `serdes.String()`.
+            value_serde: serde of the values; default: the setting `default_value_serde`, else `serdes.Json()`.
+            cached: whether a table with this store uses the record cache of the application, if there is one (the
+                setting `statestore_cache_max_bytes`). If `False`, the table forwards every update.
         """
         return TimestampedKeyValueSpec(
             name=checked_name(name, "store"), key_serde=key_serde, value_serde=value_serde, cached=cached
@@ -102,17 +103,17 @@ class Stores(metaclass=SuggestingMeta):
     def lru_map(
         name: str, *, max_entries: int, key_serde: Serde[K] | None = None, value_serde: Serde[V] | None = None
     ) -> LruSpec[K, V]:
-        """Describes a store of a bounded number of values by key, a `KeyValueStore`.
+        """Describes a store of values by key with a limited number of entries, a `KeyValueStore`.
 
-        A put of a new key that exceeds the bound evicts the entry that was not used for the longest time. A `get` of a
-        processor is a use, as are `put`, `put_if_absent` and `delete`; scans and queries from outside are none. The
-        order of use is part of the state: after a restart, the same entries are evicted as without it.
+        If the limit is exceeded, the least recently used entry is removed. A `get`, `put`, `put_if_absent` or `delete`
+        in a processor uses an entry. Scans do not, and neither do queries from outside. The order of use is part of the
+        state: a restart does not change which entries are removed.
 
         Args:
             name: name of the store.
-            max_entries: how many entries the store of one task, that is of one partition, may have.
-            key_serde: serde of the keys; default: the configured one, then `serdes.String()`.
-            value_serde: serde of the values; default: the configured one, then `serdes.Json()`.
+            max_entries: the most entries that the store may have in each task, that is, for each partition.
+            key_serde: serde of the keys; default: the setting `default_key_serde`, else `serdes.String()`.
+            value_serde: serde of the values; default: the setting `default_value_serde`, else `serdes.Json()`.
 
         Raises:
             TopologyError: if `max_entries` is not a positive integer.
@@ -155,16 +156,17 @@ class Stores(metaclass=SuggestingMeta):
     ) -> CustomSpec[StoreT, Any]:
         """Describes a store of your own class, which keeps its entries in a `ByteStore`.
 
-        What the class writes to the `ByteStore` is kept as reliably as the entries of the built-in stores: it is
-        committed with the batch, exactly once, and restored on another machine. The class must keep its state there: on
-        Spark every batch creates a new object, so a field is at most a cache of what is stored.
+        Entries of the `ByteStore` are as safe as those of the built-in stores: they are committed exactly once with the
+        micro-batch, and restored on another machine. Keep all state there. On Spark, each micro-batch creates a new
+        object of your class, so its fields can only cache entries.
 
         Args:
             name: name of the store.
-            factory: the class, or a function; called with the `ByteStore` of a task, it returns the store that
-                `context.state_store()` gives to processors.
-            view: combines the stores of all tasks into what `app.store()` and `driver.store()` return, by default
-                the tuple of these stores, in the order of the partitions. In them the `ByteStore` refuses writes.
+            factory: the class, or a function. It is called with the `ByteStore` of a task, and returns the store that
+                `context.state_store()` returns to processors.
+            view: `view(stores)` returns what `app.store()` and `driver.store()` return; it is called with the tuple of
+                the stores of all tasks, in the order of the partitions. Their `ByteStore` raises an error on writes.
+                Default: the tuple itself.
 
         Raises:
             TopologyError: if `factory` or `view` cannot be called.
@@ -214,16 +216,18 @@ class Stores(metaclass=SuggestingMeta):
     ) -> WindowSpec[K, V]:
         """Describes a store of values by key and window start, a `WindowStore`.
 
-        A window expires when its start is no later than the latest start put, less the retention.
+        A window expires when a window whose start is later by `retention` or more is put into the store of the task.
+        Reads do not return expired windows, and a put of one is ignored.
 
         Args:
             name: name of the store.
-            retention: how long windows are stored; at least as long as a window.
-            window_size: from the start of a window to its end; reads show the end.
-            retain_duplicates: store all values of the same key and start, in the order they were put.
-            key_serde: serde of the keys; default: the configured one, then `serdes.String()`.
-            value_serde: serde of the values; default: the configured one, then `serdes.Json()`.
-            cached: whether an aggregation with this store uses the record cache, as in `timestamped_key_value`.
+            retention: how long windows are stored, counted from their start; at least `window_size`.
+            window_size: length of a window. The `Windowed` keys that reads return have the end of the window.
+            retain_duplicates: whether several values of the same key and start are all stored, in the order in which
+                they were put. By default a put replaces the value.
+            key_serde: serde of the keys; default: the setting `default_key_serde`, else `serdes.String()`.
+            value_serde: serde of the values; default: the setting `default_value_serde`, else `serdes.Json()`.
+            cached: whether an aggregation with this store uses the record cache; see `timestamped_key_value`.
 
         Raises:
             TopologyError: for durations that are not positive, or a retention shorter than a window.
@@ -254,8 +258,8 @@ class Stores(metaclass=SuggestingMeta):
     ) -> TimestampedWindowSpec[K, V]:
         """Describes a store of values with timestamps by key and window start, a `TimestampedWindowStore`.
 
-        Reads return pairs `(value, timestamp_ms)`. The results of windowed aggregations are in such stores. Arguments
-        and errors are those of `window`.
+        In a processor, reads return pairs `(value, timestamp_ms)`. Windowed aggregations keep their results in stores
+        of this kind. Arguments and errors are those of `window`.
         """
         return TimestampedWindowSpec(
             **_windows(name, retention, window_size),
@@ -297,14 +301,15 @@ class Stores(metaclass=SuggestingMeta):
     ) -> SessionSpec[K, V]:
         """Describes a store of values by key and session, a `SessionStore`.
 
-        A session expires when its end is no later than the latest end put, less the retention.
+        A session expires when a session whose end is later by `retention` or more is put into the store of the task.
+        Reads do not return expired sessions.
 
         Args:
             name: name of the store.
-            retention: how long sessions are stored.
-            key_serde: serde of the keys; default: the configured one, then `serdes.String()`.
-            value_serde: serde of the values; default: the configured one, then `serdes.Json()`.
-            cached: whether an aggregation with this store uses the record cache, as in `timestamped_key_value`.
+            retention: how long sessions are stored, counted from their end.
+            key_serde: serde of the keys; default: the setting `default_key_serde`, else `serdes.String()`.
+            value_serde: serde of the values; default: the setting `default_value_serde`, else `serdes.Json()`.
+            cached: whether an aggregation with this store uses the record cache; see `timestamped_key_value`.
 
         Raises:
             TopologyError: for a retention that is not positive.
@@ -345,16 +350,17 @@ class Stores(metaclass=SuggestingMeta):
         key_serde: Serde[K] | None = None,
         value_serde: Serde[V] | None = None,
     ) -> VersionedSpec[K, V]:
-        """Describes a store of values by key and time of validity, a `VersionedKeyValueStore`.
+        """Describes a store that keeps earlier versions of the value of each key, a `VersionedKeyValueStore`.
 
-        Versions older than the latest timestamp put, less the history, are neither accepted nor shown, except for the
-        latest version of a key.
+        A version is valid from its timestamp until the timestamp of the next version of its key. The history begins
+        `history` before the highest timestamp that was put into the store of the task. A version that is older is not
+        stored, and of times before the history only the latest version of a key can be read, which never expires.
 
         Args:
             name: name of the store.
-            history: how long versions are stored after a newer one replaced them.
-            key_serde: serde of the keys; default: the configured one, then `serdes.String()`.
-            value_serde: serde of the values; default: the configured one, then `serdes.Json()`.
+            history: how far back, in event time, earlier versions can be read and late ones stored.
+            key_serde: serde of the keys; default: the setting `default_key_serde`, else `serdes.String()`.
+            value_serde: serde of the values; default: the setting `default_value_serde`, else `serdes.Json()`.
 
         Raises:
             TopologyError: for a history that is not positive.

@@ -26,7 +26,9 @@ from headrace.serdes import Serde
 
 
 class Topology:
-    """A processor graph, ready to run: from `StreamsBuilder.build()`, or built node by node. Each `add_*` returns it.
+    """A processor graph, ready to run: from `StreamsBuilder.build()`, or built node by node with the `add_*` methods.
+
+    Each of these methods returns the topology itself, so that calls can be chained.
 
     Example:
         >>> from headrace import StreamsBuilder
@@ -77,12 +79,13 @@ class Topology:
 
         Args:
             name: name of the node: any text in one line.
-            topics: one topic or several, also as a list, or one pattern; only one source can read a topic.
-            key_serde: serde of the keys; default: the configured one, then `serdes.String()`.
-            value_serde: serde of the values; default: the configured one, then `serdes.Json()`.
-            timestamp_extractor: `(record, partition_time_ms) -> timestamp_ms`; a negative timestamp drops the record.
+            topics: one or more topics, also as lists; or one pattern. Each topic can be read by one source only.
+            key_serde: serde of the keys; default: the setting `default_key_serde`, else `serdes.String()`.
+            value_serde: serde of the values; default: the setting `default_value_serde`, else `serdes.Json()`.
+            timestamp_extractor: `(record, partition_time_ms) -> timestamp_ms`, where `record` is a `ConsumerRecord`; a
+                negative timestamp drops the record. Default: `default_timestamp_extractor` of `StreamsConfig`.
             offset_reset: where to begin in a topic that the application has not read before: "earliest", "latest",
-                "none", or an `AutoOffsetReset`. Default: the configured one.
+                "none", or an `AutoOffsetReset`. Default: `auto_offset_reset` of `StreamsConfig`.
         """
         patterns = [some for some in topics if isinstance(some, re.Pattern)]
         listed = tuple(topic for some in topics if not isinstance(some, re.Pattern) for topic in _as_names(some))
@@ -124,11 +127,11 @@ class Topology:
         """Adds a processor of your own after its parents.
 
         Args:
-            name: name of the node; `To.child(name)` forwards to it.
+            name: name of the node; a parent can forward only to this node with `To.child(name)`.
             factory: creates a new processor for every task: a `Processor` class, or a function without arguments.
-            parents: names of sources and processors.
-            stores: the stores that the processor may use, as in `KStream.process`. Stores that the processor's own
-                `stores()` returns are added to them.
+            parents: names of the sources and processors whose records it gets.
+            stores: the stores that the processor may use: specs, or names of stores that were added before. Stores that
+                the `stores()` method of the processor returns are connected as well.
         """
         operation = f"add_processor({name!r})"
         checked_factory(factory, operation)
@@ -150,13 +153,14 @@ class Topology:
         """Adds a node that writes records to a topic, as `KStream.to()` does.
 
         Args:
-            name: name of the node; `To.child(name)` forwards to it.
-            topic: the topic, or a function `(key, value, context) -> topic`; topics that do not exist are created, or
-                refused with `StreamsConfig(dynamic_topics="refuse")` if a function returned them.
-            parents: names of sources and processors.
-            key_serde: serde of the keys; default: the configured one, then `serdes.String()`.
-            value_serde: serde of the values; default: the configured one, then `serdes.Json()`.
-            partitioner: `(topic, key, value, partitions) -> partition`, as for `KStream.to()`.
+            name: name of the node; a parent can forward only to this node with `To.child(name)`.
+            topic: the topic, or a function `(key, value, context) -> topic` that returns the topic of each record. A
+                topic that does not exist is created. If a function returned it and `dynamic_topics` of `StreamsConfig`
+                is "refuse", that is a production error instead.
+            parents: names of the sources and processors whose records it writes.
+            key_serde: serde of the keys; default: the setting `default_key_serde`, else `serdes.String()`.
+            value_serde: serde of the values; default: the setting `default_value_serde`, else `serdes.Json()`.
+            partitioner: `(topic, key, value, partitions) -> partition`, as in `KStream.to()`.
         """
         checked_partitioner(partitioner, f"add_sink({name!r})")
         common: dict[str, Any] = {
@@ -171,11 +175,11 @@ class Topology:
         return self._add(Sink(topic=checked_name(topic, "topic"), **common))
 
     def add_state_store(self, store: StoreSpec, processors: str | Iterable[str] = ()) -> Self:
-        """Adds a store, and lets these processors use it; they then run in the same task.
+        """Adds a store and connects it to processors. Processors that share a store run in the same task.
 
         Args:
-            store: its spec, as `Stores` returns it.
-            processors: names of the processors that use it.
+            store: the spec of the store, as `Stores` returns it.
+            processors: names of the processors that use the store; they must have been added before.
         """
         if not isinstance(store, StoreSpec):
             message = f"add_state_store() was given {store!r}; it takes a store spec, e.g. Stores.key_value(...)."
@@ -201,19 +205,21 @@ class Topology:
         value_serde: Serde[Any] | None = None,
         timestamp_extractor: Extractor | None = None,
     ) -> Self:
-        """Adds a global store that a processor of your own maintains from a topic: see `StreamsBuilder`.
+        """Adds a global store that a processor of your own maintains from a topic.
 
-        Processors read it after `connect_processor_and_state_stores(processor, store)`.
+        See `StreamsBuilder.add_global_store`. Other processors can read the store after
+        `connect_processor_and_state_stores(processor, store_name)`.
 
         Args:
-            store: its spec, as `Stores` returns it; of any kind.
+            store: the spec of the store, of any kind, as `Stores` returns it.
             source: name of the node that reads the topic.
-            topic: the topic; nothing else can read it.
-            processor: name of the node that maintains the store; it has no children.
+            topic: the topic; no other source can read it.
+            processor: name of the node that maintains the store; it cannot have children.
             factory: creates a new processor for every task: a `Processor` class, or a function without arguments.
-            key_serde: serde of the topic's keys; default: the configured one, then `serdes.String()`.
-            value_serde: serde of the topic's values; default: the configured one, then `serdes.Json()`.
-            timestamp_extractor: returns the timestamp of a record; a negative timestamp drops the record.
+            key_serde: serde of the topic's keys; default: the setting `default_key_serde`, else `serdes.String()`.
+            value_serde: serde of the topic's values; default: the setting `default_value_serde`, else `serdes.Json()`.
+            timestamp_extractor: returns the timestamp of a record; a negative timestamp drops the record. Default: the
+                record's timestamp, even if `default_timestamp_extractor` is set.
         """
         settings = SourceSettings(key_serde, value_serde, timestamp_extractor, offset_reset=None)
         return self._store_of_topic("add_global_store()", store, source, topic, processor, factory, settings, True)
@@ -230,9 +236,10 @@ class Topology:
         value_serde: Serde[Any] | None = None,
         timestamp_extractor: Extractor | None = None,
     ) -> Self:
-        """Adds a store that a processor of your own maintains from a topic, and that others can only read (KIP-813).
+        """Adds a store that a processor of your own maintains from a topic and others can only read (KIP-813).
 
-        See `StreamsBuilder`; the arguments are those of `add_global_store`.
+        See `StreamsBuilder.add_read_only_state_store`. The arguments are those of `add_global_store`, except that the
+        default of `timestamp_extractor` is `default_timestamp_extractor` of `StreamsConfig`.
         """
         settings = SourceSettings(key_serde, value_serde, timestamp_extractor, offset_reset=None)
         operation = "add_read_only_state_store()"
@@ -256,7 +263,12 @@ class Topology:
         return self
 
     def connect_processor_and_state_stores(self, processor: str, *stores: str) -> Self:
-        """Lets a processor use stores that were added before; it can only read global and read-only stores."""
+        """Connects stores that were added before to a processor; global and read-only stores can only be read.
+
+        Args:
+            processor: name of the processor.
+            stores: names of the stores.
+        """
         self._check_processor(processor)
         self._builder.connect(processor, [self._builder.shared_store(store, processor) for store in stores])
         self._finished = None
@@ -271,7 +283,11 @@ class Topology:
         return to_mermaid(self._graph)
 
     def to_svg(self) -> str:
-        """Returns a picture of the topology, the one that notebooks show: topics, operators, stores, sub-topologies."""
+        """Returns the topology as an SVG picture with topics, operators, stores and sub-topologies; notebooks show it.
+
+        Raises:
+            TopologyError: if the topology has no nodes.
+        """
         if not self._graph.nodes:
             message = "The topology has no nodes, so there is nothing to draw; begin with add_source()."
             raise TopologyError(message)

@@ -58,9 +58,10 @@ class _WindowedCogroup(Generic[K, A]):
 
 
 class TimeWindowedCogroupedKStream(_WindowedCogroup[K, A]):
-    """Cogrouped records in time, sliding or unlimited windows: one result per key and window, of all inputs.
+    """The records of a cogroup in windows (any but sessions): one result per key and window, for all inputs together.
 
-    As `TimeWindowedKStream`, with a stream time for each input. `suppress` can hold results back.
+    Windows close, and results have timestamps, as in `TimeWindowedKStream`, but each input has its own stream time.
+    There is no `emit_strategy`; use `KTable.suppress` to emit only final results.
     """
 
     def aggregate(
@@ -75,9 +76,11 @@ class TimeWindowedCogroupedKStream(_WindowedCogroup[K, A]):
 
         Args:
             initializer: returns the aggregate of a new window.
-            store: name of the state store that all inputs share; or `Stores.window(...)`, to store windows for longer.
-            value_serde: serde of the aggregate.
-            name: `<name>-cogroup-merge` names the table, `<name>-cogroup-agg-0` and so on its inputs.
+            store: a name for the state store that all inputs share; or a spec, `Stores.window(...)`, to keep windows
+                for longer.
+            value_serde: serde of the aggregates; the default is that of `KGroupedStream.aggregate`.
+            name: names the table `<name>-cogroup-merge`, and the operators of its inputs `<name>-cogroup-agg-0` and so
+                on.
 
         Example:
             >>> from datetime import timedelta
@@ -102,7 +105,10 @@ class TimeWindowedCogroupedKStream(_WindowedCogroup[K, A]):
 
 
 class SessionWindowedCogroupedKStream(_WindowedCogroup[K, A]):
-    """Cogrouped records in sessions: a record of any input may extend or merge them. See `SessionWindowedKStream`."""
+    """The records of a cogroup in sessions: one result per key and session, for all inputs together.
+
+    A record of any input can extend or merge sessions. See `SessionWindowedKStream` for timestamps and late records.
+    """
 
     def aggregate(
         self,
@@ -113,15 +119,18 @@ class SessionWindowedCogroupedKStream(_WindowedCogroup[K, A]):
         value_serde: Serde[A] | None = None,
         name: str | None = None,
     ) -> KTable[Windowed[K], A]:
-        """Aggregates the records of each session; `merger(key, left, right)` combines the aggregates of two sessions.
+        """Aggregates the records of each session, of all inputs, starting from `initializer()`.
 
         Args:
             initializer: returns the aggregate of a new session.
-            merger: combines the aggregates of two sessions that a record connects.
-            store: name of the state store that all inputs share; or `Stores.session(...)`, to store sessions for
-                longer.
-            value_serde: serde of the aggregate.
-            name: `<name>-cogroup-merge` names the table, `<name>-cogroup-agg-0` and so on its inputs.
+            merger: `merger(key, left, right)` returns the aggregate of two sessions, the earlier one on the left. For
+                every record, the aggregates of the existing sessions are merged into a new `initializer()` on the left,
+                then the aggregator of its input adds the record.
+            store: a name for the state store that all inputs share; or a spec, `Stores.session(...)`, to keep sessions
+                for longer.
+            value_serde: serde of the aggregates; the default is that of `KGroupedStream.aggregate`.
+            name: names the table `<name>-cogroup-merge`, and the operators of its inputs `<name>-cogroup-agg-0` and so
+                on.
 
         Example:
             >>> from datetime import timedelta

@@ -26,7 +26,7 @@ V = TypeVar("V")
 
 @dataclass(frozen=True)
 class Grouping:
-    """The records of a windowed aggregation; `input_for(store name)` returns the node to aggregate from."""
+    """The input of a windowed aggregation. `input_for(store_name)` returns the node to aggregate from."""
 
     graph: GraphBuilder
     key_serde: Serde[Any] | None
@@ -63,7 +63,7 @@ class _WindowedKStream(Generic[K, V]):
         value_serde: Serde[Any] | None,
         name: str | None,
     ) -> KTable[Windowed[K], Any]:
-        """Adds the store, the node and, if there is a topic for them, the sink of late records."""
+        """Adds the store, the node and, with `late_to`, the sink of late records."""
         grouping = self._grouping
         graph, windows = grouping.graph, grouping.windows
         name_or_spec = graph.names.store(None, prefix) if store is None else store
@@ -88,16 +88,24 @@ class _WindowedKStream(Generic[K, V]):
 
 
 class TimeWindowedKStream(_WindowedKStream[K, V]):
-    """Grouped records in time, sliding or unlimited windows: one result per key and window.
+    """Grouped records in windows (any but sessions), to be aggregated: one result per key and window.
 
-    A window closes when stream time, the highest timestamp so far, reaches its end plus the grace; a sliding
-    window, whose end belongs to it, a millisecond later. A record that arrives after that is dropped for that window
-    and counted. A result has the highest timestamp in its window. Records without a
-    key are dropped and counted. Null values are passed to your functions; sliding windows drop and count them.
+    A window closes when stream time, the highest timestamp so far, reaches its end plus the grace. A sliding window
+    closes a millisecond later, because its end belongs to it. A record that arrives after its window has closed is
+    late: it is dropped for that window and counted.
+
+    A result has the highest timestamp of the records in its window. Records without a key are dropped and counted. A
+    value of `None` is passed to your functions, except with sliding windows, which drop and count such records.
     """
 
     def emit_strategy(self, strategy: EmitStrategy) -> TimeWindowedKStream[K, V]:
-        """Returns the same stream with results emitted on every update, or only when their window closes.
+        """Returns the same stream, with results emitted on every update or only when their window closes.
+
+        Args:
+            strategy: `EmitStrategy.on_window_update()`, the default, or `EmitStrategy.on_window_close()`.
+
+        Raises:
+            TopologyError: for `on_window_close()` with unlimited windows, which never close.
 
         Example:
             >>> from datetime import timedelta
@@ -115,7 +123,8 @@ class TimeWindowedKStream(_WindowedKStream[K, V]):
         """Counts the records of each key and window.
 
         Args:
-            store: name of the state store, to query it; or `Stores.window(...)`, to store windows for longer.
+            store: a name for the state store, so that you can query it; or a spec, `Stores.window(...)`, to keep
+                windows for longer than they accept records. Default: a generated name.
             name: name of the operator.
 
         Example:
@@ -147,7 +156,13 @@ class TimeWindowedKStream(_WindowedKStream[K, V]):
     ) -> KTable[Windowed[K], V]:
         """Reduces the values of each key and window to one: the first value, then `reducer(aggregate, value)`.
 
-        If the reducer returns `None`, the row is deleted. The other arguments are those of `count`.
+        If the reducer returns `None`, the row is deleted, and the next record of the window starts over.
+
+        Args:
+            reducer: returns the new aggregate.
+            store: as in `count`.
+            value_serde: serde of the aggregates; default: the serde of the stream's values.
+            name: name of the operator.
 
         Example:
             >>> from datetime import timedelta
@@ -172,9 +187,19 @@ class TimeWindowedKStream(_WindowedKStream[K, V]):
         value_serde: Serde[A] | None = None,
         name: str | None = None,
     ) -> KTable[Windowed[K], A]:
-        """Aggregates the records of each key and window: `aggregator(key, value, aggregate)`, from `initializer()` on.
+        """Aggregates the records of each key and window, starting from `initializer()`.
 
-        If the aggregator returns `None`, the row is deleted. The other arguments are those of `count`.
+        If the aggregator returns `None`, the row is deleted, and the next record of the window starts over.
+
+        Args:
+            initializer: returns the aggregate of a new window, e.g. `list`.
+            aggregator: `aggregator(key, value, aggregate)` returns the new aggregate. It may change `aggregate`, a copy
+                from the store, in place.
+            store: as in `count`.
+            value_serde: serde of the aggregates. Default: the setting `default_value_serde`. If that is JSON without a
+                type, aggregates are read back as the type of the initializer: its own if it is a class, or its
+                annotated return type.
+            name: name of the operator.
 
         Example:
             >>> from datetime import timedelta
@@ -193,22 +218,31 @@ class TimeWindowedKStream(_WindowedKStream[K, V]):
 
 
 class SessionWindowedKStream(_WindowedKStream[K, V]):
-    """Grouped records in sessions: one result per key and session.
+    """Grouped records in sessions, to be aggregated: one result per key and session.
 
-    A record that extends or merges sessions deletes their results, each with the timestamp of its end, and emits the
-    result of the merged session. The timestamp of a result is the end of its session. A record whose session has closed
-    is dropped and counted.
+    The timestamp of a result is the end of its session. If a record extends a session or merges two, the results of the
+    old sessions are deleted first: for each, a change to `None` is emitted, with the end of the old session as its
+    timestamp. Then the result of the new session is emitted. With `EmitStrategy.on_window_close()` only final results
+    are emitted, and no deletions.
+
+    A session closes when stream time is beyond its end plus the gap and the grace. A record whose session has closed is
+    late: it is dropped and counted. So are records without a key. A value of `None` is passed to your functions.
     """
 
     def emit_strategy(self, strategy: EmitStrategy) -> SessionWindowedKStream[K, V]:
-        """Returns the same stream with results emitted on every update, or only when their session closes."""
+        """Returns the same stream, with results emitted on every update or only when their session closes.
+
+        Args:
+            strategy: `EmitStrategy.on_window_update()`, the default, or `EmitStrategy.on_window_close()`.
+        """
         return SessionWindowedKStream(self._with_strategy(strategy))
 
     def count(self, *, store: str | SessionSpec | None = None, name: str | None = None) -> KTable[Windowed[K], int]:
         """Counts the records of each session.
 
         Args:
-            store: name of the state store, to query it; or `Stores.session(...)`, to store sessions for longer.
+            store: a name for the state store, so that you can query it; or a spec, `Stores.session(...)`, to keep
+                sessions for longer than they accept records. Default: a generated name.
             name: name of the operator.
 
         Example:
@@ -238,7 +272,16 @@ class SessionWindowedKStream(_WindowedKStream[K, V]):
         value_serde: Serde[V] | None = None,
         name: str | None = None,
     ) -> KTable[Windowed[K], V]:
-        """Reduces the values of each session to one: `reducer(aggregate, value)`, also for two sessions that merge.
+        """Reduces the values of each session to one: the first value, then `reducer(aggregate, value)`.
+
+        If sessions merge, the reducer also combines their aggregates, the earlier session first. If it returns `None`,
+        the row is deleted.
+
+        Args:
+            reducer: returns the new aggregate.
+            store: as in `count`.
+            value_serde: serde of the aggregates; default: the serde of the stream's values.
+            name: name of the operator.
 
         Example:
             >>> from datetime import timedelta
@@ -264,7 +307,21 @@ class SessionWindowedKStream(_WindowedKStream[K, V]):
         value_serde: Serde[A] | None = None,
         name: str | None = None,
     ) -> KTable[Windowed[K], A]:
-        """Aggregates the records of each session; `merger(key, left, right)` combines the aggregates of two sessions.
+        """Aggregates the records of each session, starting from `initializer()`.
+
+        If the aggregator returns `None`, the row is deleted.
+
+        Args:
+            initializer: returns the aggregate of a new session, e.g. `list`.
+            aggregator: `aggregator(key, value, aggregate)` returns the new aggregate.
+            merger: `merger(key, left, right)` returns the aggregate of two sessions, the earlier one on the left. For
+                every record, the aggregates of the existing sessions are merged into a new `initializer()` on the left,
+                then `aggregator` adds the record.
+            store: as in `count`.
+            value_serde: serde of the aggregates. Default: the setting `default_value_serde`. If that is JSON without a
+                type, aggregates are read back as the type of the initializer: its own if it is a class, or its
+                annotated return type.
+            name: name of the operator.
 
         Example:
             >>> from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Checks of what a topic stores beside keys and values: timestamps and headers."""
+"""Checks timestamps and headers of records before they are written to a topic."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from headrace.model.record import Headers, check_headers, check_timestamp, heade
 
 
 def checked_timestamp(timestamp_ms: object, subject: str) -> int:
-    """Returns a timestamp that a topic can store: a whole number of 64 bits, which may be negative.
+    """Returns a timestamp as an `int` if a topic can store it: a whole number of 64 bits, which may be negative.
 
     Raises:
         StreamsError: for anything else; the message begins with `subject`.
@@ -33,7 +33,7 @@ def checked_timestamp(timestamp_ms: object, subject: str) -> int:
 
 
 def checked_headers(headers: object, subject: str) -> Headers:
-    """Returns headers as a tuple of pairs of a text and bytes or `None`.
+    """Returns headers as a tuple of pairs of text and bytes or `None`.
 
     Raises:
         StreamsError: for anything else; the message begins with `subject`.

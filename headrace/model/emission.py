@@ -12,7 +12,7 @@ from headrace.model.arguments import checked_duration
 
 @dataclass(frozen=True)
 class EmitStrategy(metaclass=SuggestingMeta):
-    """Emits every update of a window, or only its final result; for `emit_strategy()` of windowed streams.
+    """Decides whether a window emits every update or only its final result; for `emit_strategy()` of windowed streams.
 
     Example:
         >>> EmitStrategy.on_window_close() == EmitStrategy.on_window_update()
@@ -28,13 +28,18 @@ class EmitStrategy(metaclass=SuggestingMeta):
 
     @classmethod
     def on_window_close(cls) -> EmitStrategy:
-        """Emits the result of a window once, when it is final: when stream time reaches its end plus the grace."""
+        """Emits the result of a window once, when the window closes and the result is final.
+
+        `TimeWindowedKStream` and `SessionWindowedKStream` say when windows close.
+        """
         return cls(on_close=True)
 
 
 @dataclass(frozen=True)
 class BufferConfig(metaclass=SuggestingMeta):
-    """Limits how much a suppressed table may hold back; beyond the limit it emits early, or the application fails.
+    """Limits how many updates `KTable.suppress` may hold back, and says what to do when the buffer is full.
+
+    It then either emits the oldest rows early, or fails the application.
 
     Example:
         >>> BufferConfig.max_records(1000).emits_early, BufferConfig.max_records(1000).shut_down_when_full().emits_early
@@ -52,36 +57,36 @@ class BufferConfig(metaclass=SuggestingMeta):
 
     @classmethod
     def unbounded(cls) -> BufferConfig:
-        """Sets no limit: every row waits until it is due."""
+        """Sets no limit: no row is emitted early, however many are held back."""
         return cls()
 
     @classmethod
     def max_records(cls, records: int) -> BufferConfig:
-        """Limits the buffer to this many rows per task; beyond that, the oldest rows are emitted early.
+        """Limits the buffer to this many rows per task; when it is full, the oldest rows are emitted early.
 
         Raises:
-            TopologyError: unless it is a whole number of 1 or more.
+            TopologyError: if `records` is not a whole number of 1 or more.
         """
         return cls(record_limit=_checked_size(records, "max_records"), emits_early=True)
 
     @classmethod
     def max_bytes(cls, size: int) -> BufferConfig:
-        """Limits the buffer to this many bytes per task; beyond that, the oldest rows are emitted early.
+        """Limits the buffer to this many bytes per task; when it is full, the oldest rows are emitted early.
 
-        The size of a row is that of Kafka Streams: its key, its value, the values it replaces, its headers, the name of
-        its topic, and 28 bytes.
+        The size of a row is computed as in Kafka Streams: its key, its value, the values that it replaces, its headers,
+        the name of its topic, and 28 bytes.
 
         Raises:
-            TopologyError: unless it is a whole number of 1 or more.
+            TopologyError: if `size` is not a whole number of 1 or more.
         """
         return cls(byte_limit=_checked_size(size, "max_bytes"), emits_early=True)
 
     def with_max_records(self, records: int) -> BufferConfig:
-        """Returns a copy that is also limited to this many rows."""
+        """Returns a copy that is also limited to this many rows per task."""
         return replace(self, record_limit=_checked_size(records, "with_max_records"))
 
     def with_max_bytes(self, size: int) -> BufferConfig:
-        """Returns a copy that is also limited to this many bytes."""
+        """Returns a copy that is also limited to this many bytes per task."""
         return replace(self, byte_limit=_checked_size(size, "with_max_bytes"))
 
     def with_no_bound(self) -> BufferConfig:
@@ -89,11 +94,11 @@ class BufferConfig(metaclass=SuggestingMeta):
         return BufferConfig.unbounded()
 
     def emit_early_when_full(self) -> BufferConfig:
-        """Returns a copy that, beyond the limit, emits the oldest rows before they are due."""
+        """Returns a copy that emits the oldest rows early when the buffer is full."""
         return replace(self, emits_early=True)
 
     def shut_down_when_full(self) -> BufferConfig:
-        """Returns a copy that, beyond the limit, fails the application, so that no row is emitted before it is due."""
+        """Returns a copy that fails the application when the buffer is full, so that no row is emitted early."""
         return replace(self, emits_early=False)
 
 
@@ -102,7 +107,7 @@ _UNBOUNDED = BufferConfig.unbounded()
 
 @dataclass(frozen=True)
 class Suppressed(metaclass=SuggestingMeta):
-    """When `KTable.suppress` emits the updates that it holds back; a `limit_ms` of `None` means when windows close.
+    """Decides how long `KTable.suppress` holds updates back: until windows close (`limit_ms` is `None`), or for a time.
 
     Example:
         >>> from datetime import timedelta
@@ -118,7 +123,8 @@ class Suppressed(metaclass=SuggestingMeta):
         """Emits only the final result of each window, when the window closes.
 
         Args:
-            buffer: limits how much is held back; default: unbounded. It must not emit early, because results are final.
+            buffer: limits how much is held back; default: no limit. A limited buffer needs `shut_down_when_full()`,
+                because a result that is emitted early would not be final.
 
         Raises:
             TopologyError: for a buffer that emits early when it is full.
@@ -134,14 +140,16 @@ class Suppressed(metaclass=SuggestingMeta):
 
     @classmethod
     def until_time_limit(cls, limit: timedelta, buffer: BufferConfig | None = None) -> Suppressed:
-        """Emits the last update of each row when stream time is `limit` beyond the first update that is held back.
+        """Emits the last update of a row after a time limit.
+
+        A row is emitted when stream time reaches the timestamp of its first update that is held back, plus `limit`.
 
         Args:
             limit: how long a row is held back, 0 or more.
-            buffer: limits how much is held back; default: unbounded.
+            buffer: limits how much is held back; default: no limit.
 
         Raises:
-            TopologyError: for a limit that is not a duration, or negative.
+            TopologyError: if the limit is negative or not a `timedelta`.
         """
         limit_ms = checked_duration(limit, "Suppressed.until_time_limit(): limit", at_least_ms=0)
         return cls(limit_ms, _checked_buffer(buffer, "until_time_limit"))

@@ -1,4 +1,4 @@
-"""The end of time, which is the highest timestamp: sums of times stop there instead of overflowing 64 bits."""
+"""The end of time: the highest timestamp, 2^63-1. Sums of times stop there instead of overflowing 64 bits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ END_OF_TIME_MS: Final = (1 << 63) - 1
 
 
 def later(time_ms: int, duration_ms: int) -> int:
-    """The time a duration after another, at most the end of time; a negative duration gives an earlier time.
+    """Returns `time_ms + duration_ms`, at most the end of time. The duration may be negative.
 
     Example:
         >>> later(5, 10), later(END_OF_TIME_MS - 3, 10) == END_OF_TIME_MS

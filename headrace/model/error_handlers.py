@@ -10,7 +10,11 @@ import msgspec
 from headrace.model.record import Headers, Record
 
 ErrorHandlerResponse: TypeAlias = Literal["fail", "continue", "dead_letter"]
-"""Stops the application; drops the record and counts it; or drops, counts and writes it to the dead-letter topic."""
+"""What to do about an error.
+
+"fail" stops the application. "continue" drops the record and counts it. "dead_letter" also writes the input record to
+`dead_letter_topic`.
+"""
 
 ErrorKind: TypeAlias = Literal["deserialization", "processing", "production"]
 
@@ -18,28 +22,31 @@ RESPONSES: tuple[ErrorHandlerResponse, ...] = get_args(ErrorHandlerResponse)
 
 
 class ErrorHandlerContext(msgspec.Struct, frozen=True):
-    """One error, as passed to an error handler of your own. Immutable.
+    """Describes one error, for an error handler of your own. Immutable.
+
+    The input record is the record of an input topic that the application was processing when the error occurred.
 
     Attributes:
         kind: what failed: "deserialization", "processing" or "production".
-        reason: why the record is dropped, under the name that metrics count; e.g. "undecodable value".
+        reason: the reason under which metrics count the record if it is dropped, e.g. "undecodable value".
         operator: name of the operator that failed.
-        task_id: the task it failed in, `<sub-topology>_<partition>`.
+        task_id: the task in which it failed, `<sub-topology>_<partition>`.
         topic: topic of the input record; `None` if there is no input record, as in a punctuation.
         partition: partition of the input record, or -1.
         offset: offset of the input record, or -1.
-        timestamp_ms: event time of the input record; in a punctuation the time that fired it.
-        key: serialized key of the input record, as the sub-topology of the operator read it.
-        value: serialized value of the input record, likewise.
-        headers: headers of the input record.
+        timestamp_ms: event time of the record; in a punctuation the time for which it ran.
+        key: serialized key of the record as the sub-topology of the operator read it. After a repartition that is the
+            repartitioned record.
+        value: serialized value of that record.
+        headers: headers of that record.
         exception: the exception that was raised.
-        record: the record that the operator received, with the key and the value as Python objects; for a production
-            error the result that could not be written. `None` for a record that cannot be decoded, in a punctuation,
-            and for a result that its Kafka topic does not accept, whose bytes are in `output_key` and `output_value`.
-        output_topic: for a production error, the topic that the result was to be written to.
-        failed_part: "key" or "value", if one of them could not be decoded or encoded.
-        output_key: for a result that its Kafka topic does not accept, the serialized key.
-        output_value: for a result that its Kafka topic does not accept, the serialized value.
+        record: the record that the operator received, with key and value as Python objects; for a production error the
+            result that could not be written. It is `None` for a record that cannot be decoded, in a punctuation, and
+            for a result that its Kafka topic rejects.
+        output_topic: for a production error, the topic to which the result was to be written.
+        failed_part: "key" or "value" if one of them could not be decoded or encoded.
+        output_key: for a result that its Kafka topic rejects, the serialized key.
+        output_value: for a result that its Kafka topic rejects, the serialized value.
 
     Example:
         >>> import headrace as hr
@@ -68,7 +75,10 @@ class ErrorHandlerContext(msgspec.Struct, frozen=True):
 
 
 DeadLetters: TypeAlias = Sequence[Record[bytes | None, bytes | None]]
-"""A handler's own dead letters: serialized keys and values. A record without a timestamp gets the failed one's."""
+"""Records that a handler returns to have them written to `dead_letter_topic` instead of the input record.
+
+Keys and values are serialized. A record without a timestamp gets that of the failed record.
+"""
 
 ErrorHandler: TypeAlias = ErrorHandlerResponse | Callable[[ErrorHandlerContext], ErrorHandlerResponse | DeadLetters]
-"""The response to every error, or a function that returns the response to each, or the dead letters to write."""
+"""The response to every error; or a function that is called for each error, and returns a response or dead letters."""

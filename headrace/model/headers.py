@@ -1,4 +1,4 @@
-"""Headers of a record as an object that returns changed copies."""
+"""`Headers`: the headers of a record, with methods to read and change them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from headrace.model.record import check_headers, header_pairs
 class Headers(tuple[tuple[str, bytes | None], ...]):
     """The headers of a record, in order: a tuple of `(name, value)` pairs. A name may occur several times.
 
-    It equals the plain tuple of its pairs, and can be used wherever headers are: `Record(..., headers=...)`,
-    `record.with_headers(...)`, `pipe(..., headers=...)`. It is immutable: `add` and `remove` return a copy.
+    `Headers` equal a tuple with the same pairs, and can be used wherever headers are expected: in
+    `Record(..., headers=...)`, `record.with_headers(...)` or `pipe(..., headers=...)`. They are immutable: `add` and
+    `remove` return a copy.
 
     Raises:
-        StreamsError: for a header that is no pair of a text and bytes or `None`.
+        StreamsError: for a header that is not a pair of text and bytes or `None`.
 
     Example:
         >>> import headrace as hr
@@ -44,7 +45,7 @@ class Headers(tuple[tuple[str, bytes | None], ...]):
         return type(self)(pair for pair in self if pair[0] != name)
 
     def last_header(self, name: str) -> bytes | None:
-        """Returns the value of the last header of that name; `None` also if there is none."""
+        """Returns the value of the last header of that name, or `None` if there is no such header."""
         return next((value for known, value in reversed(self) if known == name), None)
 
     def values(self, name: str) -> list[bytes | None]:

@@ -12,33 +12,36 @@ from headrace.errors import StreamsError
 class State(Enum):
     """The state of an application, as `Streams.state` returns it.
 
-    Kafka Streams' states, with two differences: Spark places tasks, so there is no `REBALANCING`, and a paused
-    application has a state of its own.
+    The states are those of Kafka Streams with two differences: there is no `REBALANCING`, because Spark assigns the
+    tasks, and there is a state `PAUSED`.
     """
 
     CREATED = "created"
-    """It was not started yet."""
+    """The application has not been started yet."""
     STARTING = "starting"
-    """It checks its state and topics and starts its Spark query."""
+    """It is checking its stored state and its topics, and starting its Spark query."""
     RUNNING = "running"
-    """It processes records as they arrive, or all available ones."""
+    """It is processing records: as they arrive, or those that `process_available()` found."""
     PAUSED = "paused"
-    """It runs, but begins no micro-batch until `Streams.resume`."""
+    """It is running, but begins no micro-batch until `Streams.resume` is called."""
     PENDING_SHUTDOWN = "pending shutdown"
     """It is stopping; the current micro-batch may still finish."""
     NOT_RUNNING = "not running"
     """It has stopped. It may be started again."""
     ERROR = "error"
-    """It has failed. Nothing of the failed micro-batch is committed; when started again, it repeats that batch."""
+    """It has failed. Nothing of the failed micro-batch is committed; the next start repeats it."""
 
 
 StateListener: TypeAlias = Callable[[State, State], object]
-"""Receives the new and the old state. It is called in the thread that changed the state and should return quickly."""
+"""`(new_state, old_state)`: called at every change of the state, in the thread that changed it. It should be quick."""
 
 UncaughtExceptionResponse: TypeAlias = Literal["replace", "shutdown_client", "shutdown_application"]
-"""Starts again after the last commit; or stops the application, which is the same for a client and an application."""
+"""What to do when an application has failed.
+
+"replace" starts it again after the last commit. "shutdown_client" and "shutdown_application" both stop it.
+"""
 
 UNCAUGHT_EXCEPTION_RESPONSES: tuple[UncaughtExceptionResponse, ...] = get_args(UncaughtExceptionResponse)
 
 UncaughtExceptionHandler: TypeAlias = Callable[[StreamsError], UncaughtExceptionResponse]
-"""Decides what happens after an error that stopped the application."""
+"""`(error) -> response`: decides what to do when an application has failed with an error."""

@@ -1,4 +1,4 @@
-"""Where an application begins to read a topic for which it has no position yet."""
+"""Where an application begins to read a topic for which it has no committed offset yet."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _BY_DURATION = re.compile(
 class AutoOffsetReset(metaclass=SuggestingMeta):
     """Where an application begins in a topic that it has not read before; for sources and for `StreamsConfig`.
 
-    It applies once: the position is stored with the first start that reads the topic. Partitions that are added to a
-    topic later, and topics that begin to match a pattern later, are always read from their beginning, so that none of
+    It applies only once: the first start that reads the topic stores the offset where it begins. Partitions that are
+    added to a topic later, and topics that match a pattern later, are always read from their beginning, so that none of
     their records is missed.
 
     Example:
@@ -49,14 +49,18 @@ class AutoOffsetReset(metaclass=SuggestingMeta):
 
     @classmethod
     def none(cls) -> AutoOffsetReset:
-        """Refuses to start if the application has no position in the topic, e.g. because its state is lost."""
+        """Fails at the start if the application has no stored offset for the topic, e.g. because its state was lost."""
         return cls("none")
 
     @classmethod
     def by_duration(cls, duration: timedelta) -> AutoOffsetReset:
-        """Begins with the first record whose timestamp is at most `duration` before the first start; else at the end.
+        """Begins with the first record whose timestamp is at most `duration` before the first start.
 
-        As on Kafka, records after the first such record are read even if their timestamps are older.
+        Without such a record it begins at the end of the topic. As with Kafka, later records are read even if their
+        timestamps are older.
+
+        Raises:
+            ValueError: if the duration is negative or not a `timedelta`.
         """
         if not isinstance(duration, timedelta) or duration < timedelta(0):
             message = (
@@ -75,11 +79,14 @@ class AutoOffsetReset(metaclass=SuggestingMeta):
 
 
 OffsetReset = AutoOffsetReset | Literal["earliest", "latest", "none"]
-"""An `AutoOffsetReset`, or the name of one without a duration."""
+"""An `AutoOffsetReset`, or the text "earliest", "latest" or "none"."""
 
 
 def offset_reset_of(given: object, subject: str, error: type[StreamsError]) -> AutoOffsetReset:
-    """Checks a reset that a user gave, by name or as an object; raises `error`, which begins with `subject`."""
+    """Returns an offset reset given as an object or as text; Kafka's text `by_duration:P3DT6H` is also allowed.
+
+    For anything else it raises `error`, with a message that begins with `subject`.
+    """
     if isinstance(given, AutoOffsetReset):
         return given
     if isinstance(given, str):

@@ -1,4 +1,4 @@
-"""`Pending`: the results that an operator holds back, and the record that would release them."""
+"""`Pending`: the results that an operator holds back, and what would release them."""
 
 from __future__ import annotations
 
@@ -10,16 +10,19 @@ from headrace.model.windows import Windowed
 
 @dataclass(frozen=True)
 class PendingTask:
-    """The results that one task of an operator holds back. Every task has its own stream time.
+    """The results that an operator holds back in one task. Every task has its own stream time.
 
     Args:
-        task_id: `<sub-topology>_<partition>`.
-        waiting: how many results wait.
-        oldest: key of the result that leaves first, a `Windowed` if it has a window; `None` if nothing waits.
-        since_ms: end of its window, or the timestamp of its first update that is held back, or its own timestamp.
-        release_ms: the lowest timestamp of a record that releases it; `None` if that is beyond 2^63-1.
-        release_key: key of that record, if every key has its own stream time; `None` for any key.
-        stream_time_ms: the stream time, of that key if every key has its own; -1 before the first record.
+        task_id: the id of the task, `<sub-topology>_<partition>`.
+        waiting: how many results are held back.
+        oldest: the key of the result that will be released first, a `Windowed` if it has a window; `None` if no results
+            are held back.
+        since_ms: for a result with a window, the end of the window; for a row of a table, the timestamp of the first
+            update that is held back; for a record of a join, its timestamp.
+        release_ms: the lowest timestamp of a record that would release the oldest result; `None` if no timestamp is
+            high enough.
+        release_key: the key that such a record must have if every key has its own stream time; else `None`.
+        stream_time_ms: the stream time, that of `release_key` if every key has its own; -1 before the first record.
     """
 
     task_id: str
@@ -33,9 +36,9 @@ class PendingTask:
 
 @dataclass(frozen=True)
 class Pending:
-    r"""The results that an operator holds back in all its tasks; its text is a sentence for people.
+    r"""The results that an operator holds back in all its tasks. `str()` of it is a sentence to print.
 
-    `unit` says what waits if it has no window: rows of a table, or records of a join.
+    `unit` says what is held back if it has no window: rows of a table, or records of a join.
 
     Example:
         >>> from headrace import Window
@@ -55,12 +58,12 @@ class Pending:
 
     @property
     def waiting(self) -> int:
-        """How many results wait in all tasks."""
+        """How many results are held back in all tasks."""
         return sum(task.waiting for task in self.tasks)
 
     @property
     def oldest(self) -> PendingTask | None:
-        """The task whose oldest result has the earliest time; `None` if nothing waits."""
+        """The task whose oldest result has the lowest `since_ms`; `None` if no results are held back."""
         holding = [task for task in self.tasks if task.since_ms is not None]
         return min(holding, key=lambda task: (task.since_ms, task.task_id), default=None)
 

@@ -1,4 +1,4 @@
-"""The Processor API: your own operators, with state stores, schedules, and control over forwarded records."""
+"""The Processor API: operators of your own, with state stores, schedules, and control over what they forward."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from headrace.model.stores.specs import StoreSpec
     from headrace.serdes import Serde
 
-# Contravariant input and covariant output: a processor of `object` fits every stream. Without type arguments, all are
-# `Any`.
+# Contravariant input and covariant output: a processor of `object` fits every stream. Type arguments that are left out
+# are `Any`.
 KIn = TypeVar("KIn", contravariant=True, default=Any)
 VIn = TypeVar("VIn", contravariant=True, default=Any)
 KOut = TypeVar("KOut", covariant=True, default=Any)
@@ -39,7 +39,7 @@ class PunctuationType(Enum):
 
 
 class RecordMetadata(NamedTuple):
-    """Topic, partition and offset of an input record; `None`, -1 and -1 if there is none, as in a punctuation."""
+    """Topic, partition and offset of an input record; `None`, -1 and -1 in a punctuation, where there is none."""
 
     topic: str | None
     partition: int
@@ -48,7 +48,7 @@ class RecordMetadata(NamedTuple):
 
 @dataclass(frozen=True)
 class To(metaclass=SuggestingMeta):
-    """The children to forward a record to, and the timestamp it gets. Immutable.
+    """Selects the children that a record is forwarded to, and optionally sets its timestamp. Immutable.
 
     Example:
         >>> To.child("audit").with_timestamp(12)
@@ -69,7 +69,7 @@ class To(metaclass=SuggestingMeta):
         return cls(name)
 
     def with_timestamp(self, timestamp_ms: int) -> Self:
-        """Returns a copy that sets the timestamp of the record; it wins over the record's own.
+        """Returns a copy that also sets the timestamp of the forwarded record, in place of the record's own.
 
         Raises:
             StreamsError: for a negative timestamp.
@@ -81,28 +81,28 @@ class To(metaclass=SuggestingMeta):
 
 
 class Cancellable(Protocol):
-    """A schedule that can be cancelled."""
+    """A schedule that can be cancelled; `ProcessorContext.schedule` returns it."""
 
     def cancel(self) -> None:
         """Ends the schedule, also from inside its callback; calling it again does nothing."""
 
 
 class Counter(Protocol):
-    """A number that a processor counts up; `metrics()` has the sum over all tasks and restarts."""
+    """A number that a processor counts up. `metrics()` shows the sum over all tasks since the first start."""
 
     def add(self, amount: int = 1) -> None:
-        """Adds to the counter, if the micro-batch is committed."""
+        """Adds to the counter; takes effect if the micro-batch is committed. The amount must be a whole number."""
 
 
 class Gauge(Protocol):
-    """A number that a processor sets; `metrics()` has the sum of the last values of all tasks, also after a restart."""
+    """A number that a processor sets. `metrics()` shows the sum of the last values of all tasks; restarts keep them."""
 
     def set(self, value: int) -> None:
-        """Sets the value of this task, if the micro-batch is committed."""
+        """Sets the value of this task, a whole number; takes effect if the micro-batch is committed."""
 
 
 class ProcessorMetrics(Protocol):
-    """The own metrics of a processor. They are whole numbers, and become visible with the commit, exactly once.
+    """Creates counters and gauges of a processor: whole numbers, committed exactly once with the micro-batch.
 
     Example:
         >>> import headrace as hr
@@ -126,14 +126,16 @@ class ProcessorMetrics(Protocol):
     """
 
     def counter(self, name: str) -> Counter:
-        """Returns the counter of that name; it may be kept in a field."""
+        """Returns the counter of that name; the processor may keep it in a field."""
 
     def gauge(self, name: str) -> Gauge:
-        """Returns the gauge of that name; it may be kept in a field."""
+        """Returns the gauge of that name; the processor may keep it in a field."""
 
 
 class ProcessorContext(Protocol[KForward, VForward]):
-    """Gives a processor its children, its stores and its clocks; `ProcessorContext[K, V]` forwards `Record[K, V]`.
+    """What a processor can use: forwarding to its children, its stores, clocks, schedules and metrics.
+
+    The type `ProcessorContext[K, V]` forwards `Record[K, V]`.
 
     Example:
         >>> from datetime import timedelta
@@ -159,33 +161,33 @@ class ProcessorContext(Protocol[KForward, VForward]):
 
     @property
     def application_id(self) -> str:
-        """The application's id."""
+        """The `application_id` of the application."""
 
     @property
     def app_configs(self) -> Mapping[str, Any]:
-        """The application's settings, by the names of `StreamsConfig`, and its own ones from `app_configs`.
+        """The settings of the application by their names in `StreamsConfig`, and the entries of its `app_configs`.
 
-        Without `kafka` and `spark`, which may have secrets.
+        The settings `kafka` and `spark` are left out, because they may contain secrets.
         """
 
     def app_configs_with_prefix(self, prefix: str) -> Mapping[str, Any]:
-        """The settings of `app_configs` whose names start with the prefix, without it."""
+        """Returns the entries of `app_configs` whose names start with a prefix, under the names without the prefix."""
 
     @property
     def key_serde(self) -> Serde[Any]:
-        """The default serde of keys."""
+        """The default serde of keys: the setting `default_key_serde`, or `serdes.String()` if it is not set."""
 
     @property
     def value_serde(self) -> Serde[Any]:
-        """The default serde of values."""
+        """The default serde of values: the setting `default_value_serde`, or `serdes.Json()` if it is not set."""
 
     @property
     def state_dir(self) -> Path:
-        """The application's state directory. It is only for reference: keep your data in stores, not in files there."""
+        """The state directory of the application. Do not write files there: keep your data in stores."""
 
     @property
     def metrics(self) -> ProcessorMetrics:
-        """The processor's own counters and gauges, which `metrics()` of the application and the test driver show."""
+        """Creates counters and gauges of the processor; `metrics()` of application and test driver shows them."""
 
     @property
     def current_stream_time_ms(self) -> int:
@@ -196,20 +198,29 @@ class ProcessorContext(Protocol[KForward, VForward]):
 
     @property
     def current_system_time_ms(self) -> int:
-        """The wall-clock time; it does not advance during a micro-batch, or a step of the test driver."""
+        """The wall-clock time, in epoch milliseconds.
+
+        On Spark it is the time at which the micro-batch was planned: it does not advance during a micro-batch. In the
+        test driver only the test advances it.
+        """
 
     @property
     def record_metadata(self) -> RecordMetadata:
         """Topic, partition and offset of the input record being processed; `None`, -1 and -1 in a punctuation."""
 
     def forward(self, record: Record[KForward, VForward], to: To | None = None) -> None:
-        """Sends a record to the children, depth first: it returns when they have processed the record.
+        """Sends a record to the children, and returns when they have processed it (depth first).
 
-        The record gets the timestamp of `to`; without one it keeps its own; a record without a timestamp gets that of
-        the record being processed, or the time that fired the punctuation. It keeps its headers.
+        The timestamp of the record is the one that `to` sets, else its own. If neither is set, it is the timestamp of
+        the record being processed or, in a punctuation, the time passed to the callback. Headers are those of the
+        record that is passed.
+
+        Args:
+            record: the record to forward.
+            to: which children get the record, and its timestamp; default: all children.
 
         Raises:
-            StreamsError: for an unknown child, and outside `process` and punctuations.
+            StreamsError: for a child that does not exist, and outside of `process` and punctuations.
         """
 
     def schedule(
@@ -219,11 +230,21 @@ class ProcessorContext(Protocol[KForward, VForward]):
         callback: Callable[[int], object],
         time_shift: timedelta | None = None,
     ) -> Cancellable:
-        """Calls `callback(timestamp_ms)` at regular times, with the time that fired it.
+        """Calls `callback(timestamp_ms)` at regular intervals, with the current time of the clock.
 
-        With a `time_shift` it is due at `time_shift + n * interval` since the epoch, also after a restart. Without one,
-        a stream-time schedule starts at the first record after this call, which fires it; a wall-clock schedule starts
-        now. A clock that jumps over several due times fires once. Stream time is checked after every record.
+        If the clock jumps over several intervals, the callback is called once. Stream time is checked after every
+        record, wall-clock time once in each micro-batch, or when a test advances the clock of the test driver.
+
+        Args:
+            interval: time between two calls, a millisecond or more.
+            type: the clock to follow, stream time or wall-clock time.
+            callback: the function to call.
+            time_shift: if set, the callback is called at `time_shift + n * interval` since the epoch, also after a
+                restart. Default: with wall-clock time, intervals are counted from now; with stream time, from the next
+                check of stream time, which also calls the callback.
+
+        Returns:
+            A handle to cancel the schedule.
 
         Raises:
             StreamsError: for an interval below a millisecond, an unknown type, or a callback that is not callable.
@@ -239,7 +260,7 @@ class ProcessorContext(Protocol[KForward, VForward]):
         """Returns a store that is connected to this processor.
 
         Args:
-            store: its spec, as `Stores` returned it, for a typed store; or its name.
+            store: the store's spec, as `Stores` returned it, for a typed store; or the store's name.
 
         Raises:
             StateError: for a store that does not exist, or is not connected.
@@ -250,24 +271,31 @@ class ProcessorContext(Protocol[KForward, VForward]):
 
 
 class _Lifecycle(ABC, Generic[KIn, VIn, KOut, VOut]):
-    """The methods of both kinds of processors: `init`, `process`, `close`."""
+    """The methods that both kinds of processors have."""
 
     context: ProcessorContext[KOut, VOut]
 
     def init(self, context: ProcessorContext[KOut, VOut]) -> None:
-        """Called once per task, before its first record. Stores the context in `self.context`."""
+        """Called once per task, before its first record. Sets `self.context`.
+
+        A method that overrides it should call `super().init(context)`, or set `self.context` itself.
+        """
         self.context = context
 
     @abstractmethod
     def process(self, record: Record[KIn, VIn]) -> None:
-        """Processes one record."""
+        """Processes one record, whose key and value may be `None`.
+
+        Results are forwarded with `self.context.forward()`. If the method raises an error, the setting
+        `processing_exception_handler` decides what happens.
+        """
 
     def stores(self) -> Iterable[StoreSpec]:
-        """The stores that the processor uses, in addition to those it is given with `stores=` (KIP-401).
+        """Returns specs of the stores that the processor uses, besides those given with `stores=` (KIP-401).
 
-        They are added to the topology and connected to the processor when it is added. Processors that return equal
-        specs share the store, and run in the same task. A factory that is an object may have such a method, too, and is
-        then asked instead.
+        The stores are added to the topology and connected when the processor is added. Processors that return equal
+        specs share the store, and run in the same task. If the factory is an object with a method `stores`, that method
+        is called instead.
 
         Example:
             >>> import headrace as hr
@@ -287,16 +315,16 @@ class _Lifecycle(ABC, Generic[KIn, VIn, KOut, VOut]):
         return ()
 
     def close(self) -> None:
-        """Called when the test driver is closed. On Spark it is not called, because tasks have no end there."""
+        """Called when the test driver is closed. It is not called on Spark, where a task has no defined end."""
 
 
 class Processor(_Lifecycle[KIn, VIn, KOut, VOut]):
     """An operator of your own, for `KStream.process()` and `Topology.add_processor()`.
 
-    `Processor[KIn, VIn, KOut, VOut]` declares the types of the records it processes and forwards; without them they are
-    `Any`. Every task has its own processor. Its fields last as long as the task; state that must survive a restart
-    belongs in a store. On Spark, fields must be picklable: exclude others with `__getstate__`, and create them when
-    they are needed.
+    `Processor[KIn, VIn, KOut, VOut]` declares the types of the records that it processes and forwards; without type
+    arguments they are `Any`. Every task has its own processor object. Fields keep their values between records, but not
+    after a restart: keep state that must survive in a store. On Spark, fields must be picklable. Leave out other fields
+    with `__getstate__`, and create them again when they are needed.
 
     Example:
         >>> import headrace as hr
@@ -313,8 +341,8 @@ class Processor(_Lifecycle[KIn, VIn, KOut, VOut]):
 class FixedKeyProcessor(_Lifecycle[Key, VIn, Key, VOut], Generic[Key, VIn, VOut]):
     """A processor that keeps the key, for `KStream.process_values()`.
 
-    `FixedKeyProcessor[K, VIn, VOut]` declares the types of keys, and of the values it processes and forwards. It
-    forwards only records derived from its input, with `record.with_value(...)`.
+    `FixedKeyProcessor[K, VIn, VOut]` declares the types of the keys, and of the values that it processes and forwards.
+    It may only forward records with the key of the record being processed, such as `record.with_value(...)`.
 
     Example:
         >>> import headrace as hr
@@ -328,16 +356,18 @@ class FixedKeyProcessor(_Lifecycle[Key, VIn, Key, VOut], Generic[Key, VIn, VOut]
 
 
 ProcessorWrapper = Callable[[str, Callable[[Record[Any, Any]], None]], Callable[[Record[Any, Any]], None]]
-"""`(name, process) -> process`: gets the name of a node and the function by which it processes a record, and returns a
-function to call instead. The value of a record at a table operator is a `Change`.
+"""`(name, process) -> process`: wraps the processing of an operator, for `StreamsConfig(processor_wrapper=...)`.
+
+It gets the name of a node and the function that processes a record there. It returns the function `(record) -> None` to
+call instead. At a table operator, the value of a record is a `Change`.
 """
 
 
 class ValueTransformerWithKey(ABC, Generic[Key, VIn, VOut]):
     """Computes the values of a table's rows, with stores of its own, for `KTable.transform_values()`.
 
-    `ValueTransformerWithKey[K, VIn, VOut]` declares the types of keys, and of the values before and after. Every task
-    has its own transformer; state that must survive a restart belongs in a store, as with `Processor`.
+    `ValueTransformerWithKey[K, VIn, VOut]` declares the types of the keys, and of the values that it gets and returns.
+    Every task has its own transformer object. Keep state that must survive a restart in a store.
 
     Example:
         >>> import headrace as hr
@@ -359,19 +389,20 @@ class ValueTransformerWithKey(ABC, Generic[Key, VIn, VOut]):
     context: ProcessorContext[Key, VOut]
 
     def init(self, context: ProcessorContext[Key, VOut]) -> None:
-        """Called once per task, before its first record. Stores the context in `self.context`.
+        """Called once per task, before its first record. Sets `self.context`.
 
-        The context gives access to stores, clocks and schedules. It forwards no records: a value that `transform`
-        returns is the only result.
+        A method that overrides it should call `super().init(context)`, or set `self.context` itself. The context has
+        stores, clocks and schedules, but `forward` raises an error: the value that `transform` returns is the only
+        result.
         """
         self.context = context
 
     @abstractmethod
     def transform(self, key: Key, value: VIn | None) -> VOut | None:
-        """Returns the new value of a row; `None` deletes the row. It is also called for deleted rows, with `None`."""
+        """Returns the new value of a row; `None` deletes the row. For a deleted row, `value` is `None`."""
 
     def close(self) -> None:
-        """Called when the test driver is closed. On Spark it is not called, because tasks have no end there."""
+        """Called when the test driver is closed. It is not called on Spark, where a task has no defined end."""
 
 
 AnyProcessor = Processor | FixedKeyProcessor | ValueTransformerWithKey

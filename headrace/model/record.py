@@ -1,4 +1,4 @@
-"""Records of a stream, and changes of a table's rows. Both are immutable; `with_*` return changed copies."""
+"""Records of a stream, and changes of a table's rows. Both are immutable."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Headers: TypeAlias = tuple[tuple[str, bytes | None], ...]
 
 
 def check_timestamp(timestamp_ms: object, subject: str) -> None:
-    """Raises a `StreamsError` that begins with `subject` unless a timestamp is a whole number."""
+    """Raises a `StreamsError` that begins with `subject` if a timestamp is not a whole number."""
     if not isinstance(timestamp_ms, Integral):
         message = f"{subject} {timestamp_ms!r}; a timestamp is a whole number of milliseconds."
         raise StreamsError(message)
@@ -46,21 +46,27 @@ def check_headers(headers: object, subject: str) -> None:
 
 
 def header_pairs(headers: object) -> Any:
-    """An iterable of pairs as the tuple of tuples that `check_headers` expects; anything else as it is."""
+    """Converts an iterable of pairs to a tuple of tuples, as `check_headers` expects; returns anything else as is."""
     if isinstance(headers, Iterable) and not isinstance(headers, Mapping | str | bytes):
         return tuple(tuple(pair) if isinstance(pair, list) else pair for pair in headers)
     return headers
 
 
 class Record(msgspec.Struct, Generic[K, V], frozen=True, eq=False, gc=False):
-    """One record of a stream.
+    """One record of a stream. It is immutable: the `with_*` methods return changed copies.
 
-    `timestamp_ms` is in epoch milliseconds; a record without one gets the current timestamp when it is forwarded.
-    `partition` is where a record was read from or will be written to; records are equal whatever their partitions.
+    Args:
+        key: the key; `None` for a record without one.
+        value: the value; `None` marks a deletion in a table.
+        timestamp_ms: event time in epoch milliseconds. A record without one (`None`) gets a timestamp when a processor
+            forwards it; see `ProcessorContext.forward`.
+        headers: a tuple of pairs of a name and bytes or `None`.
+        partition: in records that were read from a topic, their partition; in records that a test pipes, the partition
+            to pipe to. Processors do not need it: copies do not have it, and comparisons ignore it.
 
     Raises:
-        StreamsError: for a timestamp that is negative, greater than 2**63 - 1 or no whole number, and for headers that
-            are not pairs of text and bytes.
+        StreamsError: for a timestamp that is negative, greater than 2**63 - 1 or not a whole number, and for headers
+            that are not pairs of text and bytes or `None`.
 
     Example:
         >>> Record("alice", 1, 12).with_value(2)
@@ -98,7 +104,10 @@ class Record(msgspec.Struct, Generic[K, V], frozen=True, eq=False, gc=False):
         return Record(self.key, self.value, timestamp_ms, self.headers)
 
     def with_headers(self, headers: Headers | Mapping[str, bytes | None]) -> Record[K, V]:
-        """Returns a copy with other headers, pairs of a name and bytes or `None`; a dict counts as its items.
+        """Returns a copy with other headers.
+
+        Args:
+            headers: pairs of a name and bytes or `None`, or a dict of them. They replace all headers of the record.
 
         Raises:
             StreamsError: for anything else.
@@ -127,7 +136,8 @@ class Record(msgspec.Struct, Generic[K, V], frozen=True, eq=False, gc=False):
 class Change(msgspec.Struct, Generic[V], frozen=True):
     """A change of a table's row: the new value and, if an operator downstream needs it, the old value.
 
-    `is_latest` is false for a change of a versioned table that arrived too late to be the row's newest version.
+    Without such an operator, `old` is `None`. `is_latest` is false for a change of a versioned table that arrived late:
+    its row already has a newer version.
 
     Example:
         >>> Change("Bern", "Basel").old

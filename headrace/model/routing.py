@@ -1,4 +1,4 @@
-"""Functions that choose where a record is written: its topic, its partitions."""
+"""The types of functions that choose the topic and the partition to which a record is written."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ V = TypeVar("V")
 
 
 class RecordContext(NamedTuple):
-    """Where a record comes from, for a function that chooses its output topic.
+    """What a function that chooses an output topic gets besides the key and value of the record.
 
     Attributes:
-        topic: topic of the input record that the record descends from; `None` in a punctuation.
+        topic: topic of the input record that led to this record; `None` in a punctuation.
         partition: partition of that input record; -1 in a punctuation.
         offset: offset of that input record; -1 in a punctuation.
-        timestamp_ms: timestamp of the record itself.
-        headers: headers of the record itself.
+        timestamp_ms: timestamp of the record to be written.
+        headers: headers of the record to be written.
     """
 
     topic: str | None
@@ -35,7 +35,7 @@ TopicNameExtractor: TypeAlias = Callable[[K, V, RecordContext], str]
 StreamPartitioner: TypeAlias = Callable[[str, K, V, int], int | Collection[int] | None]
 """`(topic, key, value, partitions) -> partition`: returns the partition of a record, counted from 0.
 
-`None` stands for Kafka's default rule, a hash of the serialized key. A sink to a user topic may return several
-partitions as a collection: each of them gets the record, and with an empty collection the record is dropped and
-counted. It must return the same for equal arguments, because a batch may be repeated.
+`None` stands for Kafka's default rule, a hash of the serialized key. For an output topic, the function may also return
+a collection of partitions: each of them gets the record; if the collection is empty, the record is dropped and counted.
+For equal arguments it must always return the same, because a micro-batch may be repeated.
 """

@@ -16,11 +16,11 @@ V = TypeVar("V", covariant=True, default=Any)
 
 
 class ConsumerRecord(msgspec.Struct, Generic[K, V], frozen=True):
-    """An input record as a timestamp extractor sees it: decoded, with its position in the topic and its own timestamp.
+    """An input record, for a timestamp extractor: decoded, with topic, partition, offset and its own timestamp.
 
-    `ConsumerRecord[K, V]` declares the types of keys and values; without them they are `Any`. `system_time_ms` is the
-    wall-clock time of the micro-batch, or of the test driver: a micro-batch that is repeated after a failure has the
-    same again, unlike `time.time()`.
+    `ConsumerRecord[K, V]` declares the types of keys and values; without type arguments they are `Any`. `timestamp_ms`
+    is the timestamp in the topic. `system_time_ms` is the wall-clock time of the micro-batch, or of the test driver.
+    Use it instead of `time.time()`: a micro-batch that is repeated after a failure gets the same time again.
 
     Example:
         >>> import headrace as hr
@@ -40,7 +40,7 @@ class ConsumerRecord(msgspec.Struct, Generic[K, V], frozen=True):
 
 
 def wallclock_timestamp(record: ConsumerRecord, partition_time_ms: int) -> int:  # noqa: ARG001
-    """Returns the wall-clock time at which the record is processed, that of its micro-batch, instead of its timestamp.
+    """Returns the wall-clock time of the micro-batch, or of the test driver, and ignores the timestamp of the record.
 
     Example:
         >>> import headrace as hr
@@ -56,7 +56,10 @@ def wallclock_timestamp(record: ConsumerRecord, partition_time_ms: int) -> int: 
 
 
 def fail_on_invalid_timestamp(record: ConsumerRecord, partition_time_ms: int) -> int:  # noqa: ARG001
-    """Returns the record's own timestamp; `deserialization_exception_handler` handles a negative one. The default."""
+    """Returns the record's own timestamp; fails if it is negative. The default extractor.
+
+    The setting `deserialization_exception_handler` decides what happens after the failure.
+    """
     if record.timestamp_ms < 0:
         message = (
             f"Record {record.topic}-{record.partition}@{record.offset} has the invalid timestamp "
@@ -73,7 +76,10 @@ def log_and_skip_on_invalid_timestamp(record: ConsumerRecord, partition_time_ms:
 
 
 def use_partition_time_on_invalid_timestamp(record: ConsumerRecord, partition_time_ms: int) -> int:
-    """Returns the record's own timestamp; if it is negative, the highest timestamp of the partition so far."""
+    """Returns the record's own timestamp; if it is negative, the highest timestamp of its partition so far.
+
+    Fails if the first record of a partition has a negative timestamp, as `fail_on_invalid_timestamp` does.
+    """
     if record.timestamp_ms >= 0:
         return record.timestamp_ms
     if partition_time_ms < 0:
@@ -88,5 +94,5 @@ def use_partition_time_on_invalid_timestamp(record: ConsumerRecord, partition_ti
 Extractor = Callable[[ConsumerRecord, int], int]
 """`(record, partition_time_ms) -> timestamp_ms`, in epoch milliseconds; a negative timestamp drops the record.
 
-`partition_time_ms` is the highest timestamp extracted from the record's partition so far, -1 before the first.
+`partition_time_ms` is the highest timestamp that was extracted so far in the record's partition, -1 before the first.
 """

@@ -19,10 +19,10 @@ K = TypeVar("K")
 
 
 class Window(msgspec.Struct, frozen=True, order=True, gc=False):
-    """A span of time in epoch milliseconds; windows order by start, then end.
+    """A span of time in epoch milliseconds. Windows are sorted by start, then end.
 
-    Time windows exclude their end; sliding and session windows include it. A window that would end beyond the highest
-    timestamp, 2^63-1, ends there and never closes.
+    The end does not belong to a time window, but it does belong to a sliding or session window. A window that would end
+    after the highest possible timestamp, 2^63-1, ends there and never closes.
 
     Raises:
         StreamsError: for a negative start, or an end before the start.
@@ -45,12 +45,12 @@ class Window(msgspec.Struct, frozen=True, order=True, gc=False):
 
     @property
     def start_time(self) -> datetime:
-        """The start as a time in UTC; the last moment of the year 9999 if it is later."""
+        """The start as a `datetime` in UTC, or the last moment of the year 9999 if it is later."""
         return _utc(self.start_ms)
 
     @property
     def end_time(self) -> datetime:
-        """The end as a time in UTC; the last moment of the year 9999 if it is later, as in unlimited windows."""
+        """The end as a `datetime` in UTC, or the last moment of the year 9999 if it is later (unlimited windows)."""
         return _utc(self.end_ms)
 
     def overlaps(self, other: Window, *, end_included: bool = False) -> bool:
@@ -58,7 +58,8 @@ class Window(msgspec.Struct, frozen=True, order=True, gc=False):
 
         Args:
             other: the other window.
-            end_included: whether the ends belong to the windows, as in session windows. Default: as in time windows.
+            end_included: whether the ends belong to the windows, as in sliding and session windows. By default they do
+                not, as in time windows.
 
         Example:
             >>> Window(0, 10).overlaps(Window(10, 20)), Window(0, 10).overlaps(Window(10, 20), end_included=True)
@@ -73,7 +74,7 @@ class Window(msgspec.Struct, frozen=True, order=True, gc=False):
 
 
 class Windowed(msgspec.Struct, Generic[K], frozen=True, order=True, gc=False):
-    """A key in a window: the key of every windowed result. Ordered by key, then window.
+    """A key together with a window: the key of a windowed result. Sorted by key, then window.
 
     Example:
         >>> counted = Windowed("alice", Window(0, 300_000))
@@ -100,7 +101,7 @@ def _utc(timestamp_ms: int) -> datetime:
 
 
 def sized_window(start_ms: int, size_ms: int) -> Window:
-    """The window of a size from a start, cut off at the end of time."""
+    """Returns the window of `size_ms` that starts at `start_ms`; it ends at 2^63-1 at the latest."""
     return Window(start_ms, later(start_ms, size_ms))
 
 
@@ -111,11 +112,11 @@ _NO_GRACE = timedelta(0)
 class TimeWindows(metaclass=SuggestingMeta):
     """Windows of a fixed size, aligned to the epoch: tumbling, or hopping if they advance by less than their size.
 
-    A window is `[start, start + size)`, its end excluded. It accepts records until stream time reaches its end plus the
-    grace.
+    A window has the records from its `start` to before `start + size`. It accepts records until stream time reaches its
+    end plus the grace.
 
     Example:
-        >>> from datetime import UTC, datetime, timedelta
+        >>> from datetime import timedelta
         >>> minutes = TimeWindows.of(timedelta(minutes=1), advance=timedelta(seconds=30))
         >>> list(minutes.starts_for(70_000))
         [30000, 60000]
@@ -137,11 +138,12 @@ class TimeWindows(metaclass=SuggestingMeta):
 
         Args:
             size: length of a window.
-            advance: time from the start of one window to the start of the next; default: the size, without overlap.
-            grace: how long after its end a window accepts late records.
+            advance: time from the start of one window to the start of the next. Default: the size, so that windows do
+                not overlap.
+            grace: how long after its end, in stream time, a window accepts late records. Default: 0.
 
         Raises:
-            TopologyError: unless `0 < advance <= size` and the grace is 0 or more, in whole milliseconds.
+            TopologyError: unless `0 < advance <= size` and the grace is 0 or more.
         """
         size_ms = checked_duration(size, "TimeWindows.of(): size")
         advance_ms = size_ms if advance is None else checked_duration(advance, "TimeWindows.of(): advance")
@@ -153,24 +155,26 @@ class TimeWindows(metaclass=SuggestingMeta):
         return cls(size_ms, advance_ms, checked_duration(grace, "TimeWindows.of(): grace", at_least_ms=0))
 
     def starts_for(self, timestamp_ms: int) -> range:
-        """The starts of the windows that contain a timestamp, ascending."""
+        """Returns the starts of the windows that contain a timestamp, in ascending order."""
         advance_ms = self.advance_ms
         first = max(0, timestamp_ms - self.size_ms + advance_ms) // advance_ms * advance_ms
         return range(first, timestamp_ms + 1, advance_ms)
 
     def windows_for(self, timestamp_ms: int) -> list[Window]:
-        """The windows that contain a timestamp, by ascending start."""
+        """Returns the windows that contain a timestamp, in ascending order of their start."""
         return [sized_window(start_ms, self.size_ms) for start_ms in self.starts_for(timestamp_ms)]
 
 
 @dataclass(frozen=True)
 class SlidingWindows(metaclass=SuggestingMeta):
-    """Windows of records no further apart than a difference: one ends at each record, one starts right after it.
+    """Windows of a fixed length that follow the records: all records in a window are at most `difference` apart.
 
-    A window is `[start, start + difference]`, both ends included.
+    A window is `[start, start + difference]`, both ends included. For each record of a key there is a window that ends
+    at its timestamp, and one that starts 1 ms after it if that window has a record. A window accepts records until
+    stream time is beyond its end plus the grace.
 
     Example:
-        >>> from datetime import UTC, datetime, timedelta
+        >>> from datetime import timedelta
         >>> SlidingWindows.of(timedelta(seconds=5), grace=timedelta(seconds=1))
         SlidingWindows(difference_ms=5000, grace_ms=1000)
     """
@@ -186,7 +190,15 @@ class SlidingWindows(metaclass=SuggestingMeta):
 
     @classmethod
     def of(cls, difference: timedelta, *, grace: timedelta = _NO_GRACE) -> SlidingWindows:
-        """Defines windows by the greatest difference of two timestamps; `grace` as in `TimeWindows.of`."""
+        """Defines windows by their length.
+
+        Args:
+            difference: how far apart the timestamps of two records in a window may be.
+            grace: how long after its end, in stream time, a window accepts late records. Default: 0.
+
+        Raises:
+            TopologyError: unless the difference is a millisecond or more and the grace is 0 or more.
+        """
         return cls(
             checked_duration(difference, "SlidingWindows.of(): difference"),
             checked_duration(grace, "SlidingWindows.of(): grace", at_least_ms=0),
@@ -195,12 +207,13 @@ class SlidingWindows(metaclass=SuggestingMeta):
 
 @dataclass(frozen=True)
 class SessionWindows(metaclass=SuggestingMeta):
-    """Windows of activity: records of a key no further apart than the gap are in one session.
+    """Windows of activity: records of a key that are at most the gap apart belong to the same session.
 
-    A session is `[first record, last record]`, both ends included; a record near two sessions merges them.
+    A session is `[first timestamp, last timestamp]`, both included. A record that is close enough to two sessions
+    merges them. A session accepts records until stream time is beyond its end plus the gap and the grace.
 
     Example:
-        >>> from datetime import UTC, datetime, timedelta
+        >>> from datetime import timedelta
         >>> SessionWindows.of(timedelta(minutes=5), grace=timedelta(minutes=1)).wait_ms
         360000
     """
@@ -211,12 +224,20 @@ class SessionWindows(metaclass=SuggestingMeta):
 
     @property
     def wait_ms(self) -> int:
-        """How long after its end a session accepts records: the gap plus the grace."""
+        """How long after its end a session accepts late records: the gap plus the grace."""
         return self.gap_ms + self.grace_ms
 
     @classmethod
     def of(cls, gap: timedelta, *, grace: timedelta = _NO_GRACE) -> SessionWindows:
-        """Defines sessions that end after a gap without records; the grace, as in `TimeWindows.of`, follows the gap."""
+        """Defines sessions by the gap between them.
+
+        Args:
+            gap: how far apart two successive records of a session may be.
+            grace: how long after the end of the gap, in stream time, a session accepts late records. Default: 0.
+
+        Raises:
+            TopologyError: unless the gap is a millisecond or more and the grace is 0 or more.
+        """
         return cls(
             checked_duration(gap, "SessionWindows.of(): gap"),
             checked_duration(grace, "SessionWindows.of(): grace", at_least_ms=0),
@@ -225,7 +246,7 @@ class SessionWindows(metaclass=SuggestingMeta):
 
 @dataclass(frozen=True)
 class UnlimitedWindows(metaclass=SuggestingMeta):
-    """One window per key that starts at a fixed time and never closes. Earlier records are in no window.
+    """One window per key, which starts at a fixed time and never closes. Earlier records are dropped and counted.
 
     Example:
         >>> forever = UnlimitedWindows.starting_at(100)
@@ -240,20 +261,20 @@ class UnlimitedWindows(metaclass=SuggestingMeta):
 
     @property
     def size_ms(self) -> int:
-        """The size of the window, which time, which belongs to the window."""
+        """The length of the window, which includes the highest timestamp, 2^63-1."""
         return END_OF_TIME_MS + 1 - self.start_ms
 
     def starts_for(self, timestamp_ms: int) -> range:
-        """The start of the window, if it contains the timestamp."""
+        """Returns the start of the window if it contains the timestamp, else nothing."""
         return range(self.start_ms, min(timestamp_ms, self.start_ms) + 1)
 
     def windows_for(self, timestamp_ms: int) -> list[Window]:
-        """The window, if it contains the timestamp."""
+        """Returns the window if it contains the timestamp, else an empty list."""
         return [sized_window(start_ms, self.size_ms) for start_ms in self.starts_for(timestamp_ms)]
 
     @classmethod
     def starting_at(cls, start_ms: int = 0) -> UnlimitedWindows:
-        """Defines the window by its start, in epoch milliseconds."""
+        """Defines the window by its start, in epoch milliseconds. Raises a `TopologyError` for a negative start."""
         if not isinstance(start_ms, int) or not 0 <= start_ms <= END_OF_TIME_MS:
             message = (
                 f"UnlimitedWindows.starting_at() was given {start_ms!r}; it must be epoch milliseconds, 0 to 2^63-1."
@@ -265,18 +286,18 @@ class UnlimitedWindows(metaclass=SuggestingMeta):
 class Windows(ABC):
     """The base class of windows of your own, for `windowed_by`: which windows contain a timestamp.
 
-    A subclass defines `size_ms` and `windows_for`, and may set `grace`. Windows may have different lengths, may
-    overlap, and need not cover all times: a record in no window is dropped and counted. A window is `[start, end)`, its
-    end excluded; it closes when stream time reaches its end plus the grace.
+    A subclass defines `size_ms` and `windows_for`, and may set `grace`. Windows may have different lengths and may
+    overlap. They need not cover all times: a record that is in no window is dropped and counted. The end of a window
+    does not belong to it. A window closes when stream time reaches its end plus the grace.
 
-    `windows_for` must be a pure function: the same windows for the same timestamp, at every call, in every process and
-    after every restart. Results are stored under the start of their window, and a topic has just the key and the start:
-    so no two windows may have the same start, and `windows_for(window.start_ms)` must contain the window. Objects must
-    be picklable; a frozen dataclass also has a good `repr`.
+    `windows_for` must be a pure function: it returns the same windows for the same timestamp at every call, in every
+    process and after every restart. Results are stored under the start of their window, and in topics the key of a
+    result has only the start. So two windows must not have the same start, and `windows_for(window.start_ms)` must
+    return the window, too. The object must be picklable. A frozen dataclass is a good choice: it also has a `repr`.
 
     Attributes:
-        size_ms: the length of the longest window, in milliseconds: with the grace, how long results are stored.
-        grace: how long after its end a window accepts late records; default: not at all.
+        size_ms: the length of the longest window, in milliseconds. Results are stored for this long plus the grace.
+        grace: how long after its end, in stream time, a window accepts late records. Default: 0.
 
     Example:
         >>> from dataclasses import dataclass
@@ -305,7 +326,7 @@ class Windows(ABC):
 
     @abstractmethod
     def windows_for(self, timestamp_ms: int) -> Iterable[Window]:
-        """Returns the windows that contain a timestamp. A record updates them in this order."""
+        """Returns the windows that contain a timestamp, or none. A record updates them in the order returned."""
 
     @property
     def wait_ms(self) -> int:
@@ -316,7 +337,7 @@ class Windows(ABC):
         """Returns the window with this start.
 
         Raises:
-            StreamsError: if `windows_for(start_ms)` has none.
+            StreamsError: if `windows_for(start_ms)` does not return such a window.
         """
         for window in self.windows_for(start_ms):
             if window.start_ms == start_ms:
@@ -333,13 +354,14 @@ AnyWindows = TimeWindows | SlidingWindows | SessionWindows | UnlimitedWindows | 
 
 @dataclass(frozen=True)
 class JoinWindows(metaclass=SuggestingMeta):
-    """How far apart the timestamps of two joined records may be, both ends included.
+    """How far apart the timestamps of two matching records of a stream-stream join may be.
 
-    A record of the left stream at `t` joins the records of the right stream from `t - before` to `t + after`. The
-    window closes when stream time is beyond `t + after + grace`; then an outer join emits an unmatched record.
+    A record of the left stream at `t` matches the records of the right stream from `t - before` to `t + after`, both
+    included. The window of the left record closes when stream time is beyond `t + after + grace`. A left or outer join
+    then emits the record if it is unmatched. For a record of the right stream, `before` and `after` are swapped.
 
     Example:
-        >>> from datetime import UTC, datetime, timedelta
+        >>> from datetime import timedelta
         >>> JoinWindows.of(timedelta(minutes=5), before=timedelta(0), grace=timedelta(minutes=1))
         JoinWindows(before_ms=0, after_ms=300000, grace_ms=60000)
     """
@@ -360,13 +382,13 @@ class JoinWindows(metaclass=SuggestingMeta):
         """Defines the window by the greatest difference of two timestamps.
 
         Args:
-            difference: how far apart two timestamps may be.
-            before: how much earlier the right record may be; default: the difference; may be negative.
-            after: how much later the right record may be; default: the difference; may be negative.
-            grace: how long after its end the window accepts late records.
+            difference: how far apart the timestamps of matching records may be.
+            before: how much earlier than the left record the right one may be; may be negative. Default: `difference`.
+            after: how much later than the left record the right one may be; may be negative. Default: `difference`.
+            grace: how long after the end of the window, in stream time, late records are accepted. Default: 0.
 
         Raises:
-            TopologyError: if the window would end before it starts, or difference or grace are negative.
+            TopologyError: if `before + after`, the difference or the grace is negative.
         """
         difference_ms = checked_duration(difference, "JoinWindows.of(): difference", at_least_ms=0)
         before_ms, after_ms = (

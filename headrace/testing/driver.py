@@ -39,27 +39,27 @@ if TYPE_CHECKING:
     from headrace.model.stores.windowed_interfaces import SessionStore, WindowStore
     from headrace.testing.stores import WritableTimestampedKeyValueStore, WritableVersionedKeyValueStore
 
-# The driver takes serdes from the topology at run time; only serdes given here say the types to the type checker.
+# At run time the driver takes serdes from the topology; type checkers know the types only from serdes passed here.
 K = TypeVar("K", default=Any)
 V = TypeVar("V", default=Any)
 ViewT = TypeVar("ViewT")
 
 
 class TopologyTestDriver:
-    """Runs a topology record by record; each record is processed completely and then committed.
+    """Runs a topology in this process, record by record: each record is processed completely, then committed.
 
-    The same operators run here and on Spark. All sub-topologies run in this process. A record that fails changes
-    nothing: `pipe` raises its error, and the driver can continue with the next record. A closed driver refuses all
-    calls, also those of its topics and stores.
+    The operators are the same as on Spark. A record that fails changes nothing: `pipe` raises the error, and the driver
+    can continue with the next record. After `close()`, all calls raise an error, also those of topics and stores that
+    the driver returned.
 
     Args:
         topology: the topology to test.
-        config: settings; by default those of an application called "test".
-        wall_clock_ms: the wall-clock time at the start; only `advance_wall_clock` moves it.
-        partitions: the number of partitions of every input topic, or a dict with that of each topic, in which input
-            topics that are missing have one. Repartitions, output topics and tasks are then as many as on Spark, and
-            each record goes to the partition that it would go to there. By default everything has one partition, but
-            `pipe(partition=...)` may name any.
+        config: the settings; default: those of an application with the id "test".
+        wall_clock_ms: the wall-clock time at the start, in epoch milliseconds; only `advance_wall_clock` advances it.
+        partitions: the number of partitions of every input topic; or a dict with the number for each topic, where
+            topics that are missing have one. Repartitions, output topics and tasks then have the same numbers as on
+            Spark, and each record goes to the same partition as there. By default every topic has one partition, but
+            `pipe(partition=...)` accepts any.
 
     Example:
         >>> import headrace as hr
@@ -99,16 +99,19 @@ class TopologyTestDriver:
         start_timestamp_ms: int | None = None,
         auto_advance: timedelta = timedelta(0),
     ) -> TestInputTopic[K, V]:
-        """An input topic of the topology, to pipe records into.
+        """Returns an input topic of the topology, to pipe records into.
 
         Args:
-            name: the topic; if the topology reads a pattern, any name that matches it.
-            key_serde: serde of the keys; by default that of the topology. Pass the same one for a typed topic, or
-                another one to write keys that the topology cannot decode.
-            value_serde: serde of the values, likewise.
-            start_timestamp_ms: timestamp of the first record that is piped without one; by default the driver's
+            name: the name of the topic; if the topology reads a pattern, any name that matches it.
+            key_serde: serde of the keys; default: that of the topology. Pass the same one so that type checkers know
+                the types, or another one to write keys that the topology cannot decode.
+            value_serde: the same for the values.
+            start_timestamp_ms: timestamp of the first record that is piped without one; default: the driver's
                 wall-clock time.
-            auto_advance: how much later each further record without a timestamp is.
+            auto_advance: the time between two successive records that are piped without a timestamp. Default: 0.
+
+        Raises:
+            TopicError: if the topology does not read the topic.
         """
         self._open()
         source = self._source_of(name)
@@ -122,7 +125,7 @@ class TopologyTestDriver:
         return TestInputTopic(self, name, *serdes, start_timestamp_ms, auto_advance)
 
     def _source_of(self, topic: str) -> Source | None:
-        """The source that reads a topic; a new topic that matches a pattern is added to the topology."""
+        """Returns the source that reads a topic. A new topic that matches a pattern is first added to the topology."""
         if topic not in self._graph.source_topics and self._graph.shown_source_topics != self._graph.source_topics:
             known = dict.fromkeys((*self._graph.source_topics, topic), 1)
             graph = with_matching_topics(self._graph, known)
@@ -134,15 +137,19 @@ class TopologyTestDriver:
     def output_topic(
         self, name: str, key_serde: Serde[K] | None = None, value_serde: Serde[V] | None = None
     ) -> TestOutputTopic[K, V]:
-        """An output topic of the topology, to read results from; keys and values of dead letters are bytes.
+        """Returns an output topic of the topology, to read results from.
 
-        If a function chooses output topics, any other name is accepted, too: nothing may have been written to it.
+        In the dead-letter topic, keys and values are bytes. If a function chooses output topics, any name is accepted,
+        even if nothing has been written to that topic.
 
         Args:
-            name: the topic.
-            key_serde: serde that decodes the keys, as a consumer of the topic would; by default that of the topology.
-                Only with a serde given here does a test notice that the topology writes keys in the wrong format.
-            value_serde: serde that decodes the values, likewise.
+            name: the name of the topic.
+            key_serde: serde that decodes the keys, as a consumer of the topic would; default: that of the topology.
+                Only if you pass a serde can a test notice that the topology writes keys in a wrong format.
+            value_serde: the same for the values.
+
+        Raises:
+            TopicError: if the topology does not write to the topic.
         """
         self._open()
         if name == self._graph.dead_letter_topic:
@@ -161,11 +168,11 @@ class TopologyTestDriver:
         return TestOutputTopic(self, name, *self._serdes(name, sink, key_serde, value_serde))
 
     def produced_topics(self) -> set[str]:
-        """The output topics to which the topology has written at least one record, the dead letter topic included."""
+        """Returns the topics to which the topology has written at least one record, including the dead-letter topic."""
         return set(self._open().written)
 
     def _dynamic_sink(self, name: str, key_serde: Serde[Any] | None, value_serde: Serde[Any] | None) -> DynamicSink:
-        """A sink whose function may choose the topic; if several may, they must agree on the serdes that are needed."""
+        """Returns a sink whose function may choose the topic. If several may, serdes not given must be equal."""
         first, *others = self._graph.dynamic_sinks
         keys, values = self._defaults.serdes(first)
         for other in others:
@@ -204,17 +211,18 @@ class TopologyTestDriver:
     def store(self, store: str, *, partition: int | None = None) -> Any: ...
 
     def store(self, store: StoreSpec | str, *, partition: int | None = None) -> Any:
-        """Returns a state store, to read it and to set up or change its state.
+        """Returns a state store, to read it and to change its contents.
 
-        It is live: it always shows the committed contents, also those of later records, of tasks that are created later
-        and after a restart. Reads are those of `app.store()`. Writes are those of the store that a processor has, e.g.
-        `put(key, value, timestamp_ms)` for a table; they commit at once, and no operator sees them as records. A write
-        goes to the task of the key's partition, by Kafka's rule.
+        The returned object always shows the committed contents, also after later records and restarts. It has the
+        methods for reads that `app.store()` returns, and those for writes that a processor has, e.g.
+        `put(key, value, timestamp_ms)` for a table. A write is committed at once. It changes the store in the task of
+        the key's partition, by Kafka's rule. Operators do not see it as a record.
 
         Args:
-            store: its spec, as `Stores` returned it, for a typed store such as `KeyValueStore[K, V]`; or its name.
-            partition: reads and writes only the store of the task of this partition; by default all are read. Give it
-                if records were piped into partitions that are not those of their keys.
+            store: the store's spec, as `Stores` returned it, for a typed store such as `KeyValueStore[K, V]`; or the
+                store's name.
+            partition: reads and writes only the store in the task of this partition. By default, reads cover all tasks.
+                Needed if records were piped into other partitions than those of their keys.
 
         Raises:
             StateError: if the topology has no such store.
@@ -238,30 +246,42 @@ class TopologyTestDriver:
         return TestStore(self, spec, partition)
 
     def stores(self) -> dict[str, Any]:
-        """All state stores of the topology by name, as `store` returns them; those that operators create included."""
+        """Returns all state stores of the topology by name, as `store` does, including those that operators create."""
         return {name: self.store(name) for name in self._graph.stores}
 
     def explain_pending(self, name: str | None = None) -> list[Pending]:
-        """Explains missing output: what each operator holds back, and what would release it. See `Streams`."""
+        """Explains missing output: which results each operator holds back, and what would release them.
+
+        See `Streams.explain_pending`.
+        """
         return self._open().pending(name)
 
     def advance_wall_clock(self, duration: timedelta) -> None:
-        """Moves the wall clock forward, runs each wall-clock punctuation that is due once, and closes idle keys."""
+        """Advances the wall clock, then runs the wall-clock punctuations whose time has come, each once.
+
+        Also closes the windows of idle keys (`stream_time_key_idle`).
+
+        Raises:
+            StreamsError: if the duration is negative.
+        """
         if duration < timedelta(0):
             message = f"The wall clock only moves forward, so advance_wall_clock() refuses {duration!r}."
             raise StreamsError(message)
         self._open().advance(duration // timedelta(milliseconds=1))
 
     def restart(self) -> None:
-        """Simulates a restart after a crash: restores the committed state and creates new processors."""
+        """Simulates a restart after a crash: restores the committed state, and creates new processors."""
         self._open().restart()
 
     def metrics(self) -> dict[str, dict[str, Any]]:
-        """Counters by operator; `dropped` has the dropped records by reason."""
+        """Returns the counters by operator, and by output topic as `topic <name>`.
+
+        The entry `dropped` of an operator counts its dropped records by reason.
+        """
         return readable(self._open().metrics())
 
     def close(self) -> None:
-        """Closes the processors. Any other call on the driver, its topics and its stores then raises an error."""
+        """Closes the processors. All other calls of the driver, its topics and its stores then raise an error."""
         if not self._closed:
             self._closed = True
             self._runtime.close()
@@ -276,7 +296,7 @@ class TopologyTestDriver:
         self.close()
 
     def _open(self) -> LocalRuntime:
-        """The runtime.
+        """Returns the runtime.
 
         Raises:
             StreamsError: if the driver is closed.
@@ -296,7 +316,7 @@ class TopologyTestDriver:
         key_serde: Serde[Any] | None,
         value_serde: Serde[Any] | None,
     ) -> tuple[Serde[Any], Serde[Any]]:
-        """The given serdes of a topic, else those of its node; without a node keys and values are bytes."""
+        """Returns the given serdes of a topic, else those of its node; without a node, keys and values are bytes."""
         for given in (key_serde, value_serde):
             _check_serde(topic, given)
         own_key, own_value = (Bytes(), Bytes()) if node is None else self._defaults.serdes(node)

@@ -26,9 +26,9 @@ _MISSING: Any = object()
 class TestInputTopic(Generic[K, V]):
     """A topic to pipe records into; `driver.input_topic(name)` returns it.
 
-    A record without a timestamp gets the time of the topic's clock, which then advances by `auto_advance`. Without
-    `start_timestamp_ms` and `auto_advance`, the topic has no clock and the record gets the driver's wall-clock time.
-    Timestamps and headers are checked as on Spark, before the record is processed.
+    A record that is piped without a timestamp gets the time of the topic's clock, which then advances by
+    `auto_advance`. A topic without `start_timestamp_ms` and `auto_advance` has no clock; the record then gets the
+    driver's wall-clock time. Timestamps and headers are checked before the record is processed, as on Spark.
 
     Example:
         >>> from datetime import timedelta
@@ -89,17 +89,18 @@ class TestInputTopic(Generic[K, V]):
         headers: Sequence[tuple[str, bytes | None]] = (),
         partition: int | None = None,
     ) -> None:
-        """Processes one record completely, with everything that results from it, and commits.
+        """Writes one record to the topic, processes it with everything that results from it, and commits.
 
-        Pass a `Record`, or its parts. A negative timestamp goes to the timestamp extractor, or to the deserialization
-        exception handler.
+        Pass a `Record`, or its parts. A negative timestamp is allowed: the timestamp extractor decides what happens, by
+        default an error that goes to `deserialization_exception_handler`.
 
         Args:
             key: the key; `None` for a record without one.
             value: the value; `None` deletes the key's row in a table.
-            timestamp_ms: by default the time of the topic's clock, else the driver's wall-clock time.
-            headers: pairs of a name and bytes.
-            partition: by default, that of the key by Kafka's rule; records without a key go to the partitions in turn.
+            timestamp_ms: the timestamp; default: the time of the topic's clock, else the driver's wall-clock time.
+            headers: pairs of a name and bytes or `None`.
+            partition: the partition. Default: by Kafka's rule that of the key; records without a key go to the
+                partitions in turn.
 
         Raises:
             StreamsError: for a timestamp or headers that no topic can store.
@@ -122,8 +123,8 @@ class TestInputTopic(Generic[K, V]):
 
         Args:
             values: their values.
-            start_timestamp_ms: timestamp of the first record; by default the records get their times from the topic.
-            advance: how much later each further record is; needs `start_timestamp_ms`.
+            start_timestamp_ms: timestamp of the first record. Default: the records get their timestamps as in `pipe`.
+            advance: time between two successive records; needs `start_timestamp_ms`. Default: 0.
         """
         self.pipe_key_values(
             ((None, value) for value in values), start_timestamp_ms=start_timestamp_ms, advance=advance
@@ -140,8 +141,8 @@ class TestInputTopic(Generic[K, V]):
 
         Args:
             entries: pairs of a key and a value.
-            start_timestamp_ms: timestamp of the first record; by default the records get their times from the topic.
-            advance: how much later each further record is; needs `start_timestamp_ms`.
+            start_timestamp_ms: timestamp of the first record. Default: the records get their timestamps as in `pipe`.
+            advance: time between two successive records; needs `start_timestamp_ms`. Default: 0.
         """
         if start_timestamp_ms is None and advance is not None:
             message = f"Topic {self._name!r}: advance={advance!r} needs start_timestamp_ms=, the first timestamp."
@@ -158,7 +159,7 @@ class TestInputTopic(Generic[K, V]):
             self.pipe(record)
 
     def advance_time(self, duration: timedelta) -> None:
-        """Advances the topic's clock. A topic without one gets one that starts at the driver's wall-clock time."""
+        """Advances the clock of the topic. A topic without one first gets a clock with the driver's wall-clock time."""
         step_ms = self._milliseconds(duration, "advance_time()")
         runtime = self._driver._open()
         self._clock_ms = (runtime.wall_clock_ms if self._clock_ms is None else self._clock_ms) + step_ms

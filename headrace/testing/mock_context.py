@@ -33,7 +33,7 @@ _NOWHERE = RecordMetadata(topic=None, partition=-1, offset=-1)
 
 
 class CapturedForward(NamedTuple, Generic[K, V]):
-    """A record that a processor forwarded: as its children get it, and to which child; `None` means to all."""
+    """A record that a processor forwarded, as its children get it. A `child_name` of `None` means all children."""
 
     record: Record[K, V]
     child_name: str | None = None
@@ -41,7 +41,7 @@ class CapturedForward(NamedTuple, Generic[K, V]):
 
 @dataclass(eq=False, repr=False)
 class CapturedPunctuator:
-    """A schedule of a processor, for the test to fire: `interval`, `type`, `callback` and `time_shift` as scheduled."""
+    """A schedule of a processor, which the test can fire. Its attributes are the arguments of `schedule()`."""
 
     _context: MockProcessorContext[Any, Any]
     interval: timedelta
@@ -59,12 +59,17 @@ class CapturedPunctuator:
         self.cancelled = True
 
     def punctuate(self, timestamp_ms: int | None = None) -> None:
-        """Calls the callback with a time, by default the current time of its clock.
+        """Calls the callback of the schedule.
 
-        Meanwhile the context has no record metadata, and records forwarded without a timestamp get this time.
+        During the call the context has no record metadata, and records that are forwarded without a timestamp get
+        `timestamp_ms`.
+
+        Args:
+            timestamp_ms: the time passed to the callback. Default: `current_stream_time_ms` or
+                `current_system_time_ms` of the context, depending on the type of the schedule.
 
         Raises:
-            StreamsError: if the schedule is cancelled, or its clock is not set.
+            StreamsError: if the schedule was cancelled, or if the time is negative, because stream time was not set.
         """
         if self.cancelled:
             message = f"{self!r} does not fire any more, because it was cancelled."
@@ -73,7 +78,7 @@ class CapturedPunctuator:
 
 
 class _Values:
-    """Where the counters and gauges of a processor write to."""
+    """Collects the values of the counters and gauges of a processor."""
 
     name = _NAME
 
@@ -88,22 +93,22 @@ class _Values:
 
 
 class MockProcessorContext(Generic[K, V]):
-    """A `ProcessorContext` that records what a processor does with it, and whose state the test sets.
+    """A `ProcessorContext` for tests of a single processor: it captures what the processor forwards and schedules.
 
-    Call `processor.init(context)` and then `processor.process(record)` yourself. Nothing else happens on its own: the
-    test sets clocks and record metadata, and fires schedules. Stores are real ones, in memory. To test a processor
-    together with its topology, use `TopologyTestDriver`.
+    Call `processor.init(context)` and then `processor.process(record)` yourself. The context does nothing on its own:
+    the test sets clocks and record metadata, and fires schedules. The stores are the usual ones, in memory. To test a
+    processor together with its topology, use `TopologyTestDriver`.
 
     Args:
-        config: settings, e.g. default serdes for stores; by default those of an application called "test".
-        stores: the stores that are connected to the processor, as `Stores` describes them.
+        config: the settings, e.g. default serdes for stores; default: those of an application with the id "test".
+        stores: specs of the stores that are connected to the processor, as `Stores` returns them.
         task_id: the id of the task.
 
     Attributes:
         record_metadata: topic, partition and offset of the current record; can be set.
-        timestamp_ms: timestamp of the current record, for records that are forwarded without one; can be set. While it
-            is `None`, such records keep no timestamp.
-        current_stream_time_ms: the task's stream time, -1 at first; can be set.
+        timestamp_ms: the timestamp for records that are forwarded without one; can be set. If it is `None`, as at
+            first, such records are captured without a timestamp.
+        current_stream_time_ms: the stream time of the task, -1 at first; can be set.
         current_system_time_ms: the wall-clock time, 0 at first; can be set.
         commit_count: how often the processor has requested a commit.
 
@@ -150,21 +155,21 @@ class MockProcessorContext(Generic[K, V]):
 
     @property
     def app_configs(self) -> Mapping[str, Any]:
-        """The settings of the application by Kafka's names, and those of `StreamsConfig(app_configs=...)`."""
+        """The settings of the application by their names in `StreamsConfig`, and the entries of its `app_configs`."""
         return self._defaults.processor_settings.app_configs
 
     def app_configs_with_prefix(self, prefix: str) -> dict[str, Any]:
-        """The settings whose names begin with a prefix, without it."""
+        """Returns the entries of `app_configs` whose names start with a prefix, under the names without the prefix."""
         return settings_with_prefix(self.app_configs, prefix)
 
     @property
     def key_serde(self) -> Serde[Any]:
-        """The configured serde of keys."""
+        """The default serde of keys: the setting `default_key_serde`, or `serdes.String()` if it is not set."""
         return self._defaults.processor_settings.key_serde
 
     @property
     def value_serde(self) -> Serde[Any]:
-        """The configured serde of values."""
+        """The default serde of values: the setting `default_value_serde`, or `serdes.Json()` if it is not set."""
         return self._defaults.processor_settings.value_serde
 
     @property
@@ -174,33 +179,38 @@ class MockProcessorContext(Generic[K, V]):
 
     @property
     def metrics(self) -> OwnMetrics:
-        """Counters and gauges of the processor; `metric_values` has what they hold."""
+        """Creates counters and gauges of the processor; `metric_values` returns their values."""
         return OwnMetrics(_Values(self._metrics))
 
     def metric_values(self) -> dict[str, int]:
-        """The current values of the processor's counters and gauges, by name."""
+        """Returns the current values of the processor's counters and gauges, by name."""
         return dict(self._metrics)
 
     @property
     def application_id(self) -> str:
-        """The application's id."""
+        """The `application_id` of the application."""
         return self._config.application_id
 
     def forward(self, record: Record[K, V], to: To | None = None) -> None:
-        """Captures a record, with the timestamp that children would see.
+        """Captures a record, with the timestamp that its children would see.
 
-        That is the timestamp of `to`, else its own, else the time that fired the punctuation or `timestamp_ms`.
+        That is the timestamp that `to` sets, else the record's own. If neither is set, it is the time of the
+        punctuation, or `timestamp_ms` of this context.
         """
         check_forward(_NAME, record, to)
         sent = with_forward_time(record, to, self.timestamp_ms)
         self._forwarded.append(CapturedForward(sent, None if to is None else to.name))
 
     def forwarded(self, child_name: str | None = None) -> list[CapturedForward[K, V]]:
-        """The records forwarded so far, in order: all, or those that the child of a name gets."""
+        """Returns the records forwarded so far, in order.
+
+        Args:
+            child_name: only records that the child of this name gets: forwarded to it or to all children.
+        """
         return [each for each in self._forwarded if child_name is None or each.child_name in (None, child_name)]
 
     def reset_forwards(self) -> None:
-        """Removes the records captured so far."""
+        """Forgets the records captured so far."""
         self._forwarded.clear()
 
     def schedule(
@@ -210,14 +220,14 @@ class MockProcessorContext(Generic[K, V]):
         callback: Callable[[int], object],
         time_shift: timedelta | None = None,
     ) -> CapturedPunctuator:
-        """Captures a schedule, which only the test fires."""
+        """Captures a schedule. Only the test fires it, with `CapturedPunctuator.punctuate`."""
         check_schedule(_NAME, interval, type, callback, time_shift)
         punctuator = CapturedPunctuator(self, interval, type, callback, time_shift)
         self._punctuators.append(punctuator)
         return punctuator
 
     def scheduled_punctuators(self) -> list[CapturedPunctuator]:
-        """All schedules so far, in order, also cancelled ones."""
+        """Returns all schedules so far, in order, including cancelled ones."""
         return list(self._punctuators)
 
     def add_state_store(self, store: StoreSpec) -> None:
@@ -234,10 +244,10 @@ class MockProcessorContext(Generic[K, V]):
         """Returns a connected store, for the processor and for the test.
 
         Args:
-            store: its spec, as `Stores` returned it, for a typed store; or its name.
+            store: the store's spec, as `Stores` returned it, for a typed store; or the store's name.
 
         Raises:
-            StateError: for a store that was not connected.
+            StateError: if the store is not connected.
         """
         name = store if isinstance(store, str) else store.name
         if name not in self._stores:
@@ -249,7 +259,7 @@ class MockProcessorContext(Generic[K, V]):
         return self._stores[name]
 
     def commit(self) -> None:
-        """Counts the request."""
+        """Counts the request in `commit_count`."""
         self.commit_count += 1
 
     def reset_commit(self) -> None:

@@ -21,10 +21,10 @@ V = TypeVar("V", default=Any)
 class TestOutputTopic(Generic[K, V]):
     """A topic to read results from; `driver.output_topic(name)` returns it.
 
-    Reading removes records: each is read once, first in, first out, whichever object reads it. Keys and values are
-    decoded with the serdes that were given to `output_topic`, else with those of the topology. A record that cannot be
-    decoded raises a `SerdeError` and stays in the topic. Values may be `None`. Iterating reads record by record, and
-    `len()` is the number of unread records.
+    Records are read in the order in which they were written, and reading removes them: each record is read only once,
+    also if there are several objects for the topic. Keys and values are decoded with the serdes passed to
+    `output_topic`, else with those of the topology. A record that cannot be decoded raises a `SerdeError` and stays in
+    the topic. Iterating reads record by record; `len()` is the number of unread records.
 
     Example:
         >>> import headrace as hr
@@ -57,8 +57,8 @@ class TestOutputTopic(Generic[K, V]):
         """Reads the next record, with its timestamp, headers and partition.
 
         Raises:
-            TopicError: if there is none.
-            SerdeError: if it cannot be decoded with the serdes of this object.
+            TopicError: if there is no unread record.
+            SerdeError: if the record cannot be decoded with the serdes of this object; it stays unread.
         """
         runtime = self._driver._open()
         unread = runtime.outputs.get(self._name)
@@ -85,10 +85,10 @@ class TestOutputTopic(Generic[K, V]):
         return record.key, record.value
 
     def read_all(self) -> list[Record[K, V]]:
-        """Reads all records that are left, in the order in which they were written.
+        """Reads all unread records, in the order in which they were written.
 
         Raises:
-            SerdeError: if one cannot be decoded; all records are then still there.
+            SerdeError: if a record cannot be decoded; all records then stay unread.
         """
         runtime = self._driver._open()
         unread = runtime.outputs.get(self._name, ())
@@ -98,18 +98,18 @@ class TestOutputTopic(Generic[K, V]):
         return records
 
     def read_values(self) -> list[V]:
-        """Reads all records that are left, and returns their values."""
+        """Reads all unread records and returns their values."""
         return [record.value for record in self.read_all()]
 
     def read_key_values(self) -> list[tuple[K, V]]:
-        """Reads all records that are left, and returns their keys and values."""
+        """Reads all unread records and returns pairs of key and value."""
         return [(record.key, record.value) for record in self.read_all()]
 
     def read_key_values_as_dict(self) -> dict[K, V]:
-        """Reads all records that are left, and returns the last value of each key.
+        """Reads all unread records and returns the last value of each key.
 
         Raises:
-            TopicError: if a record has no key; all records are then still there.
+            TopicError: if a record has no key; all records then stay unread.
         """
         runtime = self._driver._open()
         if any(message.key is None for message in runtime.outputs.get(self._name, ())):
@@ -121,11 +121,11 @@ class TestOutputTopic(Generic[K, V]):
         return dict(self.read_key_values())
 
     def is_empty(self) -> bool:
-        """Whether no unread record is left."""
+        """Whether there are no unread records."""
         return self.queue_size() == 0
 
     def queue_size(self) -> int:
-        """The number of unread records."""
+        """Returns the number of unread records."""
         return len(self._driver._open().outputs.get(self._name, ()))
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""Runs a part of a topology on a few records, for examples and short tests."""
+"""`run_stream` and `run_table`: run a part of a topology on a few records, for examples and short tests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ V = TypeVar("V")
 
 
 def run_table(build: Callable[[KTable[str, Any]], KTable[K, V]], *records: tuple[Any, ...]) -> list[Record[K, V]]:
-    """Runs a part of a topology on a table of `(key, value, timestamp_ms)` records; returns the changes of its result.
+    """Runs a part of a topology on a table; returns the changes of the resulting table.
+
+    Args:
+        build: gets the table with the records, and returns the resulting table.
+        records: tuples `(key, value, timestamp_ms)`, also with headers and partition, as for `TestInputTopic.pipe`.
 
     Example:
         >>> run_table(lambda table: table.map_values(str.upper), ("a", "x", 5))
@@ -33,7 +37,11 @@ def run_table(build: Callable[[KTable[str, Any]], KTable[K, V]], *records: tuple
 def run_stream(
     build: Callable[[KStream[str, Any]], KStream[K, V] | None], *records: tuple[Any, ...]
 ) -> list[Record[K, V]]:
-    """Runs a part of a topology on `(key, value, timestamp_ms)` records; returns its output.
+    """Runs a part of a topology on a stream; returns the records of the resulting stream.
+
+    Args:
+        build: gets the stream of the records, and returns the resulting stream, or `None` if it ends the stream.
+        records: tuples `(key, value, timestamp_ms)`, also with headers and partition, as for `TestInputTopic.pipe`.
 
     Example:
         >>> run_stream(lambda stream: stream.map_values(str.upper), ("a", "x", 5))

@@ -1,4 +1,4 @@
-"""`driver.store()`: a state store of the tested topology, to read and to write."""
+"""The stores that `driver.store()` returns: state stores of the tested topology, to read and to write."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _ONLY_READ = (SuppressBufferSpec, RecordBufferSpec, UnmatchedSpec)
 class WritableTimestampedKeyValueStore(ReadOnlyTimestampedKeyValueStore[K, V], Protocol[K, V]):
     """What `driver.store()` returns for a table, an aggregation or `Stores.timestamped_key_value`.
 
-    Reads return plain values, and `get_with_timestamp` the timestamp too.
+    Reads return values without timestamps, except `get_with_timestamp` and the view that `with_timestamps` returns.
     """
 
     def put(self, key: K, value: V | None, timestamp_ms: int) -> None:
         """Stores a value with its timestamp; a value of `None` removes the key."""
 
     def put_if_absent(self, key: K, value: V | None, timestamp_ms: int) -> V | None:
-        """Stores a value unless the key has one; returns the value that the key had, or `None`."""
+        """Stores a value unless the key already has one; returns the value that the key had, or `None`."""
 
     def delete(self, key: K) -> V | None:
         """Removes a key; returns the value that it had, or `None`."""
@@ -49,17 +49,17 @@ class WritableVersionedKeyValueStore(ReadOnlyVersionedKeyValueStore[K, V], Proto
     """What `driver.store()` returns for `Stores.versioned_key_value`."""
 
     def put(self, key: K, value: V | None, timestamp_ms: int) -> int:
-        """Stores a version; returns until when it is valid, as `VersionedKeyValueStore.put` does."""
+        """Stores a version; returns the time until which it is valid, as `VersionedKeyValueStore.put` does."""
 
     def delete(self, key: K, timestamp_ms: int) -> object:
-        """Stores a deletion; returns the version that was valid at that time, or `None`."""
+        """Marks the key as deleted from a time on; returns the version that was valid at that time, or `None`."""
 
 
 class TestStore:
-    """A state store of a topology under test: the reads of `app.store()`, and the writes of processors.
+    """A state store of a tested topology, with the methods for reads of `app.store()` and for writes of processors.
 
-    It always shows the committed contents, of all tasks or of one. A write commits at once. It goes to the task of the
-    key's partition, and no operator sees it as a record.
+    It always shows the committed contents, of all tasks or of one. A write is committed at once. It changes the store
+    in the task of the key's partition, and operators do not see it as a record.
     """
 
     __test__ = False
@@ -95,7 +95,7 @@ class TestStore:
         return self._driver._defaults.view(self._driver._graph, name, parts)
 
     def _write(self, method: str, key: Any, *arguments: Any, **named: Any) -> Any:
-        """Calls a method of the store of the task that has a key."""
+        """Calls a method of the store in the task that has the key."""
 
         def change(store: Any) -> Any:
             if not hasattr(store, method):
@@ -120,7 +120,7 @@ class TestStore:
         return runtime.change_store(self._spec.name, partition, change)
 
     def _routed_bytes(self, key: Any) -> tuple[bytes, int | None]:
-        """The bytes that decide on the partition of a key, and how many of them encode a window, which does not."""
+        """Returns the serialized key, and how many bytes at its end encode a window and do not affect the partition."""
         key_serde, _ = self._driver._defaults.serdes(self._spec)
         windowed = isinstance(key_serde, WindowedKey | SessionWindowedKey)
         routed = key_serde.serialize(key.key if isinstance(key, Windowed) and not windowed else key)

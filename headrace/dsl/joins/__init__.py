@@ -1,1 +1,1 @@
-"""Joins as nodes of the graph, one module for each pair of partners."""
+"""Adds the nodes of joins to the graph; one module for each kind of join."""

@@ -1,4 +1,4 @@
-"""Selects the join, by the types of its two sides."""
+"""Selects the kind of join by the types of its two sides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Joins of two tables by a foreign key: rows subscribe to the row of their foreign key, which sends answers back."""
+"""Joins of two tables by a foreign key.
+
+Each row of the left table subscribes to the row of its foreign key, whose task sends answers back.
+"""
 
 from __future__ import annotations
 
@@ -129,7 +132,7 @@ def _through_topic(
     writers: tuple[str, ...],
     partitioner: KeyPartitioner | None,
 ) -> str:
-    """Adds an internal topic with its sink and its source, and returns the name of the source."""
+    """Adds an internal topic with its sink and its source; returns the name of the source."""
     sink = Sink(
         name=names.take("KTABLE-SINK-", f"{base}-sink"),
         parents=writers,

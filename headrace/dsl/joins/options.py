@@ -1,4 +1,4 @@
-"""The options of a join, and the refusal of options that do not fit its two sides."""
+"""The options of a join, and the check that they apply to its two sides."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Other = TypeVar("Other")
 
 VALUES = "joiner(left, right)"
 
-# The TypedDicts are only for the type checker: the options that an overload of a join takes besides its own.
+# The TypedDicts are only for the type checker: options that several overloads of the join methods have in common.
 
 
 class JoinName(TypedDict, total=False):
@@ -52,7 +52,7 @@ class TableJoinOptions(JoinName, Generic[V], total=False):
 
 @dataclass(frozen=True)
 class Join:
-    """One call of a join method. `left` and `right`: whether unmatched records of that side are emitted."""
+    """One call of a join method. `left` and `right` say whether unmatched records of that side have results."""
 
     operation: str
     joiner: Callable[..., Any]
@@ -60,7 +60,7 @@ class Join:
 
     @classmethod
     def of(cls, operation: str, joiner: object, **options: Any) -> Join:
-        """Describes a call; options that are `None` count as not given."""
+        """Describes a call; an option that is `None` counts as not given."""
         if not callable(joiner):
             message = f"{operation}() needs a function {VALUES}; got {joiner!r} of type {type(joiner).__name__}."
             raise TopologyError(message)
@@ -75,11 +75,11 @@ class Join:
         return self.operation == "outer_join"
 
     def with_key(self, sides: str) -> Callable[[Any, Any, Any], Any]:
-        """The joiner as a function of key and values, of a join of these sides by key."""
+        """Returns the joiner as `joiner(key, left, right)`. Error messages name the two `sides`."""
         return self.joiner if self._joiner_arguments(sides, 3) == 3 else _without_keys(self.joiner, 1)
 
     def with_both_keys(self, sides: str) -> Callable[[Any, Any, Any, Any], Any]:
-        """The joiner as a function of both keys and values, of a join of these sides by another key."""
+        """Returns the joiner as `joiner(key, other_key, left, right)`. Error messages name the two `sides`."""
         arguments = self._joiner_arguments(sides, 4)
         if arguments == 3:
             joiner = self.joiner
@@ -95,7 +95,7 @@ class Join:
         return first_accepted(self.joiner, 2, 3, 4) == 4
 
     def result_serde(self, left: Serde[Any] | None) -> Serde[Any] | None:
-        """The serde of results, as far as the joiner's annotations say; `left` is the one of the left values."""
+        """Returns the serde of results if annotations of the joiner reveal it; `left` is the serde of left values."""
         return serde_of_results(self.joiner, left)
 
     def _joiner_arguments(self, sides: str, most: int) -> int:
@@ -114,13 +114,13 @@ class Join:
         return self.options.get(option)
 
     def key_partitioner(self, option: str) -> KeyPartitioner | None:
-        """The partitioner that an option names, for the keys of one side; `None` if the option is not given."""
+        """Returns the partitioner given by an option, for the keys of one side; `None` if the option is not given."""
         partitioner = self.get(option)
         checked_partitioner(partitioner, f"{self.operation}({option}=...)")
         return None if partitioner is None else KeyPartitioner(partitioner)
 
     def allow(self, sides: str, *allowed: str) -> None:
-        """Raises a `TopologyError` for options that do not fit a join of these sides."""
+        """Raises a `TopologyError` if an option was given that a join of these `sides` does not have."""
         misfits = sorted(set(self.options) - set(allowed))
         if misfits:
             message = (
@@ -130,7 +130,7 @@ class Join:
             raise TopologyError(message)
 
     def require(self, sides: str, option: str, cure: str) -> Any:
-        """Returns an option that a join of these sides needs, or raises a `TopologyError` that explains it."""
+        """Returns an option that a join of these `sides` needs, or raises a `TopologyError` with the advice `cure`."""
         if option not in self.options:
             message = f"{self.operation}() of {sides} needs {option}=: {cure}."
             raise TopologyError(message)
@@ -138,7 +138,7 @@ class Join:
 
 
 def _without_keys(joiner: Callable[[Any, Any], Any], keys: int) -> Callable[..., Any]:
-    """Wraps a joiner of two values as a function that also takes one key or two, and ignores them."""
+    """Wraps `joiner(left, right)` as a function that also takes one or two keys before the values, and ignores them."""
     if keys == 1:
         return lambda _, left, right: joiner(left, right)
     return lambda _, __, left, right: joiner(left, right)

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 def repartition_if_needed(
     stream: KStream[Any, Any], base: str | None, key_serde: Serde[Any] | None, value_serde: Serde[Any] | None
 ) -> KStream[Any, Any]:
-    """Returns the stream with these serdes, partitioned by its key; `base` names the repartition, or else its node.
+    """Returns the stream with these serdes, partitioned by its key.
 
-    Joins of the same stream share a repartition without a name.
+    `base` names the repartition; if it is `None`, the stream's node does. Then joins of the same stream share it.
     """
     keys, values = key_serde or stream._key_serde, value_serde or stream._value_serde
     if not stream._repartition_required:

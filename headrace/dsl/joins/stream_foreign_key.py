@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def join_stream_by_foreign_key(stream: KStream[Any, Any], table: KTable[Any, Any], join: Join) -> KStream[Any, Any]:
-    """Adds a repartition by the foreign key, and the join in the tasks of the rows.
+    """Adds a repartition by the foreign key, and the join, which runs in the tasks of the table's rows.
 
-    Results stay in those tasks, so they are not partitioned by their own key.
+    The results are in these tasks, so they are not partitioned by their own key.
     """
     sides = "a stream with a table by foreign key"
     join.allow(sides, "foreign_key", "other_partitioner", "key_serde", "value_serde", "name")

@@ -18,7 +18,7 @@ def join_tables(left: KTable[Any, Any], right: KTable[Any, Any], join: Join) -> 
     sides_by_key = "two tables"
     join.allow(sides_by_key, "foreign_key", "store", "value_serde", "name")
     graph, name, joiner = left._graph, join.get("name"), join.with_key(sides_by_key)
-    # As in Kafka Streams: only a side whose rows have a result on their own must know what a change replaces.
+    # As in Kafka Streams, old values are only needed of a side whose unmatched rows have results.
     for table, alone in ((left, join.left), (right, join.right)):
         if alone:
             send_old_values(graph, table._node, materialize=True)

@@ -30,9 +30,10 @@ class StreamGrouping(StreamHandle[K, V]):
         """Groups the records by their key, to aggregate them; repartitions only if the key may have changed.
 
         Args:
-            key_serde: serde of the keys in repartition and store.
-            value_serde: serde of the values in the repartition.
-            name: names the repartition, if there is one.
+            key_serde: serde of the keys in the repartition and the store; default: the stream's.
+            value_serde: serde of the values in the repartition; default: the stream's.
+            name: names the repartition topic, if there is one: `<name>-repartition`. Name it so that aggregations of
+                this grouping share it.
 
         Example:
             >>> from headrace.testing import run_stream
@@ -55,15 +56,17 @@ class StreamGrouping(StreamHandle[K, V]):
         value_serde: Serde[Value] | None = None,
         name: str | None = None,
     ) -> KGroupedStream[K2, V]:
-        """Groups the records by the key `selector(key, value)`, to aggregate them. Always repartitions.
+        """Groups the records by a new key, `selector(key, value)`, to aggregate them. Always repartitions.
 
         Records whose new key is `None` are dropped and counted.
 
         Args:
             selector: returns the new key of a record.
-            key_serde: serde of the new keys in repartition and store.
-            value_serde: serde of the values in the repartition.
-            name: names the operator and the repartition.
+            key_serde: serde of the new keys in the repartition and the store; default: the setting
+                `default_key_serde`, else `serdes.String()`.
+            value_serde: serde of the values in the repartition; default: the stream's.
+            name: names the operator, and the repartition topic: `<name>-repartition`. Name it so that aggregations of
+                this grouping share the topic.
 
         Example:
             >>> from headrace.testing import run_stream

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 class StreamHandle(Handle, Generic[K, V]):
-    """A node of the graph that emits records, with the serdes of the records as far as they are known.
+    """A node of the graph that emits records, with their serdes if they are known.
 
-    `repartition_required` is true if the key may have changed since the records were last partitioned by it.
+    `repartition_required` says whether the key may have changed since the records were last partitioned by key.
     """
 
     def __init__(self, output: NodeOutput, *, repartition_required: bool) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class StreamJoins(StreamHandle[K, V]):
-    """`KStream.join`. There is an overload for each kind of partner and of joiner, with the options that fit it."""
+    """`KStream.join`, with an overload for each kind of the other side and of joiner, with the options that apply."""
 
     @overload
     def join(
@@ -157,38 +157,47 @@ class StreamJoins(StreamHandle[K, V]):
         store: str | None = None,
         name: str | None = None,
     ) -> KStream[Any, Any]:
-        """Combines each record with its matches in another stream or in a table, as `joiner(value, other value)`.
+        """Joins each record with its matches in another stream or in a table; a result is `joiner(value, other_value)`.
 
-        A joiner with three parameters gets the key, too: `joiner(key, value, other value)`. With `key_selector` or
-        `foreign_key`, one with four gets both keys: `joiner(key, selected key, value, other value)`.
+        - With a **stream**, records match if they have the same key and their timestamps are close enough (`within`).
+          A record of either stream is joined with the records of the other stream that arrived before it. A result has
+          the higher of the two timestamps, and the headers of the record that arrived last.
+        - With a **table**, each record of this stream is joined with the current row of its key, or of the key
+          `foreign_key(key, value)`; with a versioned table, with the row as of the record's timestamp. Changes of the
+          table produce no results. A result has the timestamp and headers of the record.
+        - With a **global table**, each record of this stream is joined with the current row of the key
+          `key_selector(key, value)`. Otherwise the same as with a table.
 
-        - With a **stream**, records match if they have the same key and their timestamps are `within` the windows. Both
-          sides trigger. The result has the higher of both timestamps.
-        - With a **table**, only this stream triggers: each record matches the current row of its key, or the row of
-          `foreign_key(key, value)`. With a versioned table it matches the row as of the record's timestamp.
-        - With a **global table**, each record matches the row of `key_selector(key, value)`.
-
-        Results of joins with tables have the key and the timestamp of the record. Records without a value are dropped
-        and counted. So are records without a key; with a global table, records whose selected key is `None`.
+        Results have the key of this stream's record. Records without a value are dropped and counted. So are records
+        without a key; with `foreign_key` or `key_selector`, those for which it returns `None`.
 
         Args:
             other: the stream, table or global table to join with.
-            joiner: returns the result, given both values; or the key and both values; or both keys and both values. A
-                function that can be called with two arguments gets the values only.
-            within: for streams: how far apart the timestamps of matching records may be.
-            grace: for versioned tables: how long records wait for late rows.
-            key_selector: for global tables: returns the key of the row; it may be `None`. Default: the record's key.
-            foreign_key: for tables: returns the key of the row, if it is not the record's; it may be `None`.
-            other_partitioner: with a foreign key: `(topic, key, None, partitions) -> partition`, the rule by which the
-                topic of the table is partitioned, if it is not Kafka's.
-            key_serde: serde of the keys in repartition and stores.
-            value_serde: serde of this stream's values in repartition and stores.
-            other_value_serde: for streams: serde of the other stream's values.
+            joiner: `joiner(value, other_value)`, or `joiner(key, value, other_value)`; with `foreign_key` or
+                `key_selector`, also `joiner(key, other_key, value, other_value)`. A function that accepts two arguments
+                gets the values only.
+            within: for streams, required: how far apart the timestamps of matching records may be.
+            grace: for versioned tables: how long, in stream time, a record waits for late rows before it is joined.
+                Default: it is joined at once.
+            key_selector: for global tables: returns the key of the matching row, or `None` if there is none. Default:
+                the key of the record.
+            foreign_key: for tables: returns the key of the matching row, or `None` if there is none. Default: the key
+                of the record. Repartitions the stream to the tasks of the table's rows.
+            other_partitioner: only with `foreign_key`: the function `(topic, key, None, partitions) -> partition` by
+                which the topic of the table is partitioned. Default: Kafka's rule, a hash of the serialized key.
+            key_serde: serde of the keys in repartitions and stores; default: the stream's.
+            value_serde: serde of this stream's values in repartitions and stores; default: the stream's.
+            other_value_serde: for streams: serde of the other stream's values; default: the other stream's.
             store: for streams: names the stores of both sides, `<store>-this-join-store` and so on.
             name: name of the operator, and of its repartition topics.
 
+        Raises:
+            TopologyError: for an option that does not apply to this kind of join, and for a grace that is longer than
+                the history of the versioned table.
+
         Example:
             >>> from datetime import timedelta
+            >>> from headrace import JoinWindows
             >>> from headrace.testing import run_stream
             >>> within = JoinWindows.of(timedelta(seconds=5))
             >>> def with_itself(stream):

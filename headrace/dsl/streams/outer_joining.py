@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class StreamOuterJoins(StreamJoins[K, V]):
-    """The joins of `KStream` that also emit unmatched records; with overloads as those of `StreamJoins`."""
+    """The joins of `KStream` that also emit unmatched records; the overloads are like those of `StreamJoins`."""
 
     @overload
     def left_join(
@@ -159,12 +159,16 @@ class StreamOuterJoins(StreamJoins[K, V]):
     ) -> KStream[Any, Any]:
         """Joins as `join` does, and also emits unmatched records, as `joiner(value, None)` with their own timestamp.
 
-        With a stream, an unmatched record is emitted when its window closes: when stream time is beyond its timestamp
-        plus the windows' `after` and grace. Records without a key cannot match and are emitted at once; with a global
-        table, records whose selected key is `None`. The joiner may take keys as in `join`.
+        With a stream, an unmatched record is emitted when its window has closed: when stream time is beyond its
+        timestamp plus `after` and grace of `within`. Only an arriving record advances stream time. With a table, an
+        unmatched record is emitted at once, or after the `grace`.
+
+        Records without a key cannot match and are emitted at once; with `foreign_key` or `key_selector`, those for
+        which it returns `None`. Records without a value are dropped and counted. The arguments are those of `join`.
 
         Example:
             >>> from datetime import timedelta
+            >>> from headrace import JoinWindows
             >>> from headrace.testing import run_stream
             >>> within = JoinWindows.of(timedelta(milliseconds=5))
             >>> def with_big_ones(stream):
@@ -223,10 +227,12 @@ class StreamOuterJoins(StreamJoins[K, V]):
     ) -> KStream[Any, Any]:
         """Joins two streams as `left_join` does, and also emits unmatched records of the other stream.
 
-        The missing value is `None`. `within` is required. A joiner with three parameters gets the key first.
+        They are emitted as `joiner(None, other_value)`, when stream time is beyond their timestamp plus `before` and
+        grace of `within`. The arguments are those of `join` with a stream.
 
         Example:
             >>> from datetime import timedelta
+            >>> from headrace import JoinWindows
             >>> from headrace.testing import run_stream
             >>> within = JoinWindows.of(timedelta(milliseconds=5))
             >>> def small_and_big(stream):

@@ -1,4 +1,4 @@
-"""Where a stream goes: to a topic, into a table, to the screen, through a repartition or a processor of your own."""
+"""Operators of `KStream` that write records: to a topic, a table, a repartition, the screen or a file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from headrace.dsl.kstream import KStream
     from headrace.dsl.ktable import KTable
 
-# Every serde passes nulls through, so `Serde[int]` also fits a stream of `int | None`: `self` says so below.
+# Every serde accepts `None`, so `Serde[int]` also fits a stream of `int | None`. The types of `self` below say so.
 
 
 class StreamOutputs(StreamHandle[K, V]):
@@ -42,18 +42,20 @@ class StreamOutputs(StreamHandle[K, V]):
     ) -> None:
         """Writes each record to a topic, with its key, value, timestamp and headers. Ends the stream.
 
-        Without a `partitioner` the partition is that of Kafka: a hash of the serialized key. Null keys and values are
-        written as nulls. A function that raises, or returns a topic or a partition that is not allowed, is a
-        production error.
+        Keys and values of `None` are written as nulls. If `topic` or `partitioner` is a function and raises, or returns
+        a topic or partition that is not allowed, that is a production error: `production_exception_handler` of
+        `StreamsConfig` decides.
 
         Args:
             topic: the topic; it is created if it does not exist. Or a function `(key, value, context) -> topic` that
-                returns the topic of each record, where `context` is a `RecordContext`; topics that do not exist are
-                created or refused, as `StreamsConfig(dynamic_topics=...)` says.
-            key_serde: serde of the keys; default: the stream's, then the configured one, then `serdes.String()`.
-            value_serde: serde of the values; default: the stream's, then the configured one, then `serdes.Json()`.
-            partitioner: `(topic, key, value, partitions) -> partition`; it may also return several partitions, each of
-                which gets the record, or `None` for Kafka's rule.
+                returns the topic of each record, where `context` is a `RecordContext`. The setting `dynamic_topics`
+                decides whether topics that a function returns are created.
+            key_serde: serde of the keys; default: the stream's, else the setting `default_key_serde`, else
+                `serdes.String()`.
+            value_serde: serde of the values; default: the stream's, else the setting `default_value_serde`, else
+                `serdes.Json()`.
+            partitioner: `(topic, key, value, partitions) -> partition`. It may also return several partitions, each of
+                which gets the record, or `None` for Kafka's rule. Default: Kafka's rule, a hash of the serialized key.
             name: name of the sink node.
 
         Example:
@@ -93,14 +95,16 @@ class StreamOutputs(StreamHandle[K, V]):
         store: TableStore | None = None,
         name: str | None = None,
     ) -> KTable[Key, Value]:
-        """Makes a table of the newest record of every key; a record with the value `None` deletes the row.
+        """Makes a table of the stream: the row of a key is its last record; a record with the value `None` deletes it.
 
-        Repartitions only if the key may have changed. Records without a key are dropped and counted.
+        Each record replaces the row of its key, even if its timestamp is older. The change has the timestamp of the
+        record. Repartitions only if the key may have changed. Records without a key are dropped and counted.
 
         Args:
-            key_serde: serde of the keys in repartition and store.
-            value_serde: serde of the values in repartition and store.
-            store: name of the store of the rows, to query it; or its spec: `Stores.versioned_key_value(...)`.
+            key_serde: serde of the keys in the repartition and the store; default: the stream's.
+            value_serde: serde of the values in the repartition and the store; default: the stream's.
+            store: name of the store of the rows, to query it; or a store spec. With `Stores.versioned_key_value(...)`
+                the table also keeps earlier versions of its rows, and a late record does not replace a newer row.
             name: name of the table node.
 
         Example:
@@ -137,13 +141,13 @@ class StreamOutputs(StreamHandle[K, V]):
         """Repartitions the records by their key. Records without a key are dropped and counted.
 
         Args:
-            name: names the internal topic, `<name>-repartition`.
-            partitions: number of partitions; default: as many as the largest topic upstream has.
-            partitioner: `(topic, key, value, partitions) -> partition` decides which task gets a record; `None` stands
-                for Kafka's rule, a hash of the serialized key. Equal keys must get the same partition, or stateful
-                operators after it see only a part of the records of a key.
-            key_serde: serde of the keys from here on.
-            value_serde: serde of the values from here on.
+            name: names the internal topic, `<name>-repartition`. Default: a generated name.
+            partitions: number of partitions; default: as many as the topic upstream with the most partitions.
+            partitioner: `(topic, key, value, partitions) -> partition` decides which task gets a record. Equal keys
+                must get the same partition; otherwise stateful operators downstream see only some of the records of a
+                key. Default, and where it returns `None`: Kafka's rule, a hash of the serialized key.
+            key_serde: serde of the keys from here on; default: the stream's.
+            value_serde: serde of the values from here on; default: the stream's.
 
         Example:
             >>> from headrace.testing import run_stream
@@ -172,7 +176,8 @@ class StreamOutputs(StreamHandle[K, V]):
     def for_each(self, action: Callable[[K, V], object], *, name: str | None = None) -> None:
         """Calls `action(key, value)` for each record. Ends the stream.
 
-        On Spark the action runs on the workers, and again when a batch is repeated after a failure.
+        On Spark the action runs on the workers. It runs again for records of a micro-batch that is repeated after a
+        failure.
 
         Example:
             >>> from headrace.testing import run_stream
@@ -193,14 +198,14 @@ class StreamOutputs(StreamHandle[K, V]):
     ) -> None:
         """Prints `[label]: key, value` for each record, as Kafka Streams does. Ends the stream.
 
-        On Spark the workers print, and write to files of the machines they run on; again when a batch is repeated after
-        a failure.
+        On Spark the workers print, or write to files on their machines. They print again when a micro-batch is repeated
+        after a failure.
 
         Args:
-            label: the text in brackets; default: the name of the node before.
+            label: the text in brackets; default: the name of the operator that the records come from.
             mapper: `mapper(key, value)` returns what to print after the label, instead of key and value.
-            file: a file to which lines are appended, in UTF-8, instead of printing them; it is created if it does not
-                exist. Unlike Kafka Streams, a start does not empty it.
+            file: path of a file to which lines are appended, in UTF-8, instead of printing them; it is created if it
+                does not exist. Unlike in Kafka Streams, a start of the application does not empty it.
             name: name of the operator.
 
         Example:

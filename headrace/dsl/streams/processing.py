@@ -1,4 +1,4 @@
-"""Processors of your own in a stream."""
+"""`KStream.process` and `KStream.process_values`: processors of your own."""
 
 from __future__ import annotations
 
@@ -27,13 +27,16 @@ class StreamProcessing(StreamHandle[K, V]):
         stores: Iterable[StoreSpec | str] = (),
         name: str | None = None,
     ) -> KStream[K2, V2]:
-        """Sends every record through a processor of your own. Marks the stream for repartitioning.
+        """Sends every record to a processor of your own; the result has the records that it forwards.
+
+        The processor also gets records with a null key or value. Marks the stream for repartitioning. As with
+        `map`, the result does not have the stream's serdes.
 
         Args:
             factory: creates a new processor for every task: a `Processor` class, or a function without arguments.
-            stores: the stores that the processor may use: specs, as `Stores` returns them, or names of stores that
-                exist already. Processors with the same spec share the store, and run in the same task. Stores that the
-                processor's own `stores()` returns are added to them.
+            stores: the stores that the processor may use: specs, as `Stores` returns them, or names of stores that were
+                added before. Processors with the same spec share the store and run in the same task. Stores that the
+                `stores()` method of the processor returns are connected as well.
             name: name of the processor node.
 
         Example:
@@ -59,10 +62,10 @@ class StreamProcessing(StreamHandle[K, V]):
         stores: Iterable[StoreSpec | str] = (),
         name: str | None = None,
     ) -> KStream[K, V2]:
-        """Sends every record through a processor of your own that keeps the key; the partitioning stays.
+        """Sends every record to a processor of your own that keeps the key; the partitioning stays.
 
-        The arguments are those of `process`. Forwarding a record with another key than that of the record being
-        processed is an error.
+        The arguments are those of `process`. The processor must forward records with the key of the record that it
+        processes. Forwarding another key raises a `StreamsError`.
 
         Example:
             >>> import headrace as hr

@@ -57,7 +57,10 @@ class StatelessOperators(StreamHandle[K, V]):
         return self._derive_same_key(node, self._value_serde)
 
     def map(self, mapper: Callable[[K, V], tuple[K2, V2]], *, name: str | None = None) -> KStream[K2, V2]:
-        """Replaces key and value by the pair that `mapper(key, value)` returns. Marks the stream for repartitioning.
+        """Replaces key and value with the pair that `mapper(key, value)` returns. Marks the stream for repartitioning.
+
+        The result does not have the stream's serdes: operators that need serdes use the configured ones, unless you
+        pass others.
 
         Example:
             >>> from headrace.testing import run_stream
@@ -68,10 +71,10 @@ class StatelessOperators(StreamHandle[K, V]):
         return self._derive_new_key(self._add(Map, "KSTREAM-MAP-", name, mapper=mapper))
 
     def map_values(self, mapper: Callable[[V], V2], *, name: str | None = None) -> KStream[K, V2]:
-        """Replaces the value by `mapper(value)`; key and partitioning stay.
+        """Replaces the value with `mapper(value)`; key and partitioning stay.
 
-        The stream keeps its value serde if the mapper is known to return the type that the serde writes: by its
-        annotation, or because it is a method such as `str.upper`.
+        The mapper is also called for a value of `None`. The stream keeps its value serde only if that serde writes the
+        type that the mapper returns, known from its annotation or because it is a method such as `str.upper`.
 
         Example:
             >>> from headrace.testing import run_stream
@@ -83,7 +86,7 @@ class StatelessOperators(StreamHandle[K, V]):
         return self._derive_same_key(node, serde_of_results(mapper, self._value_serde))
 
     def map_values_with_key(self, mapper: Callable[[K, V], V2], *, name: str | None = None) -> KStream[K, V2]:
-        """Replaces the value by `mapper(key, value)`; key and partitioning stay.
+        """Replaces the value with `mapper(key, value)`; otherwise the same as `map_values`.
 
         Example:
             >>> from headrace.testing import run_stream
@@ -97,9 +100,10 @@ class StatelessOperators(StreamHandle[K, V]):
     def flat_map(
         self, mapper: Callable[[K, V], Iterable[tuple[K2, V2]]], *, name: str | None = None
     ) -> KStream[K2, V2]:
-        """Replaces each record by the `(key, value)` pairs that `mapper(key, value)` returns, in their order.
+        """Replaces each record with the `(key, value)` pairs that `mapper(key, value)` returns, in their order.
 
-        All of them have the timestamp of the record. Marks the stream for repartitioning.
+        The new records have the timestamp of the old one. Marks the stream for repartitioning. As with
+        `map`, the result does not have the stream's serdes.
 
         Example:
             >>> from headrace.testing import run_stream
@@ -110,10 +114,10 @@ class StatelessOperators(StreamHandle[K, V]):
         return self._derive_new_key(self._add(FlatMap, "KSTREAM-FLATMAP-", name, mapper=mapper))
 
     def flat_map_values(self, mapper: Callable[[V], Iterable[V2]], *, name: str | None = None) -> KStream[K, V2]:
-        """Replaces each record by one record for every value that `mapper(value)` returns, in their order.
+        """Replaces each record with one record for every value that `mapper(value)` returns, in their order.
 
-        All of them have the key and the timestamp of the record; the partitioning stays. The stream keeps its value
-        serde if the mapper is known to return values of the type that the serde writes, as `str.split` does.
+        The new records have the key and the timestamp of the old one; the partitioning stays. The stream keeps its
+        value serde only if the mapper is known to return values of the type that the serde writes, as `str.split` does.
 
         Example:
             >>> from headrace.testing import run_stream
@@ -127,9 +131,10 @@ class StatelessOperators(StreamHandle[K, V]):
     def flat_map_values_with_key(
         self, mapper: Callable[[K, V], Iterable[V2]], *, name: str | None = None
     ) -> KStream[K, V2]:
-        """Replaces each record by one record for every value that `mapper(key, value)` returns, in their order.
+        """Replaces each record with one record for every value that `mapper(key, value)` returns, in their order.
 
-        All of them have the key and the timestamp of the record; the partitioning stays.
+        The new records have the key and the timestamp of the old one; the partitioning stays. The result does not
+        have the stream's value serde.
 
         Example:
             >>> from headrace.testing import run_stream
@@ -145,7 +150,12 @@ class StatelessOperators(StreamHandle[K, V]):
     def select_key(
         self, selector: Callable[[K, V], K2], *, key_serde: Serde[K2] | None = None, name: str | None = None
     ) -> KStream[K2, V]:
-        """Replaces the key by `selector(key, value)`. Marks the stream for repartitioning.
+        """Replaces the key with `selector(key, value)`. Marks the stream for repartitioning.
+
+        Args:
+            selector: returns the new key; it may be `None`.
+            key_serde: serde of the new keys; default: the setting `default_key_serde`, else `serdes.String()`.
+            name: name of the operator.
 
         Example:
             >>> from headrace.testing import run_stream
@@ -157,9 +167,10 @@ class StatelessOperators(StreamHandle[K, V]):
         return self._derive(node, key_serde, self._value_serde, repartition_required=True)
 
     def peek(self, action: Callable[[K, V], object], *, name: str | None = None) -> KStream[K, V]:
-        """Calls `action(key, value)` for each record and passes the record on.
+        """Calls `action(key, value)` for each record, and passes the record on.
 
-        On Spark the action runs on the workers, and again when a batch is repeated after a failure.
+        On Spark the action runs on the workers. It runs again for records of a micro-batch that is repeated after a
+        failure.
 
         Example:
             >>> from headrace.testing import run_stream
@@ -171,9 +182,10 @@ class StatelessOperators(StreamHandle[K, V]):
         return self._derive_same_key(self._add(Peek, "KSTREAM-PEEK-", name, action=action), self._value_serde)
 
     def merge(self, other: KStream[K, V], *, name: str | None = None) -> KStream[K, V]:
-        """Combines the records of both streams.
+        """Combines the records of both streams in one.
 
-        The records of each stream keep their order; between the streams, the smaller timestamp goes first.
+        The records of each stream keep their order. Among both, the record with the smaller timestamp comes first. The
+        result has the serdes that both streams have in common.
 
         Example:
             >>> from headrace.testing import run_stream
@@ -201,9 +213,10 @@ class StatelessOperators(StreamHandle[K, V]):
     def split(self, *, name: str | None = None) -> BranchedKStream[K, V]:
         """Starts a split into branches: each record goes to the first branch whose predicate is true.
 
-        The name of the split precedes the names of its branches in node names: `split(name="by-size-")` with a branch
-        "big" has the node "by-size-big". The branches themselves are returned by the names you give them, "big" here,
-        without the name of the split that Kafka Streams puts before them.
+        Args:
+            name: a prefix for the nodes of the branches: `split(name="by-size-")` with a branch "big" has a node
+                "by-size-big". The dict of branches has the branch under "big", without the prefix that Kafka Streams
+                adds.
 
         Example:
             >>> from headrace.testing import run_stream

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class TableHandle(Handle, Generic[K, V]):
-    """A node of the graph that emits the changes of a table, with the serdes of its rows as far as they are known."""
+    """A node of the graph that emits the changes of a table, with the serdes of its rows if they are known."""
 
     def __init__(self, output: NodeOutput, *, versioned: bool = False, queryable_store_name: str | None = None) -> None:
         super().__init__(output)
@@ -31,7 +31,7 @@ class TableHandle(Handle, Generic[K, V]):
 
     @property
     def queryable_store_name(self) -> str | None:
-        """The name of the table's store if it was given as `store=`, else `None`.
+        """The name of the table's store if you named one with `store=`, else `None`.
 
         Example:
             >>> import headrace as hr
@@ -42,15 +42,15 @@ class TableHandle(Handle, Generic[K, V]):
         return self._queryable_store_name
 
     def _add_store(self, operation: str, store: TableStore | None, value_serde: Serde[Any] | None) -> StoreSpec | None:
-        """Adds the store of a result, if there is one."""
+        """Adds a store for the rows of a result and returns its spec; `None` if `store` is `None`."""
         if store is None:
             return None
         return self._graph.add_store(table_store_spec(store, operation, self._key_serde, value_serde, VersionedSpec))
 
     def _derive(self, node: Node, value_serde: Serde[Any] | None, store: StoreSpec | None = None) -> KTable[Any, Any]:
-        """Adds a node and returns its table, whose rows are in `store`.
+        """Adds a node and returns its table; `store` is the spec of the store of its rows.
 
-        A table without a store is versioned if this one is.
+        If the new table has no store, it is versioned if this one is.
         """
         self._graph.add(node)
         return self._table(node.name, value_serde, store, versioned=self._versioned and not node.stores)

@@ -1,4 +1,4 @@
-"""Joins of a table with another one: by key, or by a foreign key."""
+"""Joins of two tables: by key, or by a foreign key."""
 
 from __future__ import annotations
 
@@ -83,23 +83,28 @@ class TableJoins(TableHandle[K, V]):
         value_serde: Serde[Any] | None = None,
         name: str | None = None,
     ) -> KTable[Any, Any]:
-        """Combines the matching rows of both tables, as `joiner(value, other value)` under this table's keys.
+        """Joins the matching rows of both tables: a row of the result is `joiner(value, other_value)`.
 
-        Rows match if they have the same key; with `foreign_key(key, value)`, a row matches the row of that key in the
-        other table. Both sides trigger. A result has the higher timestamp of the two rows; with a foreign key, a change
-        of the other table gives its results the timestamp of that change. If a row loses its match, its result is
-        deleted. A joiner with three parameters gets the key first: `joiner(key, value, other value)`.
+        Rows match if they have the same key. With a `foreign_key`, a row matches the row of the other table that has
+        the key `foreign_key(key, value)`. The result has the keys of this table, and is updated when a row of either
+        table changes. If a row is deleted or loses its match, its result is deleted.
+
+        A result has the higher timestamp of the two rows. With a `foreign_key` there is an exception: if a row of the
+        other table changes, the results have the timestamp of that change.
 
         Args:
             other: the table to join with.
-            joiner: returns the result, given both values; or the key and both values; with `foreign_key` also both keys
-                and both values. `None` deletes the result.
-            foreign_key: returns the key of the other table's row; `None` for no match.
-            partitioner: with a foreign key: `(topic, key, None, partitions) -> partition`, the rule by which the topic
-                of this table is partitioned, if it is not Kafka's.
-            other_partitioner: with a foreign key: the rule by which the topic of the other table is partitioned.
-            store: names a store for the result, to query it; or its spec, e.g. `Stores.versioned_key_value(...)`.
-            value_serde: serde of the result.
+            joiner: `joiner(value, other_value)`, or `joiner(key, value, other_value)`; with `foreign_key`, also
+                `joiner(key, foreign_key, value, other_value)`. If it returns `None`, the result is deleted.
+            foreign_key: `foreign_key(key, value)` returns the key of the matching row of the other table. A row for
+                which it returns `None` has no match: it is dropped and counted, except in `left_join`.
+            partitioner: only with `foreign_key`: the function `(topic, key, None, partitions) -> partition` by which
+                the topic of this table is partitioned. Default: Kafka's rule, a hash of the serialized key.
+            other_partitioner: only with `foreign_key`: the same for the topic of the other table.
+            store: a name for a store of the result, so that you can query it; or a store spec, e.g.
+                `Stores.versioned_key_value(...)`. Default: the result is not stored unless an operator needs it.
+            value_serde: serde of the result's values. Default: the serde of this table's values if the joiner is
+                annotated to return the type that it writes; else the setting `default_value_serde`.
             name: name of the operator.
 
         Example:
@@ -194,7 +199,10 @@ class TableJoins(TableHandle[K, V]):
         value_serde: Serde[Any] | None = None,
         name: str | None = None,
     ) -> KTable[Any, Any]:
-        """Joins as `join` does, with a result for every row of this table: `joiner(value, None)` if it is unmatched.
+        """Joins as `join` does, with a result for every row of this table: `joiner(value, None)` if it has no match.
+
+        Such a result has the timestamp of the row, or of the deletion of its match if that is later. The arguments are
+        those of `join`.
 
         Example:
             >>> import headrace as hr
@@ -243,7 +251,9 @@ class TableJoins(TableHandle[K, V]):
         value_serde: Serde[Any] | None = None,
         name: str | None = None,
     ) -> KTable[Any, Any]:
-        """Joins as `left_join` does, with a result for every row of either table; the missing value is `None`.
+        """Joins by key, with a result for every row of either table: the value of a missing row is `None`.
+
+        The arguments are those of `join`, without a foreign key.
 
         Example:
             >>> import headrace as hr

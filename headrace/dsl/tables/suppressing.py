@@ -1,4 +1,4 @@
-"""Suppressing the updates of a table until they are final, or for some time."""
+"""`KTable.suppress`: holds the updates of a table back until they are final, or for some time."""
 
 from __future__ import annotations
 
@@ -22,19 +22,20 @@ class TableSuppression(TableHandle[K, V]):
     """`KTable.suppress`."""
 
     def suppress(self, suppressed: Suppressed, *, name: str | None = None) -> KTable[K, V]:
-        """Holds the updates of each row back, and emits only the last of them.
+        """Holds the updates of each row back, and emits only the last one when the row is released.
 
-        Rows are emitted by buffer time, then by serialized key, with the timestamp and headers of their last update.
-        Only records that reach this operator advance its time: without input, rows wait. `until_window_closes` emits no
-        deletions; `until_time_limit` does.
+        The emitted change has the timestamp and the headers of that last update. Rows are released in the order of
+        their window ends, or, with `until_time_limit`, of the timestamps of the first updates held back; then in the
+        order of their serialized keys. Only records that reach this operator advance its stream time: without input,
+        rows wait. `until_time_limit` also emits deletions, `until_window_closes` does not.
 
         Args:
-            suppressed: until when rows are held back, and how many.
-            name: name of the operator; its buffer is `<name>-store`.
+            suppressed: when rows are released, and how many may be held back.
+            name: name of the operator; the name of its buffer is `<name>-store`.
 
         Raises:
-            TopologyError: for a versioned table; for `until_window_closes` on a table without windows, or with windows
-                that never close.
+            TopologyError: for a versioned table, and for `until_window_closes` if the table has no windows or its
+                windows never close.
 
         Example:
             >>> from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Transforming the rows of a table by code with state of its own."""
+"""`KTable.transform_values`: computes the rows of a table by user code that may have state."""
 
 from __future__ import annotations
 
@@ -31,20 +31,24 @@ class TableTransformation(TableHandle[K, V]):
         value_serde: Serde[V2] | None = None,
         name: str | None = None,
     ) -> KTable[K, V2]:
-        """Replaces the value of each row by what a transformer with stores of its own returns; `None` deletes the row.
+        """Replaces the value of each row with the value that a transformer returns; `None` deletes the row.
 
-        The transformer is called for every change, also for deletions, unlike that of `map_values`. Changes keep their
-        timestamps. If an operator downstream needs the old value of a change (`group_by`, for instance), the old value
-        is read from `store`; without a `store` the transformer is called again, with the old value of the row before.
-        So name a store if the transformer has state. A table that is joined stores its rows in any case.
+        The transformer may use state stores. Unlike the mapper of `map_values`, it is also called for deletions, with
+        the value `None`. Changes keep their timestamps.
+
+        Some operators downstream, such as `group_by`, also need the old result of a changed row. If the result has a
+        `store`, the old result is read from it. Otherwise the transformer is called a second time for each change, with
+        the old value of the input row. A transformer with state may then return another value than before, so give it a
+        `store`. If the result is joined with a stream or a table, it is stored anyway.
 
         Args:
             factory: creates a new transformer for every task: a `ValueTransformerWithKey` class, or a function without
                 arguments.
             stores: the stores that the transformer may use: specs, as `Stores` returns them, or names of stores that
                 exist already.
-            store: names a store for the result, to query it; or its spec, e.g. `Stores.versioned_key_value(...)`.
-            value_serde: serde of the new values.
+            store: a name for a store of the result, so that you can query it; or a store spec, e.g.
+                `Stores.versioned_key_value(...)`. See above for when to name one.
+            value_serde: serde of the new values; default: the setting `default_value_serde`, else `serdes.Json()`.
             name: name of the operator.
 
         Example:
@@ -73,7 +77,7 @@ class TableTransformation(TableHandle[K, V]):
         return self._table(node_name, value_serde, spec, versioned=self._versioned)
 
     def _rows_when_needed(self, name: str, value_serde: Serde[Any] | None) -> StoreSpec:
-        """The store of the result if an operator downstream looks up its rows; versioned if this table is."""
+        """Returns the spec of the store that the result gets if it is joined; versioned if this table is."""
         serdes: dict[str, Any] = {"key_serde": self._key_serde, "value_serde": value_serde}
         if self._versioned:
             before = self._graph.store(materialize_rows(self._graph, self._node)[0])

@@ -1,7 +1,7 @@
 """The interfaces of state stores: what processors get from `context.state_store()`, and queries from `app.store()`.
 
-Annotate with them: `counts: KeyValueStore[str, int] = context.state_store("counts")`. Called with the spec
-that `Stores` returned instead of the name, both return a typed store.
+Both methods return a typed store if they are called with the spec that `Stores` returned. With the name of a store they
+return `Any`, so annotate the result: `counts: KeyValueStore[str, int] = context.state_store("counts")`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class ValueAndTimestamp(NamedTuple, Generic[V_co]):
 
 
 class ValueTimestampHeaders(NamedTuple, Generic[V_co]):
-    """A value, the timestamp that was stored with it, in epoch milliseconds, and headers."""
+    """A value, and the timestamp (event time in epoch milliseconds) and headers that were stored with it."""
 
     value: V_co
     timestamp_ms: int
@@ -36,7 +36,7 @@ class ValueTimestampHeaders(NamedTuple, Generic[V_co]):
 
 
 class AggregationWithHeaders(NamedTuple, Generic[V_co]):
-    """The value of a session, and headers."""
+    """The value of a session, and the headers that were stored with it."""
 
     aggregation: V_co
     headers: Headers = ()
@@ -48,10 +48,10 @@ class _Version(NamedTuple, Generic[V_co]):
 
 
 class VersionedRecord(_Version[V_co]):
-    """A version: a pair of a value and the time, in epoch milliseconds, from which it is valid.
+    """One version of a value: a pair of the value and the time, in epoch milliseconds, from which it is valid.
 
-    The attribute `valid_to_ms` is the time from which it is no longer valid, the timestamp of the next version; it is
-    `None` for the latest version. It is no part of the pair, and comparisons ignore it.
+    The attribute `valid_to_ms` is the time from which the version is no longer valid: the timestamp of the next version
+    of the key, or `None` for the latest version. The attribute is not part of the pair, and comparisons ignore it.
 
     Example:
         >>> version = VersionedRecord("Biel", 20, valid_to_ms=30)
@@ -73,35 +73,45 @@ class VersionedRecord(_Version[V_co]):
 
 
 class ReadOnlyKeyValueStore(Protocol[K, V_co]):
-    """Reads of values by key: what a query sees of `Stores.key_value`."""
+    """Reads values by key: what queries get for `Stores.key_value`.
+
+    Queries are `app.store()` and `driver.store()`. They read the stores of all tasks as one.
+    """
 
     def get(self, key: K) -> V_co | None:
-        """Returns the value of a key, or `None`."""
+        """Returns the value of a key, or `None` if there is none."""
 
     def range(self, from_key: K | None = None, to_key: K | None = None) -> Iterator[tuple[K, V_co]]:
-        """Iterates over the entries between two keys, both inclusive, by serialized key; `None` is an open end."""
+        """Iterates over the entries from one key to another, both included, in the order of the serialized keys.
+
+        `None` for a bound means no bound.
+        """
 
     def reverse_range(self, from_key: K | None = None, to_key: K | None = None) -> Iterator[tuple[K, V_co]]:
-        """Iterates over the entries of `range(from_key, to_key)`, from the last to the first."""
+        """Iterates over the entries of `range(from_key, to_key)` in reverse order."""
 
     def prefix_scan(self, prefix: P, prefix_serde: Serde[P] | None = None) -> Iterator[tuple[K, V_co]]:
         """Iterates over the entries whose serialized key starts with the serialized prefix.
 
-        The prefix need not be a key; `prefix_serde` serializes it, by default the serde of the keys.
+        Args:
+            prefix: the prefix; it need not be a key.
+            prefix_serde: serializes the prefix; default: the serde of the keys.
         """
 
     def all(self) -> Iterator[tuple[K, V_co]]:
-        """Iterates over all entries, by serialized key."""
+        """Iterates over all entries, in the order of the serialized keys."""
 
     def reverse_all(self) -> Iterator[tuple[K, V_co]]:
-        """Iterates over all entries, from the last to the first."""
+        """Iterates over all entries, in the reverse order of the serialized keys."""
 
     def approximate_num_entries(self) -> int:
-        """Returns about how many entries there are."""
+        """Returns the approximate number of entries."""
 
 
 class KeyValueStore(ReadOnlyKeyValueStore[K, V], Protocol[K, V]):
-    """Values by key: what a processor sees of `Stores.key_value`. Reads return copies.
+    """Stores values by key: what processors get for `Stores.key_value`.
+
+    A read returns a copy of the value: changing it in place does not change the store.
 
     Example:
         >>> import headrace as hr
@@ -122,17 +132,17 @@ class KeyValueStore(ReadOnlyKeyValueStore[K, V], Protocol[K, V]):
         """Stores a value; `None` removes the key."""
 
     def put_if_absent(self, key: K, value: V | None) -> V | None:
-        """Stores a value unless the key has one; returns the value that the key had, or `None`."""
+        """Stores a value unless the key already has one; returns the value that the key had, or `None`."""
 
     def put_all(self, entries: Iterable[tuple[K, V | None]]) -> None:
-        """Puts every entry, in order."""
+        """Puts pairs of a key and a value, in order."""
 
     def delete(self, key: K) -> V | None:
         """Removes a key; returns the value that it had, or `None`."""
 
 
 class ReadOnlyTimestampedKeyValueStore(ReadOnlyKeyValueStore[K, V_co], Protocol[K, V_co]):
-    """Reads of values by key, and of their timestamps: what a query sees of a table or of an aggregation.
+    """Reads values and their timestamps by key: what queries get for a table or an aggregation without windows.
 
     Example:
         >>> import headrace as hr
@@ -149,44 +159,52 @@ class ReadOnlyTimestampedKeyValueStore(ReadOnlyKeyValueStore[K, V_co], Protocol[
     """
 
     def get_with_timestamp(self, key: K) -> ValueAndTimestamp[V_co] | None:
-        """Returns the value of a key with its timestamp, or `None`."""
+        """Returns the value of a key with its timestamp, or `None` if there is none."""
 
     def with_timestamps(self) -> ReadOnlyKeyValueStore[K, ValueAndTimestamp[V_co]]:
-        """Returns a view of the same entries whose reads all return values with their timestamps."""
+        """Returns a view of the same entries in which all reads return values with their timestamps."""
 
 
 class TimestampedKeyValueStore(ReadOnlyKeyValueStore[K, ValueAndTimestamp[V]], Protocol[K, V]):
-    """Values with their timestamps by key: what a processor sees of `Stores.timestamped_key_value`.
+    """Stores values with their timestamps by key: what processors get for `Stores.timestamped_key_value`.
 
-    Reads return `ValueAndTimestamp`, a pair, where a query sees plain values; `get_with_timestamp` returns the same to
-    both. The rows of a global table can only be read.
+    All reads return pairs, `ValueAndTimestamp`. In contrast, queries get a `ReadOnlyTimestampedKeyValueStore`, whose
+    reads return the values alone. The rows of a global table can only be read.
     """
 
     def get_with_timestamp(self, key: K) -> ValueAndTimestamp[V] | None:
-        """Returns the value of a key with its timestamp, or `None`."""
+        """Returns the value of a key with its timestamp, or `None` if there is none."""
 
     def put(self, key: K, value: V | None, timestamp_ms: int) -> None:
         """Stores a value with its timestamp; a value of `None` removes the key."""
 
     def put_if_absent(self, key: K, value: V | None, timestamp_ms: int) -> ValueAndTimestamp[V] | None:
-        """Stores a value unless the key has one; returns the pair that the key had, or `None`."""
+        """Stores a value unless the key already has one; returns the pair that the key had, or `None`."""
 
     def put_all(self, entries: Iterable[tuple[K, tuple[V | None, int] | None]]) -> None:
-        """Puts every entry, in order: a key with its value and timestamp, as `all()` yields them, or with `None`."""
+        """Puts entries `(key, (value, timestamp_ms))`, as `all()` yields them, in order.
+
+        `(key, None)` removes the key.
+        """
 
     def delete(self, key: K) -> ValueAndTimestamp[V] | None:
         """Removes a key; returns the pair that it had, or `None`."""
 
 
 class ReadOnlyTimestampedKeyValueStoreWithHeaders(ReadOnlyTimestampedKeyValueStore[K, V_co], Protocol[K, V_co]):
-    """Reads of values by key, of their timestamps and headers: what a query sees of a store with headers."""
+    """Reads values by key: what queries get for `Stores.timestamped_key_value_with_headers`.
+
+    Reads return the values alone; `with_timestamps` and `with_headers` return views with more.
+    """
 
     def with_headers(self) -> ReadOnlyKeyValueStore[K, ValueTimestampHeaders[V_co]]:
-        """Returns a view of the same entries whose reads all return values with their timestamps and headers."""
+        """Returns a view of the same entries in which all reads return values with timestamps and headers."""
 
 
 class TimestampedKeyValueStoreWithHeaders(ReadOnlyKeyValueStore[K, ValueTimestampHeaders[V]], Protocol[K, V]):
-    """Values with their timestamps and headers by key: `Stores.timestamped_key_value_with_headers` for a processor.
+    """Stores values with timestamps and headers by key, for a processor.
+
+    It is what processors get for `Stores.timestamped_key_value_with_headers`. Reads return `ValueTimestampHeaders`.
 
     Example:
         >>> import headrace as hr
@@ -214,17 +232,22 @@ class TimestampedKeyValueStoreWithHeaders(ReadOnlyKeyValueStore[K, ValueTimestam
     def put_if_absent(
         self, key: K, value: V | None, timestamp_ms: int, headers: Headers = ()
     ) -> ValueTimestampHeaders[V] | None:
-        """Stores a value unless the key has one; returns what the key had, or `None`."""
+        """Stores a value unless the key already has one; returns the entry that the key had, or `None`."""
 
     def put_all(self, entries: Iterable[tuple[K, tuple[V | None, int, Headers] | None]]) -> None:
-        """Puts every entry, in order: a key with what `all()` yields for it, or with `None`."""
+        """Puts entries `(key, (value, timestamp_ms, headers))`, as `all()` yields them, in order.
+
+        `(key, None)` removes the key.
+        """
 
     def delete(self, key: K) -> ValueTimestampHeaders[V] | None:
-        """Removes a key; returns what it had, or `None`."""
+        """Removes a key; returns the entry that it had, or `None`."""
 
 
 class ReadOnlyVersionedKeyValueStore(Protocol[K, V_co]):
-    """Reads of values by key and time of validity: what a query sees of `Stores.versioned_key_value`.
+    """Reads values by key and time: what queries get for `Stores.versioned_key_value`.
+
+    Reads of the latest version and of an earlier one return the value alone, or `None` for a deletion.
 
     Example:
         >>> from datetime import timedelta
@@ -246,68 +269,74 @@ class ReadOnlyVersionedKeyValueStore(Protocol[K, V_co]):
     """
 
     def get(self, key: K) -> V_co | None:
-        """Returns the latest value of a key, or `None`."""
+        """Returns the latest value of a key, or `None` if there is none or it was deleted."""
 
     def get_as_of(self, key: K, as_of_ms: int) -> V_co | None:
-        """Returns the value that was valid at a time, or `None`."""
+        """Returns the value valid at a time, or `None`. Before the history, only latest versions are found."""
 
     def get_with_timestamp(self, key: K) -> VersionedRecord[V_co] | None:
-        """Returns the latest value of a key with the time from which it is valid, or `None`."""
+        """Returns the latest version of a key, or `None` if there is none or it was deleted."""
 
     def all(self) -> Iterator[tuple[K, V_co]]:
-        """Iterates over the latest values of all keys, by serialized key."""
+        """Iterates over the latest values of all keys, in the order of the serialized keys, without deleted ones."""
 
     def reverse_all(self) -> Iterator[tuple[K, V_co]]:
-        """Iterates over the latest values of all keys, from the last to the first."""
+        """Iterates over the latest values of all keys, in the reverse order of `all`."""
 
     def versions(
         self, key: K, from_ms: int | None = None, to_ms: int | None = None, *, descending: bool = False
     ) -> Iterator[VersionedRecord[V_co]]:
-        """Iterates over the versions of a key that were valid at some time between two times, both inclusive.
+        """Iterates over the versions of a key that were valid at some time from `from_ms` to `to_ms`.
 
-        `None` is an open end. The order is by timestamp, ascending by default. Deletions are left out: they show as
-        a version whose `valid_to_ms` is earlier than the next one's `timestamp_ms`. A version that was replaced before
-        the history began is not shown.
+        Versions come in the order of their timestamps. Deletions are left out: if there was one between two versions,
+        the `valid_to_ms` of the first is earlier than the `timestamp_ms` of the second. A version that was replaced
+        before the history began is not returned.
+
+        Args:
+            key: the key.
+            from_ms: the earliest time, included; `None` means no bound.
+            to_ms: the latest time, included; `None` means no bound.
+            descending: whether the latest version comes first.
         """
 
 
 class VersionedKeyValueStore(Protocol[K, V]):
-    """Values by key and time of validity: what a processor sees of `Stores.versioned_key_value`.
+    """Stores versions of the value of each key: what processors get for `Stores.versioned_key_value`.
 
     A version is valid from its timestamp until that of the next version of its key.
     """
 
     def put(self, key: K, value: V | None, timestamp_ms: int) -> int:
-        """Stores a version, in place of one with the same timestamp; `None` is a deletion from that time on.
+        """Stores a version; it replaces one with the same timestamp. `None` marks the key as deleted from that time on.
 
         Returns:
-            Until when the version is valid: the timestamp of the next version of the key, -1 if there is none;
-            `-2**63` if the version is older than the history, and was not stored.
+            The time until which the version is valid: the timestamp of the next version of the key, or -1 if this is
+            the latest. If the version is older than the history, it is not stored, and the result is `-2**63`.
         """
 
     def get(self, key: K) -> VersionedRecord[V] | None:
         """Returns the latest version of a key, or `None` if there is none or it is a deletion."""
 
     def get_as_of(self, key: K, as_of_ms: int) -> VersionedRecord[V] | None:
-        """Returns the version that was valid at a time, or `None`, also if the time is older than the history."""
+        """Returns the version valid at a time, or `None`. Before the history, only latest versions are found."""
 
     def versions(
         self, key: K, from_ms: int | None = None, to_ms: int | None = None, *, descending: bool = False
     ) -> Iterator[VersionedRecord[V]]:
-        """Iterates over the versions of a key that were valid at some time between two times, both inclusive.
+        """Iterates over the versions of a key that were valid at some time from `from_ms` to `to_ms`, both included.
 
-        `None` is an open end. The order is by timestamp, ascending by default. The versions are those in the store at
-        the time of the call, without deletions.
+        `None` for a time means no bound. Versions come in the order of their timestamps; with `descending`, the latest
+        comes first. Deletions are left out. Changes of the store during the iteration have no effect on it.
         """
 
     def delete(self, key: K, timestamp_ms: int) -> VersionedRecord[V] | None:
-        """Stores a deletion. Returns the version that was valid at that time.
+        """Marks the key as deleted from a time on; returns the version that was valid at that time.
 
-        Returns `None` if there was none, or if the deletion is older than the history and was not stored.
+        Returns `None` if there was none, or if the time is before the history, so that nothing was stored.
         """
 
     def all(self) -> Iterator[tuple[K, VersionedRecord[V]]]:
-        """Iterates over the latest versions of all keys, by serialized key, except deletions."""
+        """Iterates over the latest versions of all keys, in the order of the serialized keys, without deleted ones."""
 
     def reverse_all(self) -> Iterator[tuple[K, VersionedRecord[V]]]:
-        """Iterates over the latest versions of all keys, from the last to the first, except deletions."""
+        """Iterates over the latest versions of all keys, in the reverse order of `all`."""

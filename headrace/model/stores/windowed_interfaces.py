@@ -1,4 +1,4 @@
-"""The interfaces of window and session stores; `store_interfaces` has those of the other stores."""
+"""The interfaces of window and session stores; `interfaces` has those of the other stores."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ V_co = TypeVar("V_co", covariant=True)
 
 
 class ReadOnlyWindowStore(Protocol[K, V_co]):
-    """Reads of values by key and window: what a query sees of `Stores.window` and of windowed aggregations.
+    """Reads values by key and window: what queries get for `Stores.window` and for windowed aggregations.
+
+    Queries are `app.store()` and `driver.store()`.
 
     Example:
         >>> from datetime import timedelta
@@ -41,14 +43,15 @@ class ReadOnlyWindowStore(Protocol[K, V_co]):
     def fetch(self, key: K, from_ms: int, to_ms: int) -> Iterator[tuple[int, V_co]]: ...
 
     def fetch(self, key: K, from_ms: int, to_ms: int | None = None) -> V_co | Iterator[tuple[int, V_co]] | None:
-        """Returns the value of the window of a key that starts at a time, or `None`.
+        """Returns the value of one window, or iterates over the windows of a key.
 
-        With two times, iterates over the windows of the key that start between them, both inclusive, as pairs
-        `(start_ms, value)` by start.
+        `fetch(key, start_ms)` returns the value of the window that starts at `start_ms`, or `None`.
+        `fetch(key, from_ms, to_ms)` iterates over the windows that start between the two times, both included, as pairs
+        `(start_ms, value)` in the order of their start.
         """
 
     def backward_fetch(self, key: K, from_ms: int, to_ms: int) -> Iterator[tuple[int, V_co]]:
-        """Iterates over the windows of `fetch(key, from_ms, to_ms)`, from the last to the first."""
+        """Iterates over the windows of `fetch(key, from_ms, to_ms)` in reverse order."""
 
     @overload
     def fetch_range(self, key: K, /, from_ms: int, to_ms: int) -> Iterator[tuple[int, V_co]]: ...
@@ -59,79 +62,85 @@ class ReadOnlyWindowStore(Protocol[K, V_co]):
     ) -> Iterator[tuple[Windowed[K], V_co]]: ...
 
     def fetch_range(self, *keys_and_times: Any, **times: int) -> Iterator[tuple[Any, V_co]]:
-        """Iterates over the windows of one key, or of a range of keys, that start between two times, all inclusive.
+        """Iterates over the windows of one key, or of a range of keys, that start between two times.
 
-        The windows of one key come with their start; those of several keys come with their `Windowed` key, by
-        serialized key, then start. A key of `None` is an open end.
+        `fetch_range(key, from_ms, to_ms)` yields pairs `(start_ms, value)` for one key, in the order of the start.
+        `fetch_range(from_key, to_key, from_ms, to_ms)` yields pairs of a `Windowed` key and a value, in the order of
+        serialized key, then start. All bounds are included; `None` for a key means no bound.
         """
 
     def backward_fetch_range(
         self, from_key: K | None, to_key: K | None, from_ms: int, to_ms: int
     ) -> Iterator[tuple[Windowed[K], V_co]]:
-        """Iterates over the windows of `fetch_range(from_key, to_key, from_ms, to_ms)`, from the last to the first."""
+        """Iterates over the windows of `fetch_range(from_key, to_key, from_ms, to_ms)` in reverse order."""
 
     def fetch_all(self, from_ms: int, to_ms: int) -> Iterator[tuple[Windowed[K], V_co]]:
-        """Iterates over the windows of all keys that start between two times, by serialized key, then start."""
+        """Iterates over the windows of all keys that start between two times, both included.
+
+        The order is by serialized key, then start.
+        """
 
     def backward_fetch_all(self, from_ms: int, to_ms: int) -> Iterator[tuple[Windowed[K], V_co]]:
-        """Iterates over the windows of `fetch_all(from_ms, to_ms)`, from the last to the first."""
+        """Iterates over the windows of `fetch_all(from_ms, to_ms)` in reverse order."""
 
     def all(self) -> Iterator[tuple[Windowed[K], V_co]]:
-        """Iterates over all windows, by serialized key, then start."""
+        """Iterates over all windows, in the order of serialized key, then start."""
 
     def backward_all(self) -> Iterator[tuple[Windowed[K], V_co]]:
-        """Iterates over all windows, from the last to the first."""
+        """Iterates over all windows, in the reverse order of `all`."""
 
 
 class ReadOnlyTimestampedWindowStore(ReadOnlyWindowStore[K, V_co], Protocol[K, V_co]):
-    """Reads of values by key and window, and of their timestamps: what a query sees of a windowed aggregation."""
+    """Reads values and their timestamps by key and window: what queries get for a windowed aggregation."""
 
     def with_timestamps(self) -> ReadOnlyWindowStore[K, ValueAndTimestamp[V_co]]:
-        """Returns a view of the same windows whose reads all return values with their timestamps."""
+        """Returns a view of the same windows in which all reads return values with their timestamps."""
 
 
 class ReadOnlyTimestampedWindowStoreWithHeaders(ReadOnlyTimestampedWindowStore[K, V_co], Protocol[K, V_co]):
-    """Reads values with their timestamps and headers, by key and window."""
+    """Reads values by key and window: what queries get for `Stores.timestamped_window_with_headers`."""
 
     def with_headers(self) -> ReadOnlyWindowStore[K, ValueTimestampHeaders[V_co]]:
-        """Returns a view of the same windows whose reads all return values with their timestamps and headers."""
+        """Returns a view of the same windows in which all reads return values with timestamps and headers."""
 
 
 class WindowStore(ReadOnlyWindowStore[K, V], Protocol[K, V]):
-    """Values by key and window start: what a processor sees of `Stores.window`."""
+    """Stores values by key and window start: what processors get for `Stores.window`."""
 
     def put(self, key: K, value: V | None, start_ms: int) -> None:
-        """Stores the value of a window; `None` removes it, or is ignored if the store retains duplicates."""
+        """Stores the value of a window. `None` removes the window; with `retain_duplicates` it is ignored."""
 
 
 class TimestampedWindowStore(ReadOnlyWindowStore[K, ValueAndTimestamp[V]], Protocol[K, V]):
-    """Values with their timestamps by key and window start: what a processor sees of `Stores.timestamped_window`.
+    """Stores values with timestamps by key and window start: what processors get for `Stores.timestamped_window`.
 
-    Reads return `ValueAndTimestamp`, a pair.
+    Reads return pairs, `ValueAndTimestamp`.
     """
 
     def put(self, key: K, value: V | None, start_ms: int, timestamp_ms: int) -> None:
         """Stores the value of a window with its timestamp.
 
-        A value of `None` removes the window, or is ignored if the store retains duplicates.
+        A value of `None` removes the window; with `retain_duplicates` it is ignored.
         """
 
 
 class TimestampedWindowStoreWithHeaders(ReadOnlyWindowStore[K, ValueTimestampHeaders[V]], Protocol[K, V]):
-    """Values with their timestamps and headers by key and window start, for a processor.
+    """Stores values with timestamps and headers by key and window start, for a processor.
 
-    `Stores.timestamped_window_with_headers` describes it. Reads return `ValueTimestampHeaders`.
+    It is what processors get for `Stores.timestamped_window_with_headers`. Reads return `ValueTimestampHeaders`.
     """
 
     def put(self, key: K, value: V | None, start_ms: int, timestamp_ms: int, headers: Headers = ()) -> None:
         """Stores the value of a window with its timestamp and headers.
 
-        A value of `None` removes the window, or is ignored if the store retains duplicates.
+        A value of `None` removes the window; with `retain_duplicates` it is ignored.
         """
 
 
 class ReadOnlySessionStore(Protocol[K, V_co]):
-    """Reads of values by key and session: what a query sees of `Stores.session` and of aggregated sessions.
+    """Reads values by key and session: what queries get for `Stores.session` and for aggregations of sessions.
+
+    Queries are `app.store()` and `driver.store()`.
 
     Example:
         >>> from datetime import timedelta
@@ -151,68 +160,71 @@ class ReadOnlySessionStore(Protocol[K, V_co]):
     """
 
     def fetch(self, key: K) -> Iterator[tuple[Windowed[K], V_co]]:
-        """Iterates over the sessions of a key, by end, then start."""
+        """Iterates over the sessions of a key, in the order of their end, then their start."""
 
     def backward_fetch(self, key: K) -> Iterator[tuple[Windowed[K], V_co]]:
-        """Iterates over the sessions of a key, from the last to the first."""
+        """Iterates over the sessions of `fetch(key)` in reverse order."""
 
     def fetch_range(self, from_key: K | None = None, to_key: K | None = None) -> Iterator[tuple[Windowed[K], V_co]]:
-        """Iterates over the sessions of the keys between two keys, both inclusive, by serialized key, end, start."""
+        """Iterates over the sessions of the keys from one key to another, both included; `None` means no bound.
+
+        The order is by serialized key, then end, then start.
+        """
 
     def backward_fetch_range(
         self, from_key: K | None = None, to_key: K | None = None
     ) -> Iterator[tuple[Windowed[K], V_co]]:
-        """Iterates over the sessions of `fetch_range(from_key, to_key)`, from the last to the first."""
+        """Iterates over the sessions of `fetch_range(from_key, to_key)` in reverse order."""
 
     def fetch_session(self, key: K, start_ms: int, end_ms: int) -> V_co | None:
-        """Returns the value of one session, or `None`."""
+        """Returns the value of the session with exactly this start and end, or `None`."""
 
     def find_sessions(self, key: K, earliest_end_ms: int, latest_start_ms: int) -> Iterator[tuple[Windowed[K], V_co]]:
-        """Iterates over the sessions of a key that end at or after one time and start at or before another.
+        """Iterates over the sessions of a key that end no earlier than one time and start no later than another.
 
-        The order is by end, then start.
+        Both times are included. The order is by end, then start.
         """
 
     def backward_find_sessions(
         self, key: K, earliest_end_ms: int, latest_start_ms: int
     ) -> Iterator[tuple[Windowed[K], V_co]]:
-        """Iterates over the sessions of `find_sessions`, from the last to the first."""
+        """Iterates over the sessions of `find_sessions` in reverse order."""
 
     def find_sessions_range(
         self, from_key: K | None, to_key: K | None, earliest_end_ms: int, latest_start_ms: int
     ) -> Iterator[tuple[Windowed[K], V_co]]:
-        """Does the same as `find_sessions` for the keys between two keys, both inclusive; `None` is an open end.
+        """Iterates over the sessions of `find_sessions`, for all keys from one key to another, both included.
 
-        The order is by serialized key, end, start.
+        `None` for a key means no bound. The order is by serialized key, then end, then start.
         """
 
     def backward_find_sessions_range(
         self, from_key: K | None, to_key: K | None, earliest_end_ms: int, latest_start_ms: int
     ) -> Iterator[tuple[Windowed[K], V_co]]:
-        """Iterates over the sessions of `find_sessions_range`, from the last to the first."""
+        """Iterates over the sessions of `find_sessions_range` in reverse order."""
 
     def find_sessions_by_end(self, earliest_end_ms: int, latest_end_ms: int) -> Iterator[tuple[Windowed[K], V_co]]:
-        """Iterates over the sessions of all keys that end between two times, both inclusive.
+        """Iterates over the sessions of all keys that end between two times, both included.
 
-        The order is by serialized key, end, start.
+        The order is by serialized key, then end, then start.
         """
 
     def all(self) -> Iterator[tuple[Windowed[K], V_co]]:
-        """Iterates over all sessions, by serialized key, end, start."""
+        """Iterates over all sessions, in the order of serialized key, then end, then start."""
 
     def backward_all(self) -> Iterator[tuple[Windowed[K], V_co]]:
-        """Iterates over all sessions, from the last to the first."""
+        """Iterates over all sessions, in the reverse order of `all`."""
 
 
 class ReadOnlySessionStoreWithHeaders(ReadOnlySessionStore[K, V_co], Protocol[K, V_co]):
-    """Reads of values by key and session, and of their headers."""
+    """Reads values by key and session: what queries get for `Stores.session_with_headers`."""
 
     def with_headers(self) -> ReadOnlySessionStore[K, AggregationWithHeaders[V_co]]:
-        """Returns a view of the same sessions whose reads all return values with their headers."""
+        """Returns a view of the same sessions in which all reads return values with their headers."""
 
 
 class SessionStore(ReadOnlySessionStore[K, V], Protocol[K, V]):
-    """Values by key and session: what a processor sees of `Stores.session`."""
+    """Stores values by key and session: what processors get for `Stores.session`."""
 
     def put(self, windowed: Windowed[K], value: V | None) -> None:
         """Stores the value of a session; `None` removes it."""
@@ -222,7 +234,7 @@ class SessionStore(ReadOnlySessionStore[K, V], Protocol[K, V]):
 
 
 class SessionStoreWithHeaders(ReadOnlySessionStore[K, AggregationWithHeaders[V]], Protocol[K, V]):
-    """Values with headers by key and session: what a processor sees of `Stores.session_with_headers`.
+    """Stores values with headers by key and session: what processors get for `Stores.session_with_headers`.
 
     Reads return `AggregationWithHeaders`.
     """
