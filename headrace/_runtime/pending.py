@@ -41,7 +41,7 @@ def nodes_holding_results(graph: Graph, name: str | None) -> tuple[Node, ...]:
 
 def pending_results(node: Node, tasks: tuple[PendingTask, ...]) -> Pending:
     """What a node holds back in all its tasks, as the object that users get."""
-    return Pending(*_names(node), tasks, "record" if isinstance(node, StreamJoin) else "row")
+    return Pending(*_names(node), tasks, "record" if isinstance(node, StreamJoin | StreamTableJoin) else "row")
 
 
 def pending_in_task(

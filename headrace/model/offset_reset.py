@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal
 
 from headrace._suggestions.attributes import SuggestingMeta
-from headrace.errors import StreamsError
+from headrace.errors import StreamsError, TopologyError
 
 _NAMES = ("earliest", "latest", "none")
 _ALLOWED = "'earliest', 'latest', 'none', or AutoOffsetReset.by_duration(timedelta(...))"
@@ -60,14 +61,14 @@ class AutoOffsetReset(metaclass=SuggestingMeta):
         timestamps are older.
 
         Raises:
-            ValueError: if the duration is negative or not a `timedelta`.
+            TopologyError: if the duration is negative or not a `timedelta`.
         """
         if not isinstance(duration, timedelta) or duration < timedelta(0):
             message = (
                 f"AutoOffsetReset.by_duration() was given {duration!r}; it needs a timedelta of 0 or more, e.g. "
                 "timedelta(hours=6)."
             )
-            raise ValueError(message)
+            raise TopologyError(message)
         return cls("by_duration", duration)
 
     @property
@@ -95,6 +96,7 @@ def offset_reset_of(given: object, subject: str, error: type[StreamsError]) -> A
         parts = _BY_DURATION.fullmatch(given)
         if parts is not None and any(parts.groupdict().values()):
             lengths = {unit: float(number) for unit, number in parts.groupdict().items() if number is not None}
-            return AutoOffsetReset.by_duration(timedelta(**lengths))
+            with suppress(OverflowError):  # longer than a `timedelta` can be
+                return AutoOffsetReset.by_duration(timedelta(**lengths))
     message = f"{subject} is {given!r}; allowed: {_ALLOWED}."
     raise error(message)

@@ -142,6 +142,12 @@ class _PackedFloat(Serde[float]):
     _format: ClassVar[struct.Struct]
 
     def _to_bytes(self, value: float) -> bytes:
+        if isinstance(value, bool):
+            message = "a bool is not a number here; use serdes.Bool()"
+            raise TypeError(message)
+        if isinstance(value, int) and int(float(value)) != value:
+            message = "a float has 53 bits, so it would be read back as another number; use serdes.Long()"
+            raise ValueError(message)
         return self._format.pack(value)
 
     def _from_bytes(self, data: bytes) -> float:

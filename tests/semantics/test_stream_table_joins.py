@@ -270,17 +270,17 @@ def test_explain_pending_shows_which_records_wait_for_late_rows():
         records.pipe("b", "s1", 5)
         records.pipe("a", "s2", 8)
         waiting = PendingTask("0_0", 2, "b", since_ms=5, release_ms=15, stream_time_ms=8)
-        assert driver.explain_pending("joined") == [Pending("joined", "joined-Buffer", (waiting,))]
+        assert driver.explain_pending("joined") == [Pending("joined", "joined-Buffer", (waiting,), "record")]
         assert str(driver.explain_pending("joined-Buffer")[0]) == (
-            "joined: 2 rows wait; the oldest is 'b', held back since 5; it leaves when a record with timestamp 15 or "
-            "later arrives (any key); stream time is 8."
+            "joined: 2 records wait; the oldest is 'b', held back since 5; it leaves when a record with timestamp 15 "
+            "or later arrives (any key); stream time is 8."
         )
         driver.restart()
         records.pipe("c", "s3", 14)
         assert driver.explain_pending()[0].waiting == 3
         records.pipe("c", "s4", 15)
         waiting = PendingTask("0_0", 3, "a", since_ms=8, release_ms=18, stream_time_ms=15)
-        assert driver.explain_pending() == [Pending("joined", "joined-Buffer", (waiting,))]
+        assert driver.explain_pending() == [Pending("joined", "joined-Buffer", (waiting,), "record")]
         assert [record.key for record in driver.store("joined-Buffer").all()] == ["a", "c", "c"]
 
 
