@@ -36,6 +36,6 @@ def reducing(reducer: Callable[[Any, Any], Any]) -> Fold:
     )
 
 
-def unreducing(subtractor: Callable[[Any, Any], Any]) -> Callable[[Any, Any, Any], Any]:
+def subtracting(subtractor: Callable[[Any, Any], Any]) -> Callable[[Any, Any, Any], Any]:
     """Removes a value from the reduced one; if the subtractor returns `None`, the next value starts again."""
     return lambda _, value, aggregate: subtractor(aggregate, value)
