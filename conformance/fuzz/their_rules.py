@@ -90,7 +90,7 @@ def _write(self: Any, key_bytes: bytes, value: Any, timestamp_ms: int) -> int:
     In Kafka Streams only the end of the version before tells of such a deletion, and a deletion that was itself the
     latest version has no end.
     """
-    contents, endless = self._contents, self.__dict__.setdefault("endless", set())
+    contents, endless = self.contents, self.__dict__.setdefault("endless", set())
     latest = contents.get(LATEST + key_bytes)
     valid_to_ms = _put_version(self, key_bytes, value, timestamp_ms)
     if value is not None or valid_to_ms != NEWEST or (key_bytes, timestamp_ms) in endless:

@@ -225,7 +225,7 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
         node.name,
         node.stores[0],
         ops.reducing(node.adder),
-        ops.unreducing(node.subtractor),
+        ops.subtracting(node.subtractor),
         send_old_values=_knows_old(node),
     ),
     nodes.TableJoin: lambda node, _: ops.TableJoin(

@@ -266,7 +266,7 @@ def test_explain_pending_shows_which_records_wait_for_late_rows():
     topology = joined("join", store=versions(), grace=10 * MS)
     with TopologyTestDriver(topology) as driver:
         records = driver.input_topic("in")
-        assert driver.explain_pending() == [Pending("joined", "joined-Buffer", ())]
+        assert driver.explain_pending() == [Pending("joined", "joined-Buffer", (), "record")]
         records.pipe("b", "s1", 5)
         records.pipe("a", "s2", 8)
         waiting = PendingTask("0_0", 2, "b", since_ms=5, release_ms=15, stream_time_ms=8)

@@ -39,7 +39,7 @@ def reducing(reducer: Callable[[Any, Any], Any]) -> Fold:
     )
 
 
-def unreducing(subtractor: Callable[[Any, Any], Any]) -> Callable[[Any, Any, Any], Any]:
+def subtracting(subtractor: Callable[[Any, Any], Any]) -> Callable[[Any, Any, Any], Any]:
     """Returns a function that removes a value from the aggregate of `reducing`, with the user's `subtractor`.
 
     If `subtractor` returns `None`, the aggregate is deleted, and the next value starts a new one.
