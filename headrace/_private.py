@@ -65,7 +65,9 @@ def cache_directory() -> Path:
 
 
 def private_directory(path: Path, advice: str) -> Path:
-    """Creates a directory with mode 0700, or checks the existing one. `advice` ends the error message.
+    """Creates a directory that only this user may enter, or checks the existing one, and returns its path.
+
+    `advice` is the last sentence of error messages.
 
     Raises:
         ConfigError: if it cannot be created, is a link or a file, belongs to another user, or others may enter it.

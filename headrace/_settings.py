@@ -33,7 +33,7 @@ _REQUEST_TIMEOUT = timedelta(seconds=10)
 
 _ERROR_HANDLERS = ("deserialization_exception_handler", "processing_exception_handler", "production_exception_handler")
 
-# These versions of Kafka Streams sent a change within a group of a table as two events.
+# The versions of Kafka Streams before KIP-904, see `writes_two_events`.
 _TWO_EVENTS = (
     *("0.10.0", "0.10.1", "0.10.2", "0.11.0", "1.0", "1.1"),
     *(f"2.{minor}" for minor in range(9)),
@@ -50,7 +50,12 @@ _MAPPINGS = {
 
 
 def writes_two_events(upgrade_from: str | None) -> bool:
-    """Whether version `upgrade_from` of Kafka Streams sent a change within a group of a table as two events."""
+    """Whether version `upgrade_from` of Kafka Streams is older than KIP-904, so before 3.5; false for `None`.
+
+    If the row of a grouped table changes, but stays in its group, these versions write two records to the repartition
+    topic: one to subtract the old value, one to add the new value. Later versions write one record with both values.
+    Headrace does the same as the version.
+    """
     return upgrade_from in _TWO_EVENTS
 
 

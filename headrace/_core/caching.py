@@ -209,7 +209,7 @@ class RecordCache:
 
 
 class _Put(NamedTuple):
-    """Puts the records that it receives, like a child operator, into a cache."""
+    """Takes the place of a child operator: puts the records that it receives into a cache."""
 
     cache: StoreCache
 

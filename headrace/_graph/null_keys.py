@@ -22,7 +22,7 @@ def with_null_keys(nodes: Mapping[str, Node]) -> tuple[Node, ...]:
 
 
 def _before_null_key_joins(nodes: Mapping[str, Node]) -> set[str]:
-    """The joins that accept records without a key, and all nodes before them."""
+    """The names of the joins that accept records without a key, and of all nodes before them, across repartitions."""
     writers: dict[str, list[str]] = {}
     for node in nodes.values():
         if isinstance(node, Sink) and node.internal:

@@ -22,7 +22,10 @@ class KeyPartitioner:
 
 
 def internal_rules(nodes: Iterable[Node]) -> dict[str, StreamPartitioner[Any, Any] | None]:
-    """The partitioner of every internal topic that is no relay; `None` stands for Kafka's default partitioner."""
+    """The partitioner of every internal topic, by topic; `None` stands for Kafka's default partitioner.
+
+    Relays are left out, because their records stay in their partition.
+    """
     return {node.topic: _rule(node) for node in nodes if isinstance(node, Sink) and node.internal and not node.relay}
 
 
@@ -38,9 +41,10 @@ def partitioner_name(partitioner: object) -> str:
 
 
 def refuse_different_rules(operation: str, topics: Iterable[str], nodes: Iterable[Node]) -> None:
-    """Raises a `TopologyError` if two internal topics that are joined have different partitioners.
+    """Raises a `TopologyError` if two internal topics among `topics` have different partitioners.
 
-    User topics are not checked: only those who write them know how they are partitioned.
+    `topics` are joined by `operation`, a method such as "join", which the message names. The user's topics among them
+    are not checked: only those who write them know how they are partitioned.
     """
     rules = {topic: rule for topic, rule in internal_rules(nodes).items() if topic in set(topics)}
     (first, rule), *others = rules.items() or [("", None)]

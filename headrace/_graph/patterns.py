@@ -73,7 +73,11 @@ def with_matching_topics(
     """Fills in the topics that match now for every source with a pattern, and returns the new graph.
 
     `topics` has the number of partitions of every topic that exists. `tasks_before` has, by `pattern_key`, the most
-    partitions that a topic of the pattern had in earlier starts.
+    partitions that a topic of the pattern had in earlier starts: there must be at least as many tasks again, even if
+    that topic was deleted.
+
+    Raises:
+        TopicError: if a topic matches the patterns of two sources.
     """
     found = matching_topics(graph, topics)
     if not found:

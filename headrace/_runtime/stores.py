@@ -40,7 +40,11 @@ _Make = Callable[[Any, ByteStore, _Serdes], Any]
 
 
 class _Kind(NamedTuple):
-    """How to create one kind of store: `make` for a task, `view` for reads over the parts that all tasks hold."""
+    """How to create the stores that one type of spec describes.
+
+    `make` creates the store of one task on top of its byte store. `view` creates a read-only view over the byte stores
+    of all tasks.
+    """
 
     make: _Make
     view: Callable[[Any, Sequence[ByteStore], _Serdes], Any]
@@ -75,7 +79,7 @@ def make_read_only(spec: specs.StoreSpec, contents: ByteStore, serdes: _Serdes, 
 
 
 def make_view(spec: specs.StoreSpec, parts: Sequence[ByteReader], serdes: _Serdes) -> Any:
-    """Creates a read-only view of a store over the parts that its tasks hold."""
+    """Creates a read-only view of a store over `parts`, the byte stores of its tasks."""
     readable = cast("Sequence[ByteStore]", parts)  # views never write
     return _KINDS[type(spec)].view(spec, readable, serdes)
 
@@ -186,12 +190,20 @@ def _versioned(spec: specs.VersionedSpec, contents: ByteStore, serdes: _Serdes) 
 
 
 def _merged_view(make: _Make, view: Callable[[Any], Any]) -> _Kind:
-    """A kind whose view reads the byte stores of all tasks as one store, since no entry depends on a task's clock."""
+    """For key-value stores: the view reads the byte stores of all tasks as one.
+
+    This may be used only for stores that contain nothing but their entries. A store that also saves the time by which
+    entries expire, or a count, does so in each task, and needs `_view_per_task`. `make` creates a store over the byte
+    stores of all tasks together, and `view` creates the view from that store.
+    """
     return _Kind(make, lambda spec, parts, serdes: view(make(spec, cast("ByteStore", CombinedReader(parts)), serdes)))
 
 
 def _view_per_task(make: _Make, view: Callable[[Sequence[Any]], Any]) -> _Kind:
-    """A kind whose view reads the store of each task, since the clock of that task decides what has expired."""
+    """For stores that save the time by which entries expire, or a count: the view reads each task's store separately.
+
+    `make` creates the store of each task, and `view` creates the view from the list of these stores.
+    """
     return _Kind(make, lambda spec, parts, serdes: view([make(spec, part, serdes) for part in parts]))
 
 

@@ -22,7 +22,7 @@ _IMPORT_FROM = dis.opmap["IMPORT_FROM"]
 
 
 def canonical(name: str) -> str:
-    """A name without capitals and underscores: `mapValues`, `map_values` and `mapvalues` are the same guess."""
+    """A name in lower case without underscores, so that `mapValues`, `map_values` and `mapvalues` are found equal."""
     return name.replace("_", "").lower()
 
 

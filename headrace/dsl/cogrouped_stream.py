@@ -36,7 +36,8 @@ class Input(NamedTuple):
     aggregator: Callable[[Any, Any, Any], Any]
 
 
-# Adds the aggregation of an input: called with the fields of its node, and the names of the other inputs' aggregations.
+# Adds the aggregation of an input to the graph. It is called with the input, the fields that every node of an
+# aggregation has (`name`, `parents`, `stores`), and the names of the nodes that aggregate the other inputs.
 _Add = Callable[[Input, dict[str, Any], tuple[str, ...]], object]
 
 
@@ -172,7 +173,12 @@ class CogroupedKStream(Generic[K, A]):
     def _table(
         self, spec: StoreSpec, name: str | None, key_serde: Serde[Any] | None, add: _Add, *, queryable: bool
     ) -> KTable[Any, Any]:
-        """Adds the store, an aggregation for each input, and the table that merges their results."""
+        """Adds the store, an aggregation for each input, and the table that merges their results.
+
+        `add` must add the node of one aggregation to the graph, see `_Add`. With a `name`, the node of the table is
+        `<name>-cogroup-merge`, and those of the aggregations are `<name>-cogroup-agg-0` and so on. With `None`, their
+        names are generated. `key_serde` is that of the table's keys. `queryable` says whether the user named the store.
+        """
         names = self._graph.names
         own = None if name is None else f"{checked_name(name, 'node')}-cogroup"
         sources = self._sources(spec.name)
@@ -189,10 +195,12 @@ class CogroupedKStream(Generic[K, A]):
         return KTable._of_rows(NodeOutput(self._graph, merge, key_serde, spec.value_serde), spec, queryable=queryable)
 
     def _sources(self, store_name: str) -> list[str]:
-        """Returns the nodes to aggregate from; all aggregations of a cogroup share its repartitions.
+        """Returns the node to aggregate from for each input, after adding the repartitions that inputs need.
 
-        The first repartition that has no name is named after the store, further ones after the store and the index of
-        their input.
+        If the cogroup is aggregated several times, the aggregations share its repartitions, so those of an earlier one
+        are not added again. A new repartition has the name of its grouped stream. If that has none, the first one is
+        named `store_name`, the store of the aggregation that is being added; further ones are named
+        `<store_name>-<index of the input>`.
         """
         sources: list[str] = []
         store_name_used = False

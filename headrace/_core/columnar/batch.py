@@ -15,7 +15,11 @@ _HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 
 
 class Batch(NamedTuple):
-    """Records in processing order. `positions` has the position of each one's input record in the task's order."""
+    """Records in the one order.
+
+    For each record, `positions` has an index into the `order` of the task's context: there is the position of the input
+    record that it descends from.
+    """
 
     keys: pa.Array
     values: pa.Array

@@ -1,4 +1,4 @@
-"""What a batch form knows when it is built: the batches it will get and the task's stores; and how a batch fails."""
+"""What a batch form is built from: what its batches contain, and the task's stores. Also the errors that it raises."""
 
 from __future__ import annotations
 
@@ -70,11 +70,11 @@ class Cursor:
 
 
 class UndecodableError(Exception):
-    """A batch has records that cannot be decoded; none of its records has been processed."""
+    """A batch has records that cannot be decoded. None of its records was processed, so the record path can follow."""
 
 
 class RowError(Exception):
-    """A user function raised `cause` for the record with this position in the order of the task."""
+    """A user function raised `cause` for a record. `position` is the record's index in the `order` of the context."""
 
     def __init__(self, cause: BaseException, position: int) -> None:
         super().__init__(position)

@@ -53,7 +53,10 @@ def with_hint(report: ProcessingError, kind: ErrorKind, error: BaseException) ->
 
 
 def punctuation_error(error: BaseException, task_id: str, node: str, clock: str) -> ProcessingError:
-    """Returns the error for a punctuation of `node` that failed in its callback or in an operator downstream."""
+    """Returns the error for a punctuation of `node` that failed in its callback or in an operator downstream.
+
+    `clock` says by which clock and when, e.g. "stream time 5".
+    """
     innermost = _innermost_operator(error.__traceback__)
     where = "" if innermost is None or innermost.name == node else f", in {innermost.name}"
     return _error(f"{node} failed while punctuating at {clock}{where}, task {task_id}", error)
@@ -70,12 +73,16 @@ def idle_error(error: BaseException, task_id: str, node: str, clock_ms: int) -> 
 
 
 def init_error(error: BaseException, task_id: str, node: str) -> ProcessingError:
-    """The error for a processor that cannot be created or initialised."""
+    """Returns the error for a processor that cannot be created or initialised."""
     return _error(f"{node} failed while creating and initialising its processor, task {task_id}", error)
 
 
 def handler_error(error: BaseException, setting: str, handled: ProcessingError) -> ProcessingError:
-    """Returns the error for an error handler that raised `error` while it was handling the error `handled`."""
+    """Returns the error to raise if an error handler of the user has itself failed.
+
+    `error` is what the handler raised. `setting` is the name of the setting with the handler. `handled` is the error
+    that the handler was called for; the message contains it.
+    """
     return ProcessingError(f"{_error(f'{setting} failed', error)}\nIt was handling: {handled}")
 
 

@@ -83,9 +83,10 @@ def checked_pair(result: Any, operator: str, operation: str) -> tuple[Any, Any]:
 
 
 def outputs_of(result: Any, key: Any, operator: str, operation: str) -> Iterable[Any]:
-    """Checks that the outputs of one record are iterable, and returns them. Logs a warning if there are very many.
+    """Checks that `result`, which a user function returned for one record, is iterable, and returns its items.
 
-    A record may have any number of outputs, but only the warning shows that a generator never ends.
+    Logs a warning if there are very many. A record may have any number of outputs, but a generator that never ends
+    would otherwise go unnoticed until memory is full. `operation` is the method that was given the function.
     """
     if type(result) is list:  # The most frequent case, and a list always ends.
         return result

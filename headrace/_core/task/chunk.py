@@ -53,7 +53,10 @@ class Chunk:
 
 
 class RowRange(NamedTuple):
-    """The rows from `start` to before `stop` of the chunk with index `chunk`, to be processed one after another."""
+    """Rows to be processed one after another: those from `start` to before `stop` of one chunk.
+
+    `chunk` is the index of that chunk in the list that was merged.
+    """
 
     chunk: int
     start: int
@@ -61,7 +64,12 @@ class RowRange(NamedTuple):
 
 
 def merged(chunks: Sequence[Chunk]) -> tuple[Order, Iterator[RowRange]]:
-    """Merges chunks in processing order. Returns the order of all rows, and the ranges of rows to take in turn."""
+    """Merges the rows of chunks into the one order.
+
+    Returns the positions of all rows in this order, and ranges of rows. The caller must process the ranges in turn: for
+    each of them it loads the chunk, unless it is loaded already, and processes the rows of the range. A chunk may have
+    several ranges, and a chunk without rows has none.
+    """
     order = concatenated([chunk.order for chunk in chunks])
     rows = _processing_order(chunks, order)
     if rows is None:
@@ -75,10 +83,12 @@ def merged(chunks: Sequence[Chunk]) -> tuple[Order, Iterator[RowRange]]:
 def merged_batches(
     chunks: Sequence[Chunk], load: Callable[[Chunk], pa.RecordBatch | None]
 ) -> tuple[Order, Iterator[pa.RecordBatch]]:
-    """Merges chunks in processing order, as Arrow batches: one per chunk, or one for all chunks if they interleave.
+    """Merges the rows of chunks into the one order, as Arrow batches.
 
-    The batches end before the first chunk for which `load` returns `None`. If chunks interleave, there is no batch if
-    `load` returns `None` for any of them, or if they are too large to sort. The caller then uses the record path.
+    Returns the positions of all rows in this order, and the batches: one per chunk, or one for all chunks if they
+    interleave. The batches end before the first chunk for which `load` returns `None`. If chunks interleave, there is
+    no batch if `load` returns `None` for any of them, or if they are too large to sort. The caller must process the
+    rows that are in no batch by the record path.
     """
     order = concatenated([chunk.order for chunk in chunks])
     rows = _processing_order(chunks, order)
@@ -99,7 +109,7 @@ def chunks_after(chunks: Sequence[Chunk], rows: int) -> list[Chunk]:
 
 
 def _processing_order(chunks: Sequence[Chunk], order: Order) -> npt.NDArray[np.intp] | None:
-    """The permutation that puts rows into processing order, `None` if they are in order already.
+    """The permutation that sorts rows into the one order, `None` if they are in this order already.
 
     Records are ordered by the input record they descend from. Among those of one input record, records handed over by
     an earlier stage go first, whatever their timestamps: in Kafka Streams they never leave the task, so it processes

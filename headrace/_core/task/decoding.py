@@ -91,7 +91,7 @@ class Decoder:
         return extract_times(chunk, records, topic_partition, extractor, self._partition_times, source, self._context)
 
     def in_order(self, chunks: Sequence[Chunk]) -> Iterator[Stretch]:
-        """Yields all records in processing order, and adds this order to the context.
+        """Yields all records in the one order, and appends their positions to the context.
 
         A chunk is decoded when its turn comes. Records that cannot be processed are not yielded: they go to the error
         policy when their turn comes.

@@ -1,4 +1,4 @@
-"""A task: the operators of one sub-topology for one partition, run over its records in processing order."""
+"""A task: the operators of one stage for one partition, which process its records in the one order."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class JoinClock:
         return context.shared(settings.join, lambda: cls(context, settings))
 
     def advance(self, key: Any, timestamp_ms: int) -> int:
-        """Advances stream time to the timestamp of a record of either side, and returns the stream time.
+        """Advances stream time to the timestamp of a record of either side, unless it is later already; returns it.
 
         If each key has its own stream time, a record without a key advances none, and its timestamp is returned.
         """

@@ -33,10 +33,10 @@ class ClosedWindow(NamedTuple):
 
 
 class OpenWindows:
-    """The last result of every open window, ordered by the window's end, its start, and the key bytes.
+    """A buffer with the last result of every open window, ordered by the window's end, its start, and the key bytes.
 
-    With `by_key`, each key has its own stream time and closes its own windows: results are stored by key first, with an
-    index by time beside them. The number of results is stored too.
+    With `by_key`, each key has its own stream time and closes its own windows. Results are then stored by key, so that
+    closing the windows of one key reads no others, and an index by time finds the oldest window of all keys.
     """
 
     def __init__(self, store: ByteStore, key_serde: Serde[Any], value_serde: Serde[Any], *, by_key: bool) -> None:
@@ -66,7 +66,8 @@ class OpenWindows:
     def remove_closed(self, key: Any, last_end_ms: int) -> Iterator[ClosedWindow]:
         """Removes and yields the results of windows that end no later than `last_end_ms`, in order.
 
-        With `by_key`, only those of `key`; otherwise `key` is ignored.
+        With `by_key`, only the results of `key`, which is the key without a window. Otherwise `key` is ignored. Each
+        result is removed just before it is yielded.
         """
         if last_end_ms < 0:
             return

@@ -131,7 +131,7 @@ class Agenda:
         self._plan_wake()
 
     def add(self, node: str, grid: Grid, callback: Callback, clock_ms: int) -> Schedule:
-        """Adds a schedule; its clock shows `clock_ms` now."""
+        """Adds a schedule. Its clock shows `clock_ms` now; `UNKNOWN` is stream time before the first record."""
         kind, interval_ms, shift_ms = grid
         if shift_ms is not None:
             grid = grid._replace(shift_ms=shift_ms % interval_ms)
@@ -184,7 +184,13 @@ class Agenda:
                 self._set_due(schedule, clock_ms + interval_ms if shift_ms is None else schedule.first_due(clock_ms))
 
     def _restored_due(self, schedule: Schedule, clock_ms: int) -> int:
-        """When a new schedule with a shift is first due: at the time stored before a restart, else by the clock."""
+        """Returns when a new schedule with a time shift (KAFKA-13678) is first due.
+
+        That is the due time that was stored before a restart. If none is stored, it is the first of the schedule's
+        times that is not before `clock_ms`, or `UNKNOWN` if `clock_ms` is. Stored times of the wall clock that passed
+        while the task was down are skipped, and so are those of a schedule that was cancelled. Of stream time, none is
+        skipped. If the wall clock went back, the stored time is ignored (see `is_too_far_ahead`).
+        """
         first_ms = schedule.first_due(clock_ms) if clock_ms != UNKNOWN else UNKNOWN
         state_key = schedule.state_key
         assert state_key is not None

@@ -47,7 +47,10 @@ class StreamTime(Protocol):
     def by_key(self) -> bool: ...
 
     def advance(self, key: Any, timestamp_ms: int) -> int:
-        """Advances to the timestamp of a record of this key, and returns the key's stream time, which may be later."""
+        """Advances stream time to the timestamp of a record, unless it is later already, and returns it.
+
+        If there is one stream time for all keys, `key` is ignored.
+        """
         ...
 
     def current(self, key: Any) -> int:

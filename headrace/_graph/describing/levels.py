@@ -14,7 +14,11 @@ from headrace.errors import TopologyError
 
 
 def levels(graph: Graph) -> dict[str, int]:
-    """The level of every node, counted from 0."""
+    """Returns the level of every node, by the name of the node; levels are counted from 0.
+
+    Raises:
+        TopologyError: if a store is used both before and after a repartition that it feeds, and not only for lookups.
+    """
     apart = {(node.name, store) for node in graph.nodes for store in node.reads if _is_fed_by(graph, node.name, store)}
     level = _solve(graph, apart)
     if level is None:

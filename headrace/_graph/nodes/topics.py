@@ -46,7 +46,8 @@ class Source(Node):
 class Sink(Node):
     """Writes a topic. An `internal` sink writes a repartition topic or a relay.
 
-    A `relay` hands records to a later stage of the same task, so they stay in their partition whatever the key.
+    A `relay` hands records to a later stage that was cut out of the same sub-topology. They stay in their partition,
+    whatever their key.
     Without a `partitioner`, Kafka's default partitioner chooses the partition. `partitions` is the number of partitions
     that `repartition(partitions=...)` requests.
     """

@@ -11,9 +11,10 @@ from headrace._graph.tables.old_values import materialize_source, materialize_tr
 
 
 def materialize_rows(graph: GraphBuilder, table: str) -> tuple[str, ...]:
-    """The names of the stores in which the rows of a table can be looked up.
+    """Returns the names of the stores in which the rows of a table can be looked up, the table's own store first.
 
-    Adds a store to a table source or a transformed table that has none.
+    A table source or a `transform_values` table that has no store gets one. Other tables without a store of all their
+    rows are looked up in the stores of the tables that they are computed from.
     """
     node = graph.node(table)
     if isinstance(node, TableSource) and not node.stores:

@@ -1,6 +1,7 @@
 """Entries by key and time, including duplicates: the entries of a key within a span of time form one list.
 
-So a join reads one or two lists to get the entries around a time, without a search.
+All spans of a store have the same length, at least the time that one read of a join covers. So a join reads one or two
+lists to get the entries around a time, without a search.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ _time = itemgetter(0)
 def entry_lists(contents: ByteStore, clock: RetentionClock, window_size_ms: int) -> EntryLists:
     """Returns lists ordered by span, then key, if all keys share one clock; by key, then span, if each has its own.
 
-    `window_size_ms` is about how much time one read covers. No list spans less, so that a read needs one or two lists.
+    `window_size_ms` is about how much time one read covers. The span of a new store is at least as long, so that a read
+    needs one or two lists, and at least a sixteenth of the retention. A store keeps the span that it began with.
     """
     kind = _ListsByKey if isinstance(clock, KeyClock) else ListsBySpan
     return kind(contents, clock, window_size_ms)

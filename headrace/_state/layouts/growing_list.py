@@ -31,7 +31,7 @@ _time = itemgetter(0)
 
 
 def append(contents: ByteStore, entry_key: bytes, entries: Sequence[TimedValue]) -> None:
-    """Appends entries to the list under a key; the first ones create it."""
+    """Appends entries to the list under `entry_key`; creates the list if there is none."""
     present = contents.get(entry_key)
     closed, _, count = (0, 0, 0) if present is None else _HEAD.unpack_from(present)
     part = b"" if present is None else present[_HEAD.size :]

@@ -1,7 +1,7 @@
 """The clocks by which entries of a store expire: the highest time put into the store, or under each of its keys.
 
 An entry expires when the clock has reached its time plus the retention. A clock is saved in the store it belongs to,
-so it is as durable as the entries.
+so it is as durable as the entries. Only a `CallerClock` saves nothing: there the caller of the store keeps the time.
 """
 
 from __future__ import annotations

@@ -226,10 +226,10 @@ class _Directory:
 
 @contextmanager
 def explain_errors(doing: str, path: Path, needed: int | None = None) -> Iterator[None]:
-    """Turns an error of the file system into a `StateError` that names the file.
+    """Raises a `StateError` that names the file instead of an error of the file system.
 
-    Callers handle a missing or existing file: those errors are raised unchanged. `doing` is the verb of the message,
-    e.g. "write"; `needed` is the number of bytes to write.
+    `FileNotFoundError` and `FileExistsError` are raised unchanged, because callers handle them. `doing` is the verb of
+    the message, e.g. "write". `needed` is the number of bytes to write, for the message about a full disk.
     """
     try:
         yield

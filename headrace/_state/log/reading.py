@@ -25,7 +25,7 @@ _ATTEMPTS = 20
 
 
 class _OtherPositionError(Exception):
-    """The replica of a task is not at the position of the commit that was read."""
+    """The replica of a task is not at the position that the commit names, so the attempt must be repeated."""
 
 
 class CommittedTasks:
@@ -43,10 +43,13 @@ class CommittedTasks:
 
     @classmethod
     def read(cls, log: StateLog, tasks: Iterable[str], replicas: Path, describe: str) -> CommittedTasks:
-        """Reads the named tasks; leaves out those without state. `replicas` is the directory of the local replicas.
+        """Opens a snapshot of each of the named tasks, all as of the newest commit; leaves out tasks without state.
+
+        Callers then read entries from `snapshots`. A local replica, in the directory `replicas`, that lacks the last
+        deltas is updated. Error messages begin with `describe`, e.g. "application 'clicks'".
 
         Raises:
-            StateError: if state is damaged.
+            StateError: if state is damaged, or commits follow each other so fast that none can be read in time.
         """
         names = list(tasks)
         restores = False

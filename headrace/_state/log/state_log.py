@@ -42,7 +42,7 @@ class LogView(NamedTuple):
 
     @property
     def unfinished(self) -> BatchPlan | None:
-        """The plan of a batch that is not committed: it must run as planned, before any other batch."""
+        """The plan of a batch that is not committed, or `None`. Such a batch must run as planned, before any other."""
         return self.state.plan
 
     def after(self, number: int, entry: LogEntry, digest: int) -> LogView:
@@ -97,12 +97,14 @@ class StateLog:
         raise StateError(message) from missing
 
     def start(self, before: LogView | None, start: Start, forget_offsets: Collection[str] = ()) -> LogView:
-        """Appends a start. The state stays the same, except that the offsets in `forget_offsets` are removed.
+        """Appends a start, and returns the view after it.
 
-        Those are the offsets of topics that were deleted.
+        `before` is the view after the newest entry, `None` if the log is empty. The state stays the same, except that
+        the offsets in `forget_offsets` are removed: those of topics that were deleted.
 
         Raises:
-            TakenOverError: if another start was first; read the log again.
+            TakenOverError: if another process has written an entry after `before`. The caller may read the log again
+                and repeat the call.
         """
         for directory in (LOG, OBJECTS):
             self.files.make_directory(directory)
@@ -116,11 +118,21 @@ class StateLog:
         return view
 
     def plan(self, before: LogView, plan: BatchPlan) -> LogView:
-        """Appends the plan of the next batch."""
+        """Appends the plan of the next batch, and returns the view after this entry.
+
+        `before` must be the view after the newest entry: the one that the last append or `view()` returned.
+
+        Raises:
+            TakenOverError: if another process has written an entry after `before`, or the application was reset. This
+                process must end.
+        """
         return self._append(before, LogEntry(before.epoch, _nonce(), before.digest, plan=plan), before.start.instance)
 
     def commit(self, before: LogView, commit: Commit) -> LogView:
-        """Appends the commit of the next batch: from then on its changes are permanent."""
+        """Appends the commit of the next batch, and returns the view after it: its changes are now permanent.
+
+        `before` must be the view after the newest entry, and a `TakenOverError` is raised, as in `plan`.
+        """
         base = None
         if before.since_base >= _BASE_EVERY:
             base = Base(before.start, before.state.after(commit))

@@ -187,7 +187,10 @@ def _reserve_lock_file(path: Path) -> None:
 
 @cache
 def boot_id() -> str:
-    """A random id that Linux chooses at each boot; empty on other systems."""
+    """A random id that Linux chooses at each boot; empty on other systems.
+
+    The directory of a replica has it in its name, so that a replica from before a reboot is not used.
+    """
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:

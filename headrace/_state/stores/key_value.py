@@ -55,7 +55,7 @@ class KeyValues(TypedStore[K], Generic[K, S]):
         return self._scan(self.contents.reverse_range, from_key, to_key)
 
     def prefix_scan(self, prefix: Any, prefix_serde: Serde[Any] | None = None) -> Iterator[tuple[K, S]]:
-        """Entries whose serialized key starts with the serialized prefix.
+        """Entries whose serialized key starts with the serialized prefix, in the order of the serialized keys.
 
         `prefix_serde` serializes the prefix; by default the key serde does.
         """

@@ -70,10 +70,11 @@ _decode = msgspec.msgpack.Decoder(StoredRow).decode
 
 
 class SuppressBuffer(TypedStore[K], Generic[K, V]):
-    """Rows ordered by buffer time, then key bytes.
+    """A buffer with one row per key, ordered by buffer time, then key bytes.
 
-    With `each_key`, every key has its own stream time: the rows of a key, in all its windows, are emitted independently
-    of other keys. A second index, by key and buffer time, finds them without a scan over the rows of all keys.
+    An update of a buffered row replaces its value and timestamp, but not its buffer time: this stays that of the row's
+    first update. With `each_key`, every key has its own stream time: the rows of a key, in all its windows, are emitted
+    independently of other keys. A second index, by key and buffer time, finds them without a scan over all rows.
 
     Example:
         >>> from headrace import serdes
@@ -106,7 +107,8 @@ class SuppressBuffer(TypedStore[K], Generic[K, V]):
     def put(self, record: Record[K, Change[V]], buffer_time_ms: int, *, topic: str) -> None:
         """Buffers a change. If its row is buffered already, the row gets the new value, but keeps its buffer time.
 
-        The name of the `topic` counts towards the size of the row, as in Kafka Streams.
+        `buffer_time_ms` is then ignored. The name of the `topic` counts towards the size of the row, as in Kafka
+        Streams.
         """
         assert record.timestamp_ms is not None
         key_bytes = self.key_bytes(record.key)
@@ -125,15 +127,17 @@ class SuppressBuffer(TypedStore[K], Generic[K, V]):
             self._count(0, size - present.size)
 
     def get(self, key: K) -> BufferedRow[K, V] | None:
-        """The row of a key, if it is buffered."""
+        """The buffered row of a key, or `None`."""
         row = self._load(self.key_bytes(key))
         return None if row is None else self._decode_row(key, row)
 
     def evict_due(self, key: K, last_ms: int) -> Iterator[BufferedRow[K, V]]:
         """Removes and yields the rows whose buffer time is no later than `last_ms`, in order.
 
-        With `each_key`, only the rows of `key`. A row is removed after the caller has processed it: until then, lookups
-        of the suppressed table must still find the row's prior value.
+        `key` is the key of the record being processed. Without `each_key` it is ignored, and rows of all keys are
+        evicted. With `each_key`, only the rows of this key are; if the key has a window, those of all its windows. A
+        row is removed when the caller asks for the next one: until then, lookups of the suppressed table must still
+        find the row's prior value.
         """
         order = self._order if self._orders is None else self._order_of(self.key_bytes(key))
         for _, key_bytes in order.until(last_ms):
@@ -192,12 +196,12 @@ class SuppressBuffer(TypedStore[K], Generic[K, V]):
         self._count(-records, -size)
 
     def usage(self) -> Usage:
-        """The number of buffered rows and their size; does not read them."""
+        """The number of buffered rows and their size. Reads stored counters instead of the rows."""
         raw = self.contents.get(USAGE)
         return Usage(0, 0) if raw is None else Usage(*_USAGE.unpack(raw))
 
     def oldest(self) -> tuple[K, int] | None:
-        """Key and buffer time of the first row; does not read the others."""
+        """Key and buffer time of the first row; `None` if no row is buffered. Does not read the other rows."""
         found = next(self.contents.prefix(BY_TIME), None)
         return None if found is None else (self._read_key(found[0][1 + TIME_SIZE :]), time_at(found[0], 1))
 

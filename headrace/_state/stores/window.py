@@ -1,4 +1,4 @@
-"""Window stores: values by key and start of a window, which expire after a retention."""
+"""Window stores: they hold values by key and window start. A value expires when the retention is over."""
 
 from __future__ import annotations
 

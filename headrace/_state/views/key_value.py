@@ -49,7 +49,7 @@ class _Reads(Generic[K, V]):
         return self._entries(self._store.reverse_range(from_key, to_key))
 
     def prefix_scan(self, prefix: Any, prefix_serde: Serde[Any] | None = None) -> _Entries[K, V]:
-        """Entries whose serialized key starts with the serialized prefix.
+        """Entries whose serialized key starts with the serialized prefix, in the order of the serialized keys.
 
         `prefix_serde` serializes the prefix; by default the key serde does.
         """

@@ -38,7 +38,7 @@ class _Reads(ShownReads[Sessions[K, Any], V], Generic[K, V]):
         return self._merged([part.backward_fetch_range(from_key, to_key) for part in self._parts], reverse=True)
 
     def fetch_session(self, key: K, start_ms: int, end_ms: int) -> V | None:
-        """The value of one session, or `None`."""
+        """The value of the session with exactly these bounds; `None` if there is none or it has expired."""
         return self._first(part.fetch_session(key, start_ms, end_ms) for part in self._parts)
 
     def find_sessions(self, key: K, earliest_end_ms: int, latest_start_ms: int) -> _Sessions[K, V]:

@@ -16,7 +16,8 @@ V = TypeVar("V")
 class WaitingRow(NamedTuple, Generic[K, V]):
     """A buffered row: its last update with its timestamp, and its buffer time, both in epoch milliseconds.
 
-    The buffer time is the end of the row's window, or the timestamp of the first buffered update.
+    The buffer time is the end of the row's window if the table is suppressed until windows close. With a time limit, it
+    is the timestamp of the first buffered update.
     """
 
     key: K
@@ -43,7 +44,7 @@ class SuppressBufferView(Generic[K, V]):
         self._parts = tuple(parts)
 
     def get(self, key: K) -> WaitingRow[K, V] | None:
-        """The row of a key, if it is buffered."""
+        """The buffered row of a key, or `None`."""
         found = (part.get(key) for part in self._parts)
         return next((_to_waiting_row(row) for row in found if row is not None), None)
 
@@ -61,7 +62,7 @@ class SuppressBufferView(Generic[K, V]):
         return sum(part.usage().bytes for part in self._parts)
 
     def oldest(self) -> tuple[K, int] | None:
-        """Key and buffer time of the oldest row, in constant time."""
+        """Key and buffer time of the oldest row, in constant time; `None` if no row is buffered."""
         found = [first for part in self._parts if (first := part.oldest()) is not None]
         return min(found, key=lambda first: self._order(*first), default=None)
 

@@ -134,7 +134,7 @@ class StatelessOperators(StreamHandle[K, V]):
         """Replaces each record with one record for every value that `mapper(key, value)` returns, in their order.
 
         The new records have the key and the timestamp of the old one; the partitioning stays. The result does not
-        have the stream's value serde.
+        have the stream's value serde: operators that need one use the configured one, unless you pass another.
 
         Example:
             >>> from headrace.testing import run_stream

@@ -93,6 +93,8 @@ class ReadOnlyKeyValueStore(Protocol[K, V_co]):
     def prefix_scan(self, prefix: P, prefix_serde: Serde[P] | None = None) -> Iterator[tuple[K, V_co]]:
         """Iterates over the entries whose serialized key starts with the serialized prefix.
 
+        They come in the order of the serialized keys.
+
         Args:
             prefix: the prefix; it need not be a key.
             prefix_serde: serializes the prefix; default: the serde of the keys.

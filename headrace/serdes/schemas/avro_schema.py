@@ -19,7 +19,10 @@ _WITHOUT_EFFECT = ("doc", "aliases", "default", "order")
 
 
 def load(schema: AvroSchema) -> Any:
-    """Converts a schema, JSON text or parsed JSON, to parsed JSON without the attributes that fastavro adds.
+    """Checks a schema and returns it as parsed JSON, without the attributes that fastavro adds.
+
+    `schema` is JSON text, parsed JSON, or the bare name of a primitive type, such as `string`. The names of fastavro's
+    attributes begin with `__`.
 
     Raises:
         SerdeError: if `schema` is not an Avro schema.
@@ -37,17 +40,21 @@ def load(schema: AvroSchema) -> Any:
 
 
 def parse(schema: Any, named: dict[str, Any]) -> Any:
-    """Parses a schema with fastavro. `named` has the types that other schemas define; those of this one are added."""
+    """Parses a schema with fastavro.
+
+    The schema may use the types in `named`, which has types by their full names. The types that the schema defines are
+    added to `named`.
+    """
     return import_optional("fastavro", extra="avro", user="Avro").parse_schema(schema, named_schemas=named)
 
 
 def name_of(schema: Any) -> str | None:
-    """The full name of a parsed record, enum or fixed type; other types have none."""
+    """The full name of a parsed record, enum or fixed type; `None` for other types, which have no name."""
     return schema.get("name") if isinstance(schema, dict) else None
 
 
 def title_of(schema: Any) -> str:
-    """The name of a parsed schema in messages."""
+    """The name by which messages call a parsed schema, e.g. `union` for any union."""
     if isinstance(schema, list):
         return "union"
     return name_of(schema) or (title_of(schema["type"]) if isinstance(schema, dict) else str(schema))
@@ -60,7 +67,10 @@ def fingerprint(schema: Any) -> str:
 
 
 def without(schema: Any, is_left_out: Callable[[str], bool]) -> Any:
-    """A copy of a schema without the attributes for whose names `is_left_out` returns true, at any depth."""
+    """Returns a copy of a schema from which attributes are removed, in nested types too.
+
+    `is_left_out` gets the name of an attribute, and returns whether to remove it.
+    """
     if isinstance(schema, Mapping):
         return {name: without(part, is_left_out) for name, part in schema.items() if not is_left_out(name)}
     return [without(part, is_left_out) for part in schema] if isinstance(schema, list | tuple) else schema

@@ -97,7 +97,10 @@ class Catalog:
         return CatalogState(topics, self._policies, self._batches, superseded)
 
     def ranges_by_commit(self) -> dict[int, list[OffsetRange]]:
-        """The offset ranges that are still read from each commit, by the commit's byte offset in the log."""
+        """The offset ranges that are still read from each commit, by the commit's byte offset in the log.
+
+        A commit is missing if none of its records is read from it any more.
+        """
         ranges: dict[int, list[OffsetRange]] = {}
         for topic, partitions in self._topics.items():
             for partition, index in enumerate(partitions):

@@ -82,7 +82,10 @@ def _read_gaps(
 
 
 def _fill_gaps(batches: list[pa.RecordBatch], offsets: range) -> npt.NDArray[np.int64]:
-    """The timestamps at these offsets; a gap has the timestamp of the record before it, or -1."""
+    """Returns one timestamp for each of `offsets`.
+
+    An offset in a gap gets the timestamp of the record before the gap, or -1 if `batches` have no record before it.
+    """
     timestamps = np.concatenate([[-1], *(batch.column("timestamp").to_numpy() for batch in batches)])
     known = np.concatenate([np.empty(0, np.int64), *(batch.column(OFFSET.name).to_numpy() for batch in batches)])
     filled: npt.NDArray[np.int64] = timestamps[np.searchsorted(known, np.asarray(offsets), side="right")]

@@ -43,7 +43,7 @@ class PartitionState(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class PartitionIndex:
-    """The parts of one partition, by offset: 32 bytes per part, because a log may have very many."""
+    """The parts of one partition, by offset. A part takes only 32 bytes, because a log may have very many."""
 
     def __init__(self) -> None:
         self.begin = 0
@@ -119,7 +119,11 @@ class PartitionIndex:
             at += 1
 
     def replace(self, part: Part) -> list[Part]:
-        """Replaces all parts within the offsets of `part` with it; returns the replaced parts."""
+        """Replaces the parts that now hold the offsets of `part`, and returns them.
+
+        `part` must begin where one of them begins and end where one ends. Otherwise the index would find some records
+        in the wrong commit, because it stores only where parts end.
+        """
         low, high = bisect_right(self._ends, part.first), bisect_left(self._ends, part.end) + 1
         replaced = [self._part(i) for i in range(low, high)]
         self._insert(low, high, part)
@@ -141,7 +145,7 @@ class PartitionIndex:
         return begin
 
     def trim(self, begin: int) -> list[Part]:
-        """Makes `begin` the first offset; removes and returns the parts before it."""
+        """Makes `begin` the first offset; removes and returns the parts that end at it or before it."""
         count = bisect_right(self._ends, begin)
         removed = [self._part(i) for i in range(count)]
         for column in self._columns:

@@ -11,14 +11,21 @@ from headrace.topics.kafka.cluster import KafkaCluster, Place
 
 
 class ConsumerGroup:
-    """A consumer group. Headrace never joins it: it has members only if another program uses its name."""
+    """A consumer group, to which Headrace only publishes offsets.
+
+    Headrace never joins the group, so it has members only if another program uses its name. Headrace never reads the
+    offsets back either: it continues at the offsets in the state log.
+    """
 
     def __init__(self, cluster: KafkaCluster, name: str) -> None:
         self._cluster = cluster
         self._name = name
 
     def commit(self, offsets: Mapping[Place, int]) -> None:
-        """Publishes the offset of each topic-partition."""
+        """Publishes offsets, and waits until Kafka has stored them.
+
+        As usual in Kafka, each is the offset of the next record to read, not of the last record read.
+        """
         consumer = self._cluster.consumer(**{"group.id": self._name})
         try:
             positions = [client().TopicPartition(*place, offset) for place, offset in offsets.items()]
@@ -28,7 +35,7 @@ class ConsumerGroup:
             consumer.close()
 
     def commit_soon(self, offsets: Mapping[Place, int]) -> None:
-        """Publishes offsets without waiting for Kafka's response."""
+        """Publishes offsets as `commit` does, without waiting for Kafka's response."""
         positions = [client().TopicPartition(*place, offset) for place, offset in offsets.items()]
         with self._cluster.translate_errors(f"commit the offsets of group {self._name!r}"):
             self._cluster.group_consumer(self._name).commit(offsets=positions, asynchronous=True)

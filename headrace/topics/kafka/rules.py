@@ -55,10 +55,12 @@ class Refusal(NamedTuple):
 
 
 class TopicRules(NamedTuple):
-    """The settings of a topic by which a broker refuses single records.
+    """The settings of a topic that can make a broker refuse single records.
 
-    If records are `compressed`, only the broker knows their size, so it is not checked. `before_ms` and `after_ms` are
-    how far a timestamp may be behind and ahead of the current time.
+    `max_bytes` is the size limit of a record, `None` if unknown. If the producer sends `compressed` records, the broker
+    compares their compressed size with the limit. It is not known before sending, so sizes are not checked. A
+    `compacted` topic refuses records without a key. `before_ms` and `after_ms` are how far a timestamp may be behind
+    and ahead of the current time.
     """
 
     max_bytes: int | None = None
@@ -69,7 +71,7 @@ class TopicRules(NamedTuple):
 
     @classmethod
     def of(cls, settings: Mapping[str, str], *, compressed: bool) -> TopicRules:
-        """The rules that follow from a topic's settings."""
+        """The rules that follow from `settings`, the configuration of a topic on Kafka."""
         checks_timestamps = settings.get("message.timestamp.type") != "LogAppendTime"
         return cls(
             int(settings["max.message.bytes"]),
@@ -122,7 +124,7 @@ class TopicRules(NamedTuple):
         return rows
 
     def excess(self, record: OutgoingRecord) -> int:
-        """By how many bytes a record is too large."""
+        """By how many bytes a record is too large; 0 if it is not, or if its size is not checked."""
         if self.max_bytes is None or self.compressed:
             return 0
         upper_bound = len(record.key or b"") + len(record.value or b"") + _MAX_OVERHEAD_BYTES

@@ -121,7 +121,7 @@ def write_at_least_once(
 
 
 def check_outgoing(outgoing: Iterable[OutgoingBatch], rules: Mapping[str, TopicRules]) -> Iterator[OutgoingBatch]:
-    """Yields the batches unchanged.
+    """Checks each batch just before it is sent, and yields it unchanged. `rules` has the rules of each topic by name.
 
     Raises:
         TopicError: for the first record that its topic refuses.

@@ -42,7 +42,7 @@ class Pairs(NamedTuple):
 
 
 class MatchFinder:
-    """All pairs of a seeker and a candidate that arrived before it.
+    """Finds all pairs of a seeker and a candidate that arrived before it.
 
     Candidates are sorted by key and timestamp. The matches of a seeker are then consecutive, except that candidates
     which arrived after it are left out. Pairs are computed for a few rows at a time, because all pairs of a batch may

@@ -113,7 +113,7 @@ class JoinRows:
 
 
 def _decodes_to_none(serde: Serde[Any], raws: pa.Array) -> Bools:
-    """Which values decode to `None`: nulls, and in JSON also the text `null`."""
+    """Which of the serialized values decode to `None`: nulls, and with a JSON serde also the text `null`."""
     nulls = raws.is_null()
     if isinstance(serde, Json):
         nulls = pc.or_(nulls, pc.match_substring_regex(raws, _JSON_NULL).fill_null(True))

@@ -1,4 +1,8 @@
-"""A table that is only stored, for a whole batch: writes the last row of each key, all at once."""
+"""The batch form of a table that is only stored, so that no operator gets its changes.
+
+It writes the last row of each key in the batch, by the one order, and all of these rows at once. It is chosen (see
+`compile.py`) only if the store has the serdes of the topic, and may hold keys and values in their input bytes.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from headrace._state.stores.key_value import TypedTimestampedKeyValueStore, with
 
 
 class TableStoreForm:
-    """Stores records as rows, in their input bytes."""
+    """Stores records as rows, in their input bytes. A null value removes its row; null keys are dropped and counted."""
 
     def __init__(self, table: ops.TableSource, store: TypedTimestampedKeyValueStore[Any, Any]) -> None:
         self._table = table

@@ -1,4 +1,4 @@
-"""filter, filter_not, map_values and to_stream of a table."""
+"""The operators of `filter`, `filter_not`, `map_values` and `to_stream` of a table."""
 
 from __future__ import annotations
 

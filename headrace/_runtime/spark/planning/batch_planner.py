@@ -37,9 +37,11 @@ def choose_spread(plan: Plan, state: ApplicationState, records: int) -> int:
 
 
 def estimate_record_us(state: ApplicationState, records: int, duration_s: float) -> float:
-    """How long one task needs for a record, given the batch it just ran; 0 if the batch was too small to measure.
+    """Estimates how many microseconds one Spark task needs for a record, after it has run a whole batch by itself.
 
-    The mean of the last estimate and the new measurement, so that a single slow batch changes little.
+    The batch had that many `records` and took `duration_s`. The result is the mean of the last estimate, which is in
+    `state`, and the new measurement, so that a single slow batch changes little. It is 0 if the batch was too small to
+    measure: the next state then keeps the last estimate.
     """
     if records < _MEASURABLE_RECORDS:
         return 0.0

@@ -1,9 +1,9 @@
 """An archive of the classes that Spark's JVM loads, which halves the time that a local Spark needs to start.
 
 Java calls it an AppCDS archive. Later JVMs map it into memory instead of loading ten thousand classes from jars. A JVM
-that writes the archive starts slowly, so it is not the JVM of a user's application. After the first application has
-ended, a background process runs a small one for this purpose; `headrace prepare` does so at once. The archive is a
-cache: Java ignores one that does not fit its version or its jars.
+that writes the archive starts slowly, so the JVM of a user's application never writes it. Instead, a background process
+runs a small application that writes it, after the user's first application has ended; `headrace prepare` runs it at
+once. The archive is a cache: Java ignores one that does not fit its version or its jars.
 """
 
 from __future__ import annotations
@@ -32,18 +32,24 @@ _SETTINGS = ("-Xlog:disable", "-Xshare:auto")
 
 
 def java_options(home: Path) -> list[str]:
-    """The options that make the JVM of a local session use the archive; no options if there is no archive."""
+    """Returns the options that make the JVM of a local session use the archive; none if there is no archive.
+
+    Also sets the modification time of the archive, from which `_delete_unused` knows when it was last used.
+    """
     directory = _directory()
     archive = None if directory is None else _archive(directory, home)
     if archive is None or not archive.exists():
         return []
     with suppress(OSError):  # the cache may be read-only
-        os.utime(archive)  # in use: not to be deleted by `_delete_unused`
+        os.utime(archive)  # `_delete_unused` spares archives that were used recently
     return [f"-XX:SharedArchiveFile={archive}", *_SETTINGS]
 
 
 def write_if_missing() -> None:
-    """Writes the archive in another process at low priority, unless it exists or someone else is writing it."""
+    """Writes the archive in another process at low priority.
+
+    Does nothing if the archive exists, another process is writing it, or writing it failed within the last hour.
+    """
     directory = None if "SPARK_HOME" in os.environ else _directory()
     if directory is None:
         return
@@ -59,7 +65,7 @@ def write_if_missing() -> None:
 
 
 def existing() -> Path | None:
-    """The archive that sessions of this environment use, if it has been written."""
+    """The archive that sessions of this environment use; `None` if it has not been written."""
     archive = _own_archive(cache_directory())
     return archive if archive.exists() else None
 
@@ -81,7 +87,10 @@ def prepare() -> Path:
 
 
 def _write_in_another_process(archive: Path) -> str:
-    """Returns the last line that the other process wrote to stderr: the reason, if there is no archive afterwards."""
+    """Runs `write` in another process, and returns the last line that this process wrote to stderr.
+
+    If there is no archive afterwards, that line is the reason.
+    """
     written = archive.with_suffix(f".{os.getpid()}.new")
     try:
         done = subprocess.run(  # noqa: S603  fixed arguments
@@ -136,7 +145,11 @@ def _await_end_of_jvm() -> None:
 
 
 def _delete_unused(directory: Path) -> None:
-    """Deletes archives that no application has used for a month: each virtual environment has one, of 170 MB."""
+    """Deletes the archives that no local session has started with for a month, by their modification times.
+
+    Every virtual environment has an archive of its own, of about 170 MB, so they would add up. A JVM that has mapped an
+    archive can still read it after it was deleted.
+    """
     for archive in directory.glob("classes-*.jsa"):
         if archive.stat().st_mtime < time.time() - _UNUSED_AFTER_S:
             archive.unlink(missing_ok=True)
@@ -161,7 +174,7 @@ def _archive(directory: Path, home: Path) -> Path:
 
 
 def _directory() -> Path | None:
-    """The cache directory, if it is private: Java would run whatever another user put there."""
+    """The cache directory; `None` if it is not private, because Java would run whatever another user put there."""
     with suppress(ConfigError):
         return cache_directory()
     return None

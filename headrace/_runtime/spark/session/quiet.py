@@ -34,7 +34,7 @@ _CHUNK = 1 << 16
 
 
 class NoiseFilter:
-    """Returns the bytes that are worth showing; holds lines back while they may still turn out to be noise."""
+    """A filter that returns the bytes to show, and holds lines back while they may still turn out to be noise."""
 
     def __init__(self) -> None:
         self._line = b""
@@ -84,10 +84,12 @@ class NoiseFilter:
         return self._shown_trace(line) if self._trace or text == _TRACE else line
 
     def _shown_trace(self, line: bytes) -> bytes:
-        """Holds back a traceback that begins in Spark's own code; drops it if Spark just stopped that worker.
+        """Takes the next line of a traceback, and returns the lines to show now.
 
-        Several workers may be stopped at once, so lines of their tracebacks may alternate. A worker may also die before
-        it has printed its exception: then the next line is another process's, and half a traceback helps nobody.
+        A traceback that begins in Spark's own code is held back up to its exception. It is dropped if the exception is
+        one that a worker raises when Spark stops it, else it is shown. Several workers may be stopped at once, so lines
+        of their tracebacks may alternate. If a worker dies before it has printed its exception, the next line is from
+        another process: then only this line is shown, because half a traceback helps nobody.
         """
         self._trace.append(line)
         begins = line.rstrip(b"\r\n") == _TRACE

@@ -24,7 +24,7 @@ class DynamicTopics:
         return {path.name for path in self._directory.iterdir()} if self._directory.is_dir() else set()
 
     def add(self, topic: str) -> None:
-        """Saves a name, which then survives a power loss."""
+        """Saves a name, unless it is saved already. Call this before a record is written to the topic."""
         path = self._directory / topic
         if not path.exists():
             with explain_errors("write", path):

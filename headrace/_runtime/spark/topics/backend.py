@@ -118,18 +118,28 @@ class TopicBackend(Protocol):
     ) -> tuple[list[SegmentRun], dict[str, str]]:
         """Writes the output of one sink task, on a worker.
 
-        Returns the output that the commit must publish and, by the number of the sink task, the name of the Kafka
-        session that wrote.
+        Returns the segment runs that it wrote, for `output`; none on Kafka. Also returns the name of the Kafka session
+        that wrote, by the number of the sink task; none for embedded topics.
         """
 
     def output(self, runs: list[SegmentRun]) -> Any:
-        """The output that the commit of a batch must publish, as plain data for the state log."""
+        """Converts what all sink tasks of a batch wrote to data that can be saved in the commit of the batch.
+
+        `runs` say which records the sink tasks wrote to which data files of embedded topics, as `write` returned them.
+        The records are invisible until `publish` is called with the state after the commit. So if the application
+        crashes after the commit, the next start can publish them. On Kafka there are no data files, and the result is
+        `None`.
+        """
 
     def publish(self, plan: Plan, state: ApplicationState) -> None:
-        """Makes the output of the last commit visible, unless it is visible already."""
+        """Makes the output of the last commit visible, which is `state.output`, unless it is visible already.
+
+        It is called after each commit, and again later in case the process crashed in between. On Kafka, where
+        records become visible in other ways, it only publishes offsets, for tools that show consumer lag.
+        """
 
     def refuse_other_age(self, plan: Plan, view: LogView) -> None:
-        """Raises a `StateError` if topics and state are from different times, because one was restored from a copy."""
+        """Raises a `StateError` if topics and state do not fit, because one of them was restored from a copy."""
 
 
 _backends: dict[tuple[str, int], TopicBackend] = {}

@@ -34,7 +34,11 @@ _CHECK_EVERY_S = 0.005
 
 
 class EmbeddedBackend:
-    """The topics in a directory. Retention deletes the first records of partitions, and compaction leaves gaps."""
+    """The backend for topics in a directory.
+
+    Callers must not assume that a partition begins at offset 0, because retention deletes the first records. Nor may
+    they assume that the offsets of records are consecutive, because compaction leaves gaps.
+    """
 
     has_fixed_slices = False
 
@@ -81,7 +85,11 @@ class EmbeddedBackend:
         """Has nothing to wait for: published output is visible at once."""
 
     def traces(self, application_id: str, instance: str | None) -> Sequence[str]:  # noqa: ARG002
-        """Nothing: commits in the topic log name their instance, and after a reset the instance is a new one."""
+        """Returns nothing, so a reset has nothing to delete here.
+
+        The topic log has commits of the application. They name its instance, and after a reset the instance is a new
+        one, so the application does not mistake old commits for its own.
+        """
         return ()
 
     def forget(self, application_id: str, instance: str | None) -> None:

@@ -56,7 +56,7 @@ class _InputRecord(NamedTuple):
 
 
 class _Drop(NamedTuple):
-    """A dropped result, and what the handler said about it."""
+    """A dropped result: `failed` describes it, as the handler got it, and `answer` is the handler's response."""
 
     failed: ErrorHandlerContext
     answer: HandlerAnswer

@@ -41,7 +41,11 @@ def framed_length(payload: bytes) -> int:
 
 
 def payload_at(data: bytes, position: int) -> bytes | None:
-    """The payload of the entry that starts at `position` in `data`; `None` if no complete entry starts there."""
+    """The payload of the entry that starts at byte `position` of `data`; `None` if no intact entry starts there.
+
+    So `None` has three possible causes, which callers must distinguish: the data ends there, the entry is incomplete,
+    or it is damaged (its checksum is wrong).
+    """
     header = HEADER.match(data, position)
     if header is None:
         return None
