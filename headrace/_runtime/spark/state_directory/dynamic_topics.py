@@ -24,10 +24,13 @@ class DynamicTopics:
         return {path.name for path in self._directory.iterdir()} if self._directory.is_dir() else set()
 
     def add(self, topic: str) -> None:
-        """Saves a name, unless it is saved already. Call this before a record is written to the topic."""
+        """Saves a name so that it survives a power loss. Call this before a record is written to the topic.
+
+        A name that exists is synced again, because another process may have created it just now.
+        """
         path = self._directory / topic
-        if not path.exists():
-            with explain_errors("write", path):
-                self._directory.mkdir(parents=True, exist_ok=True)
-                path.touch()
-                sync_directory(self._directory)
+        with explain_errors("write", path):
+            self._directory.mkdir(parents=True, exist_ok=True)
+            path.touch()
+            sync_directory(self._directory)
+            sync_directory(self._directory.parent)
