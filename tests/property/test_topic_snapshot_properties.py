@@ -175,7 +175,7 @@ class Machine:
 
     def commit(self, batch):
         self.batch = batch
-        with self.log.writer() as writer:
+        with self.log.writer("p", 1) as writer:
             writer.write("t", 0, records([batch], ordered=False, source=0))
             runs = writer.finish()
         self.log.commit(runs, producer="p", batch=batch)
@@ -255,8 +255,14 @@ def test_commit_after_a_kill_at_any_step_survives_a_power_loss(call):
             tested.act(tested.check, None, Random(seed))
 
 
+def sweep_at_next_start(log):
+    log.refresh()
+    log.upkeep.sweep_producer("p", 2)
+
+
+@pytest.mark.parametrize("delete", [lambda log: log.upkeep.consolidate(), sweep_at_next_start])
 @pytest.mark.parametrize("call", range(20))
-def test_files_are_deleted_only_after_the_commit_that_supersedes_them_is_durable(call):
+def test_files_are_deleted_only_after_the_commit_that_supersedes_them_is_durable(call, delete):
     for seed in range(8):
         with machine() as tested:
             for _ in range(2):
@@ -265,7 +271,7 @@ def test_files_are_deleted_only_after_the_commit_that_supersedes_them_is_durable
             with suppress(Death):
                 tested.next_commit()
             tested.process.restart()
-            TopicLog(tested.directory).upkeep.consolidate()
+            delete(TopicLog(tested.directory))
             tested.disk.lose_power(Random(seed))
             tested.start()
             tested.check()

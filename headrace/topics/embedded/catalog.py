@@ -62,9 +62,10 @@ class Catalog:
 
     @classmethod
     def restored(cls, state: CatalogState, commits: Iterable[tuple[int, TopicCommit[SegmentRunSummary]]]) -> Self:
-        """Builds a catalog from a snapshot: a state, and the commits that are still read.
+        """Builds a catalog from a snapshot of the log: its state, and those commits that still hold records.
 
-        Each commit comes with its byte offset in the log. Its runs are all in `consolidated`, which has their offsets.
+        Each commit comes with its byte offset in the log. In a snapshot, a commit has its runs in `consolidated`
+        instead of `runs`, because there they come with their record offsets.
         """
         catalog = cls()
         parts: dict[tuple[str, int, int], Part] = {}
@@ -187,7 +188,7 @@ class Catalog:
         return has_many or len(self.superseded) >= 2 * FAN_IN or self.uncompacted() is not None
 
     def policy(self, topic: str) -> TopicPolicy:
-        """The policy of a topic. A topic without one, or that does not exist, has `UNLIMITED` retention."""
+        """The policy by which records of a topic are deleted; `UNLIMITED` without one, or if there is no such topic."""
         return self._policies.get(topic, UNLIMITED)
 
     def expired(self, now_ms: int) -> dict[str, list[int]]:

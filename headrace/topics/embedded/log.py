@@ -218,7 +218,7 @@ class TopicLog(LogState):
             raise TopicError(message)
         with self.writing():
             if producer is not None and batch is not None and self.catalog.has_committed(producer, batch):
-                self.journal.sync()
+                self.sync()
                 self.remove_uncommitted(run.file for run in runs)
                 return False
             missing = self.catalog.to_create(create or {})

@@ -30,6 +30,7 @@ class LogState:
         self.catalog = Catalog()
         self.mutex = threading.RLock()
         self._is_loaded = False
+        self._synced = LogPosition()
 
     def refresh(self) -> None:
         """Reads the commits since the last refresh."""
@@ -65,17 +66,32 @@ class LogState:
             with os_errors("create", self.segments):
                 make_directory(self.segments)
         self._apply(NewCommits([], [(position.offset, payload)], self.journal.append(position, payload)))
+        self._synced = self.catalog.position
+
+    def sync(self) -> None:
+        """Syncs all commits that were read so far: a process that wrote some may have died before it did so itself.
+
+        Call this before anything that a power loss does not undo depends on these commits.
+        """
+        with self.mutex:
+            position = self.catalog.position
+            if position != self._synced:
+                self.journal.sync()
+                self._synced = position
 
     def read_entries(self, offsets: Iterable[int]) -> list[bytes]:
         """Reads the encoded commits at these byte offsets of the commit log."""
         return self.journal.read_at(self.catalog.position.generation, offsets)
 
     def remove_uncommitted(self, files: Iterable[str]) -> list[str]:
-        """Deletes data files that no commit refers to, and returns their names; skips the others.
+        """Deletes data files whose records are not read from them, and returns their names; skips the others.
 
-        Some may be committed, because a caller may repeat a commit without knowing whether it succeeded.
+        Some may be committed, because a caller may repeat a commit without knowing whether it succeeded. Superseded
+        files are deleted once the commits that supersede them are synced.
         """
         removed = sorted(set(files) - self.catalog.files)
+        if not self.catalog.superseded.isdisjoint(removed):
+            self.sync()
         for file in removed:
             with os_errors("remove", self.segments / file):
                 (self.segments / file).unlink(missing_ok=True)

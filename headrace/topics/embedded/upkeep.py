@@ -41,7 +41,7 @@ class Upkeep:
         self._postponed = 0
 
     def sweep(self, older_than_s: float) -> list[str]:
-        """Deletes data files that no commit refers to and that are older than `older_than_s`; returns their names.
+        """Deletes data files whose records are not read from them, if older than `older_than_s`; returns their names.
 
         Writers that died leave such files. The age must exceed the time from a writer's last write to its commit.
         Files of producers stay: a producer may still commit them.
@@ -50,7 +50,7 @@ class Upkeep:
         return self._sweep(lambda path: "-" not in path.name and _modification_time(path) <= limit)
 
     def sweep_producer(self, producer: str, start: int) -> list[str]:
-        """Deletes the data files of a producer's earlier starts that no commit refers to; returns their names."""
+        """Deletes data files of a producer's earlier starts whose records are not read from them; returns their names."""
 
         def is_earlier(path: Path) -> bool:
             name, number, _ = (*path.name.rsplit("-", 2), "", "")[:3]
@@ -143,7 +143,7 @@ class Upkeep:
         abandoned = {name for name in names if name.startswith(_CONSOLIDATED)} - self._log.catalog.files
         superseded = names & self._log.catalog.superseded
         if superseded:
-            self._log.journal.sync()
+            self._log.sync()
         for name in superseded | abandoned:
             with os_errors("remove", self._log.segments / name):
                 (self._log.segments / name).unlink(missing_ok=True)

@@ -19,7 +19,7 @@ _MOST_COMMANDS = 3
 
 
 def await_decided(cluster: KafkaCluster, places: Sequence[Place]) -> None:
-    """Waits until all records that these topic-partitions have now are committed or aborted, by any producer.
+    """Waits until every record that is in these topic-partitions now is committed or aborted, whoever wrote it.
 
     Raises:
         TopicError: if that takes longer than the `retry_timeout_s` of the cluster.

@@ -111,3 +111,11 @@ def test_sequence_that_once_failed_loses_and_duplicates_nothing(kafka, scenario)
         script = Scenario(*((awaited.format(visible=visible, prepared=prepared), event) for awaited, event in scenario))
         run_world(World(seed, kafka=kafka, crashes=1000, script=script))
         assert not script.pending
+
+
+@pytest.mark.usefixtures("in_memory")
+def test_no_commit_follows_output_that_a_power_loss_may_still_remove():
+    for seed in range(10):
+        script = Scenario(("publish batch 1", CONTINUE), ("sync topics", KILL_ALL), ("publish batch 2", LOSE_POWER))
+        run_world(World(seed, crashes=1000, script=script))
+        assert not script.pending

@@ -22,7 +22,7 @@ class BatchLost(Exception):
 
 
 class ModelTopicLog:
-    """The log of embedded topics: a commit is durable at once, and repeated ones of a batch are ignored."""
+    """The log of embedded topics: a commit is visible at once, and durable when synced; repeated ones are ignored."""
 
     def __init__(self, world):
         self._world = world
@@ -50,8 +50,10 @@ class ModelTopicLog:
         world.simulation.step("publish", f"batch {batch}")
         self._known = dict(world.published)
         if batch <= self._known.get(producer, -1):
+            self.sync()
             self._remove([run.file for run in runs])
             return False
+        world.remember_published()
         for run in runs:
             if run.file not in world.segments:
                 message = f"the records of batch {batch} in {run.file} are gone"
@@ -59,7 +61,12 @@ class ModelTopicLog:
             world.publish(run.partition, world.segments[run.file][run.partition])
         world.committed_segments.update(run.file for run in runs)
         world.published[producer] = self._known[producer] = batch
+        self.sync()
         return True
+
+    def sync(self):
+        self._world.simulation.step("sync topics")
+        self._world.durable_topics = None
 
     @property
     def upkeep(self):

@@ -79,7 +79,8 @@ class World:
         self.clock_ms = 0
         self.seconds = 0.0
         self.names = defaultdict(int)
-        # The content of topics, which is never lost.
+        # The content of topics; embedded ones fall back to `durable_topics` when the power fails before they are synced.
+        self.durable_topics = None
         self.output = [[] for _ in range(PARTITIONS)]
         self.published = {}
         self.segments = {}
@@ -178,6 +179,9 @@ class World:
     def on_power_loss(self):
         self.replicas.clear()
         shutil.rmtree(self.replica_directory, ignore_errors=True)
+        if self.durable_topics is not None and self.random.random() < 0.5:
+            self.output, self.published, self.committed_segments = self.durable_topics
+        self.durable_topics = None
         newest = max(map(int, filter(str.isdigit, self.simulation.disk.names("log"))), default=0)
         assert newest >= self.acknowledged, "an entry that was reported as written is lost"
         self.history = {number: seen for number, seen in self.history.items() if number <= newest}
@@ -229,6 +233,12 @@ class World:
         self.acknowledged = max(self.acknowledged, view.number)
 
     # Checks of output and state.
+
+    def remember_published(self):
+        """Saves what a power loss leaves of the topics, if the commit that follows is not synced by then."""
+        if self.durable_topics is None:
+            output = [list(partition) for partition in self.output]
+            self.durable_topics = output, dict(self.published), set(self.committed_segments)
 
     def publish(self, partition, records):
         self.published_at = self.simulation.steps

@@ -67,6 +67,8 @@ def commit(plan: Plan, backend: TopicBackend, view: LogView, batch: BatchPlan, p
     for part in parts:
         state.add(part.state)
     swept = expired(view.state, now_ms, plan.retention_ms)
+    if plan.sync_state:
+        backend.sync()
     view = log.commit(
         view,
         Commit(

@@ -131,6 +131,12 @@ class TopicBackend(Protocol):
         `None`.
         """
 
+    def sync(self) -> None:
+        """Makes sure that a power loss removes neither the records that were read nor the output published so far.
+
+        It is called before each commit, which could not be undone. Their writers may have died before they did it.
+        """
+
     def publish(self, plan: Plan, state: ApplicationState) -> None:
         """Makes the output of the last commit visible, which is `state.output`, unless it is visible already.
 

@@ -145,6 +145,9 @@ class EmbeddedBackend:
     def output(self, runs: list[SegmentRun]) -> Any:
         return msgspec.to_builtins(runs)
 
+    def sync(self) -> None:
+        self._log.sync()
+
     def publish(self, plan: Plan, state: ApplicationState) -> None:
         if state.batch < 0 or self._log.last_batch(plan.instance) == state.batch:
             return

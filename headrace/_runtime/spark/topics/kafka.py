@@ -205,6 +205,9 @@ class KafkaBackend:
     def output(self, runs: list[SegmentRun]) -> None:  # noqa: ARG002
         return None
 
+    def sync(self) -> None:
+        """Does nothing: the broker decides when a record counts as written."""
+
     def publish(self, plan: Plan, state: ApplicationState) -> None:
         """Publishes the offsets of the consumer group now and then, for tools that show its lag."""
         now_s = time.monotonic()

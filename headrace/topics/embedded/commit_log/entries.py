@@ -31,9 +31,10 @@ RunT = TypeVar("RunT", bound=SegmentRun | SegmentRunSummary, default=SegmentRun)
 
 
 class ConsolidatedRun(msgspec.Struct, Generic[RunT], frozen=True, gc=False):
-    """A segment run whose records have the offsets `first` to `end`, exclusive.
+    """The records of a partition from offset `first` to `end` (exclusive), which now are in another data file.
 
-    It replaces earlier runs at these offsets, or it is part of a snapshot.
+    `run` says where in the file they are. In an entry of the log it replaces the runs that had these offsets before; in
+    a snapshot of the log it is one of the runs that are still read.
     """
 
     first: int
