@@ -19,7 +19,7 @@ from headrace._state.bytes.composite import (
     time_bytes,
     time_range,
 )
-from headrace._state.layouts.retention_clocks import UNKNOWN, CallerClock, KeyClock
+from headrace._state.layouts.retention_clocks import UNKNOWN, CallerClock, KeyClock, last_expired_ms
 
 _FEW = 4  # in a span of at most this many entry keys, each is looked up; a longer span is scanned
 
@@ -39,11 +39,12 @@ class EntriesByKey:
 
     def put(self, key: bytes, time_ms: int, rest: bytes, raw: bytes | None) -> None:
         before = self._observe(key, time_ms)
-        if time_ms <= before - self._retention_ms:
+        expired_before_ms = last_expired_ms(before, self._retention_ms)
+        if time_ms <= expired_before_ms:
             return
         prefix = ENTRY + escape_key(key)
         if time_ms > before > UNKNOWN:
-            self._expire(prefix, before - self._retention_ms + 1, time_ms - self._retention_ms)
+            self._expire(prefix, expired_before_ms + 1, last_expired_ms(time_ms, self._retention_ms))
         entry_key = prefix + time_bytes(time_ms) + rest
         if raw is None:
             self._contents.delete(entry_key)

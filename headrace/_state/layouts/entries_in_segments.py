@@ -22,7 +22,13 @@ from headrace._state.bytes.composite import (
     time_range,
 )
 from headrace._state.layouts.gradual_removal import GradualRemoval
-from headrace._state.layouts.retention_clocks import UNKNOWN, RetentionClock
+from headrace._state.layouts.retention_clocks import (
+    UNKNOWN,
+    RetentionClock,
+    expires_at_ms,
+    first_live_ms,
+    last_expired_ms,
+)
 
 _Entries = Iterator[tuple[bytes, bytes]]
 
@@ -52,13 +58,13 @@ class SegmentedEntries:
         self._writes = 0
 
     def get(self, key: bytes, time_ms: int, rest: bytes = b"") -> bytes | None:
-        if time_ms <= self._clock.time(key) - self._retention_ms or time_ms < 0:
+        if time_ms <= last_expired_ms(self._clock.time(key), self._retention_ms) or time_ms < 0:
             return None
         return self._contents.get(self._entry_key(key, time_ms, rest))
 
     def put(self, key: bytes, time_ms: int, rest: bytes, raw: bytes | None) -> None:
         before = self._observe(key, time_ms)
-        if time_ms <= before - self._retention_ms:
+        if time_ms <= last_expired_ms(before, self._retention_ms):
             return
         if time_ms > before and time_ms >= self._next_expiry_ms:
             self._expire(before, time_ms)
@@ -92,7 +98,7 @@ class SegmentedEntries:
         part = escape_key(key)
         while True:
             now = self._clock.time(key)
-            from_ms = max(from_ms, now - self._retention_ms + 1, 0)
+            from_ms = max(from_ms, first_live_ms(now, self._retention_ms))
             if from_ms > min(to_ms, now):
                 return
             segment = from_ms // self._segment_ms
@@ -109,7 +115,7 @@ class SegmentedEntries:
         while True:
             now = self._clock.time(key)
             to_ms = min(to_ms, now)
-            oldest_ms = max(from_ms, now - self._retention_ms + 1, 0)
+            oldest_ms = max(from_ms, first_live_ms(now, self._retention_ms))
             if oldest_ms > to_ms:
                 return
             segment = to_ms // self._segment_ms
@@ -152,7 +158,7 @@ class SegmentedEntries:
         and `end` (exclusive). The entries may have any time within the segment.
         """
         now = self._clock.time(b"")
-        oldest_ms = max(from_ms, now - self._retention_ms + 1, 0)
+        oldest_ms = max(from_ms, first_live_ms(now, self._retention_ms))
         scan = self._contents.reverse_range if reverse else self._contents.range
         for segment in range(oldest_ms // self._segment_ms, min(to_ms, now) // self._segment_ms + 1):
             prefix = _SEGMENT.pack(ENTRY, segment)
@@ -164,14 +170,14 @@ class SegmentedEntries:
         return _SEGMENT.pack(ENTRY, time_ms // self._segment_ms) + escape_key(key) + moment + rest
 
     def _is_alive(self, entry_key: bytes) -> bool:
-        return time_at(entry_key, self._time_offset) > self._clock.time(b"") - self._retention_ms
+        return time_at(entry_key, self._time_offset) > last_expired_ms(self._clock.time(b""), self._retention_ms)
 
     def _expire(self, before: int, time_ms: int) -> None:
         if before == UNKNOWN:
             self._contents.put(SEGMENT_SIZE, time_bytes(self._segment_ms))
-        oldest = max(time_ms - self._retention_ms + 1, 0) // self._segment_ms
+        oldest = first_live_ms(time_ms, self._retention_ms) // self._segment_ms
         self._removal.extend(_SEGMENT.pack(ENTRY, oldest))
-        self._next_expiry_ms = (oldest + 1) * self._segment_ms + self._retention_ms - 1
+        self._next_expiry_ms = expires_at_ms((oldest + 1) * self._segment_ms - 1, self._retention_ms)
 
 
 def _without_segments(entries: _Entries) -> _Entries:

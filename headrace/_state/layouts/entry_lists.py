@@ -24,7 +24,14 @@ from headrace._state.bytes.composite import (
 )
 from headrace._state.layouts.gradual_removal import GradualRemoval
 from headrace._state.layouts.growing_list import TimedValue, append, entries_from
-from headrace._state.layouts.retention_clocks import UNKNOWN, KeyClock, RetentionClock
+from headrace._state.layouts.retention_clocks import (
+    UNKNOWN,
+    KeyClock,
+    RetentionClock,
+    expires_at_ms,
+    first_live_ms,
+    last_expired_ms,
+)
 
 _PUTS = 16  # expired lists are removed once in this many puts: a removal first sorts the keys put since the last one
 _SPANS = 16  # about how many spans there are in a retention
@@ -71,7 +78,7 @@ class EntryLists(ABC):
             return
         time_bytes(time_ms)  # raises if it is not a time, before anything changes
         before = self._observe(key, time_ms)
-        if time_ms <= before - self.retention_ms:
+        if time_ms <= last_expired_ms(before, self.retention_ms):
             return
         part = escape_key(key)
         self._expire(part, before, time_ms)
@@ -81,7 +88,7 @@ class EntryLists(ABC):
     def within(self, key: bytes, from_ms: int, to_ms: int) -> list[TimedValue]:
         """Times and values of one key from one time to another, both inclusive."""
         now = self._clock.time(key)
-        from_ms, to_ms = max(from_ms, now - self.retention_ms + 1, 0), min(to_ms, now)
+        from_ms, to_ms = max(from_ms, first_live_ms(now, self.retention_ms)), min(to_ms, now)
         if from_ms > to_ms:
             return []
         part, span_ms = escape_key(key), self.span_ms
@@ -170,7 +177,7 @@ class EntryLists(ABC):
         """The first key, or in reverse the last one, whose escaped form is not less than `low`, and less than `end`."""
 
     def _oldest_span(self, time_ms: int) -> int:
-        return max(time_ms - self.retention_ms + 1, 0) // self.span_ms
+        return first_live_ms(time_ms, self.retention_ms) // self.span_ms
 
 
 class ListsBySpan(EntryLists):
@@ -227,7 +234,7 @@ class ListsBySpan(EntryLists):
         if time_ms > before and time_ms >= self._next_expiry_ms:
             oldest = self._oldest_span(time_ms)
             self._removal.extend(_SPAN.pack(ENTRY, oldest))
-            self._next_expiry_ms = (oldest + 1) * self.span_ms + self.retention_ms - 1
+            self._next_expiry_ms = expires_at_ms((oldest + 1) * self.span_ms - 1, self.retention_ms)
 
     def _find_key(self, low: bytes, end: bytes | None, *, reverse: bool) -> bytes | None:
         now = self._clock.time(b"")

@@ -12,7 +12,10 @@ _STEP = 4
 
 
 class GradualRemoval:
-    """Removes the first entries of a store, a few with each put, so that no single put pays for a whole segment."""
+    """Removes the expired entries of a store, a few with each put, so that no single put pays for a whole segment.
+
+    They are the first entries of the store, up to the end that `extend` was given.
+    """
 
     def __init__(self, contents: ByteStore, start: bytes) -> None:
         self.pending = False

@@ -33,7 +33,7 @@ def encode_headers(headers: Headers) -> bytes:
 
 
 def decode_headers(stored: bytes, offset: int) -> tuple[Headers, int]:
-    """The headers at an offset, and the offset of the value that follows them."""
+    """Decodes the headers at `offset` in a stored value; returns them and the offset at which the value begins."""
     (length,) = _LENGTH.unpack_from(stored, offset)
     start = offset + _LENGTH.size
     return (_decode(stored[start : start + length]) if length else ()), start + length

@@ -6,12 +6,32 @@ so it is as durable as the entries. Only a `CallerClock` saves nothing: there th
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
 
 from headrace._state.bytes.api import ByteStore
 from headrace._state.bytes.composite import KEY_TIME, STORE_TIME, time_at, time_bytes
 
 UNKNOWN = -1
+
+Time = TypeVar("Time", int, npt.NDArray[np.int64])
+
+
+def last_expired_ms(clock_ms: Time, retention_ms: int) -> Time:
+    """The latest time of the entries that have expired when their clock is at `clock_ms`. All later ones are live."""
+    return clock_ms - retention_ms
+
+
+def first_live_ms(clock_ms: int, retention_ms: int) -> int:
+    """The earliest time of the entries that are live when their clock is at `clock_ms`; times are not negative."""
+    return max(last_expired_ms(clock_ms, retention_ms) + 1, 0)
+
+
+def expires_at_ms(time_ms: int, retention_ms: int) -> int:
+    """The clock at which an entry with this time expires: the inverse of `last_expired_ms`."""
+    return time_ms + retention_ms
 
 
 class RetentionClock(Protocol):

@@ -113,9 +113,9 @@ def delete(files: Files, names: tuple[str, ...]) -> None:
 
 
 def sweep(files: Files, epoch: int, known: Collection[str]) -> None:
-    """Deletes the objects of starts before `epoch` whose names are not in `known`, the objects that the log names.
+    """Deletes orphaned objects: those that starts of the application before `epoch` wrote, and that are not in `known`.
 
-    Attempts that failed or were killed left them behind.
+    `known` are the names of all objects that the log refers to. Attempts that failed or were killed leave orphans.
     """
     for name in files.list(OBJECTS):
         first = name.split("-", 1)[0]

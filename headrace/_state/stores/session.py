@@ -177,7 +177,7 @@ class TypedSessionStoreWithHeaders(Sessions[K, AggregationWithHeaders[V]], Gener
     """
 
     def put(self, windowed: Windowed[K], value: V | None, headers: Headers = ()) -> None:
-        """Stores the value of a session with headers; a value of `None` removes it."""
+        """Stores the value of a session, which is a key and a window, with headers; `None` removes the session."""
         raw = self.value_serde.serialize(value)
         self._put_bytes(windowed, None if raw is None else encode_headers(headers) + raw)
 

@@ -91,7 +91,7 @@ class TypedVersionedStore(TypedStore[K], Generic[K, V]):
         """`put` for an operator that has already serialized the key."""
         raw = self.value_serde.serialize(value)
         before = self._clock.observe(key_bytes, timestamp_ms)
-        if timestamp_ms < before - self._history_ms:
+        if timestamp_ms < self._history_begins_ms(before):
             return NOT_PUT
         if timestamp_ms > before and timestamp_ms >= self._next_expiry_ms:
             self._extend_sweep(timestamp_ms)
@@ -134,7 +134,7 @@ class TypedVersionedStore(TypedStore[K], Generic[K, V]):
             return None
         if time_at(latest, 0) <= as_of_ms:
             return self._decode_version(latest, TIME_SIZE, time_at(latest, 0))
-        if as_of_ms < max(self._clock.time(key_bytes) - self._history_ms, 0):
+        if as_of_ms < max(self._history_begins_ms(self._clock.time(key_bytes)), 0):
             return None
         prefix = HISTORY + escape_key(key_bytes)
         for entry_key, version in self.contents.range(prefix + descending_time_bytes(as_of_ms), end_of_key(prefix)):
@@ -157,7 +157,7 @@ class TypedVersionedStore(TypedStore[K], Generic[K, V]):
         latest_ms = time_at(latest, 0)
         newest = self._decode_version(latest, TIME_SIZE, latest_ms) if latest_ms <= last_ms else None
         found = [] if newest is None else [newest]
-        first_ms = max(from_ms or 0, self._clock.time(key_bytes) - self._history_ms, 0)
+        first_ms = max(from_ms or 0, self._history_begins_ms(self._clock.time(key_bytes)), 0)
         if first_ms <= last_ms:
             found += self._superseded_versions(escape_key(key_bytes), first_ms, last_ms, latest_ms)
         return iter(found) if descending else reversed(found)
@@ -228,9 +228,12 @@ class TypedVersionedStore(TypedStore[K], Generic[K, V]):
         self.contents.put(HISTORY + key_part + descending_time_bytes(timestamp_ms), version)
         self.contents.put(_expiry(valid_to_ms, key_part, timestamp_ms), _SUPERSEDED)
 
+    def _history_begins_ms(self, clock_ms: int) -> int:
+        """The earliest time for which versions are still known and accepted, when the clock is at `clock_ms`."""
+        return clock_ms - self._history_ms
+
     def _extend_sweep(self, time_ms: int) -> None:
-        oldest_ms = max(time_ms - self._history_ms, 0)
-        self._removal.extend(EXPIRY + time_bytes(oldest_ms + 1))
+        self._removal.extend(EXPIRY + time_bytes(max(self._history_begins_ms(time_ms), 0) + 1))
         self._next_expiry_ms = time_ms + segment_ms(self._history_ms)
 
     def _expire(self) -> None:

@@ -14,6 +14,7 @@ from headrace._core.columnar.joins.rows import ROWS_AT_ONCE, Bools, JoinRows, Ma
 from headrace._core.laws import later_many
 from headrace._core.operators.joins.stream_stream import StreamJoin
 from headrace._state.layouts.growing_list import TimedValue
+from headrace._state.layouts.retention_clocks import last_expired_ms
 from headrace.model.end_of_time import END_OF_TIME_MS
 
 
@@ -37,7 +38,7 @@ class SideRecords:
         settings, times = seeker.settings, rows.batch.timestamps
         # The store's clock before each row: every put of this side advances it.
         store_ms = np.maximum.accumulate(np.concatenate(([side.stored.time_ms], np.where(mine, times, -1))))[:-1]
-        oldest = store_ms - side.stored.retention_ms + 1
+        oldest = last_expired_ms(store_ms, side.stored.retention_ms) + 1
         self._to_store = np.flatnonzero(mine & (times >= oldest))
         seeking = np.flatnonzero(others)
         from_ms = np.maximum(np.maximum(later_many(times, -settings.before_ms), oldest), 0)[seeking]
@@ -72,7 +73,7 @@ class SideRecords:
         if len(self._to_store):
             times, store = self._rows.batch.timestamps[self._to_store], self._side.stored
             latest_ms = int(times.max())
-            alive = self._to_store[times > max(latest_ms, store.time_ms) - store.retention_ms]
+            alive = self._to_store[times > last_expired_ms(max(latest_ms, store.time_ms), store.retention_ms)]
             store.put_many(self._lists(alive), len(alive), latest_ms)
 
     def _lists(self, chosen: Ints) -> Iterator[tuple[bytes, list[TimedValue]]]:

@@ -11,6 +11,7 @@ from headrace._core.operator import AnyRecord
 from headrace._core.operators.windows.windowed_operator import WindowedOperator
 from headrace._core.task.context import TaskContext
 from headrace._core.time.stream_time import KeyAdvances
+from headrace._state.layouts.retention_clocks import last_expired_ms
 from headrace.model.windows import TimeWindows, UnlimitedWindows, sized_window
 
 
@@ -59,7 +60,7 @@ class TimeWindowAggregate(WindowedOperator[TimeWindows | UnlimitedWindows]):
 
     def _last_expired_start(self, time_ms: Any) -> Any:
         """The latest start of the windows that are expired at stream time `time_ms`."""
-        return time_ms - time_ms % self._advance_ms - self._store.clock.retention_ms
+        return last_expired_ms(time_ms - time_ms % self._advance_ms, self._store.clock.retention_ms)
 
     @property
     def _advance_ms(self) -> int:
