@@ -67,7 +67,7 @@ def cache_directory() -> Path:
 def private_directory(path: Path, advice: str) -> Path:
     """Creates a directory that only this user may enter, or checks the existing one, and returns its path.
 
-    `advice` is the last sentence of error messages.
+    `advice` is added to error messages as their last sentence.
 
     Raises:
         ConfigError: if it cannot be created, is a link or a file, belongs to another user, or others may enter it.

@@ -52,7 +52,10 @@ class NewPartitionsError(TopicError):
 
 
 class StateError(StreamsError):
-    """Stored state is missing, damaged, too large, or belongs to another application. Error handlers never see it."""
+    """Stored state is missing, damaged, too large, or belongs to another application; or there is no such store.
+
+    Error handlers are not called for it: the application stops.
+    """
 
 
 class ProcessingError(StreamsError):

@@ -52,7 +52,10 @@ class PendingColumns(Protocol):
         ...
 
     def move_to(self, cache: StoreCache) -> None:
-        """Moves the updates to `cache` as single updates, for the record path."""
+        """Moves the updates of whole batches to `cache` as single updates, so that the record path can continue.
+
+        There are no updates here afterwards.
+        """
         ...
 
 

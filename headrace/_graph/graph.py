@@ -46,7 +46,10 @@ class SubTopology:
 
     @cached_property
     def source_topics(self) -> tuple[str, ...]:
-        """Topics of which each task reads one partition, user topics and internal ones, in order of declaration."""
+        """User topics and internal topics of which each task reads one partition: all but those of global tables.
+
+        They are in the order of declaration.
+        """
         return _topics(source for source in self.sources if not source.is_global)
 
     @cached_property

@@ -69,7 +69,11 @@ def _requested(cut: Iterable[SubTopology]) -> dict[str, int]:
 def _propagate(
     cut: Iterable[SubTopology], known: Mapping[str, int], groups: Iterable[set[str]], before: Mapping[str, int]
 ) -> dict[str, int]:
-    """The numbers of partitions of all topics that are read; those that are not fixed grow until nothing changes."""
+    """Returns the number of partitions of every topic that is read.
+
+    A repartition whose number is not fixed gets as many partitions as the largest stage that writes it has tasks, and
+    as the topics it is joined with. One such number may raise another, so this repeats until nothing changes.
+    """
     fixed = dict(known)
     for group in groups:
         for topic in group & known.keys():

@@ -88,11 +88,11 @@ class _WindowedKStream(Generic[K, V]):
 
 
 class TimeWindowedKStream(_WindowedKStream[K, V]):
-    """Grouped records in windows (any but sessions), to be aggregated: one result per key and window.
+    """Grouped records in windows of any kind but sessions, to be aggregated: one result per key and window.
 
-    A window closes when stream time, the highest timestamp so far, reaches its end plus the grace. A sliding window
-    closes a millisecond later, because its end belongs to it. A record that arrives after its window has closed is
-    late: it is dropped for that window and counted.
+    A window closes when stream time, the highest timestamp so far, reaches the end of the window plus the grace. A
+    sliding window closes a millisecond later, because its end is inclusive. A record that arrives after its window has
+    closed is late: it is dropped for that window and counted.
 
     A result has the highest timestamp of the records in its window. Records without a key are dropped and counted. A
     value of `None` is passed to your functions, except with sliding windows, which drop and count such records.

@@ -187,7 +187,10 @@ class ProcessorContext(Protocol[KForward, VForward]):
 
     @property
     def metrics(self) -> ProcessorMetrics:
-        """Creates counters and gauges of the processor; `metrics()` of application and test driver shows them."""
+        """Creates the processor's own counters and gauges, e.g. `context.metrics.counter("duplicates")`.
+
+        `metrics()` of the application and of the test driver shows them.
+        """
 
     @property
     def current_stream_time_ms(self) -> int:

@@ -157,9 +157,10 @@ class Serde(Generic[T]):
         return self
 
     def with_default(self, inner: Serde[Any]) -> Serde[Any]:  # noqa: ARG002
-        """Returns this serde. A serde that wraps another one but was created without it returns a copy around `inner`.
+        """Fills in the default serde, `inner`, in a serde that wraps another one and was created without it.
 
-        `inner` is the default serde for keys or values.
+        Such a serde returns a copy of itself that wraps `inner`, the application's default serde for keys or values.
+        All other serdes return themselves.
         """
         return self
 

@@ -126,7 +126,7 @@ class Int(_Packed):
 
 
 class Long(_Packed):
-    """A whole number of 64 bits, with a sign: 8 bytes, big-endian.
+    """A signed integer of 64 bits: 8 bytes, big-endian.
 
     Example:
         >>> Long().serialize(258).hex()

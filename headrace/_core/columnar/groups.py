@@ -57,7 +57,7 @@ class Groups:
         return lowest
 
     def last(self, values: Ints) -> Ints:
-        """The value of each group's last row."""
+        """The value of the last row of each group, in the order of the groups; `values` has a value for each row."""
         return values[self._by_group[self._ends]]
 
     def _lifted_max(self, ordered: Ints, span: int) -> Ints:

@@ -25,10 +25,11 @@ class Origins(NamedTuple):
 
 
 class AggregationStep(FunctionOperator):
-    """Stands in for an aggregation in a chain of functions. The changes of the aggregation are only read as a stream.
+    """An aggregation as one step of `FunctionsForm`, the batch form of a chain of operators with functions.
 
-    The aggregate is decoded from bytes again for each record, as on the record path, because functions may change it in
-    place. If the aggregation is cached, results go to the record cache, and `FunctionsForm` forwards them at a flush.
+    The changes of the aggregation may only be read as a stream, without old values. The aggregate is decoded from bytes
+    again for each record, as on the record path, because functions may change it in place. If the aggregation is
+    cached, results go to the record cache, and `FunctionsForm` forwards them at a flush.
     """
 
     forward_update: Take

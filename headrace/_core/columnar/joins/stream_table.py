@@ -1,4 +1,4 @@
-"""A stream-table join for a whole batch: reads all rows of the table at once, calls the joiner one by one."""
+"""A stream-table join for a whole batch: looks up the rows of its keys at once, calls the joiner for each record."""
 
 from __future__ import annotations
 

@@ -36,8 +36,8 @@ class Subscription(msgspec.Struct, frozen=True, array_like=True, gc=False):
 class Answer(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """An answer to a left row: the value of that row, and of the foreign row if it has one, both serialized.
 
-    If one input record changes a left row twice, or changes both tables, the left row may have changed since it was
-    answered.
+    The left row may have changed since it was answered, if one input record changes it twice or changes both tables.
+    `ForeignKeyResolve` compares `left` with the row, and ignores an answer to an older value.
     """
 
     left: bytes | None

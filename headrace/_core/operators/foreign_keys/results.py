@@ -13,7 +13,10 @@ from headrace.serdes import Serde
 
 
 class ForeignKeyLeftRows(Operator):
-    """Remembers the left rows that the current input record changes, so that `ForeignKeyResolve` can compare them."""
+    """Remembers the left rows that the current input record changes.
+
+    `ForeignKeyResolve` compares them with the left value in an answer, and ignores an answer to an older value.
+    """
 
     def __init__(self, name: str, resolve: str, key_serde: Serde[Any], value_serde: Serde[Any]) -> None:
         super().__init__(name)

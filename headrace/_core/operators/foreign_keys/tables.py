@@ -157,9 +157,9 @@ class ForeignKeyAnswer(TableLookup):
 
 
 class ForeignKeyChange(Operator):
-    """Answers every left row that is subscribed to a foreign row that has changed, in the order of the left key bytes.
+    """When a row of the right table changes, sends an answer to every left row that is subscribed to its key.
 
-    The answers have the timestamp of the change.
+    The answers are sent in the order of the left key bytes, and have the timestamp of the change.
     """
 
     def __init__(

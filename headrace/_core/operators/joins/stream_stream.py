@@ -85,7 +85,10 @@ class StreamJoin(Operator):
             forward(Record(key, joined(key, value, other), latest(timestamp_ms, other_ms), headers))
 
     def close_idle(self) -> None:
-        """Deletes the stored records of idle keys, those of both sides. Only the left side's operator has `idle`."""
+        """Deletes the stored records of idle keys, on both sides. In an inner join, no results are waiting.
+
+        It is called for the operator of the left side, the only one that has `idle`.
+        """
         assert self.idle is not None
         for _, key_bytes in self.idle.remove_idle():
             self._delete_records(key_bytes)

@@ -37,11 +37,11 @@ def choose_spread(plan: Plan, state: ApplicationState, records: int) -> int:
 
 
 def estimate_record_us(state: ApplicationState, records: int, duration_s: float) -> float:
-    """Estimates how many microseconds one Spark task needs for a record, after it has run a whole batch by itself.
+    """Estimates how many microseconds one Spark task needs for a record, from a batch that one task has run alone.
 
-    The batch had that many `records` and took `duration_s`. The result is the mean of the last estimate, which is in
-    `state`, and the new measurement, so that a single slow batch changes little. It is 0 if the batch was too small to
-    measure: the next state then keeps the last estimate.
+    The planner needs it to decide whether to spread a batch. The batch had `records` records and took `duration_s`. The
+    result is the mean of this measurement and the last estimate, which is in `state`, so that a single slow batch
+    changes little. A batch that is too small to measure gives 0: the committed state then keeps the last estimate.
     """
     if records < _MEASURABLE_RECORDS:
         return 0.0

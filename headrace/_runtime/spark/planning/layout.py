@@ -44,12 +44,12 @@ def saved_layout(layout: Any) -> tuple[SavedStage, ...]:
 
 
 def saved_partitions(layout: tuple[SavedStage, ...]) -> dict[str, int]:
-    """The number of partitions of every topic of the layout, including internal topics."""
+    """The number of partitions of each topic, internal ones included, by the layout that an earlier start has saved."""
     return {topic: number for stage in layout for topic, number in stage.partitions.items()}
 
 
 def saved_pattern_tasks(layout: tuple[SavedStage, ...]) -> dict[str, int]:
-    """The most partitions that the topics of each pattern ever had."""
+    """The most partitions that the topics of each pattern ever had, by the layout that an earlier start has saved."""
     return {pattern: number for stage in layout for pattern, number in stage.patterns.items()}
 
 

@@ -95,7 +95,11 @@ class Plan:
         )
 
     def latest_ms(self, topic: str, clock_ms: int | None) -> int | None:
-        """The highest timestamp that a topic accepts; `None` if it accepts all, or a timestamp extractor decides."""
+        """The highest timestamp that `max_timestamp_ahead` allows in a topic for a batch that is planned at `clock_ms`.
+
+        `None` if there is no limit, or if a timestamp extractor sets the timestamps: then the task checks them, after
+        it has called the extractor.
+        """
         if topic in self.global_topics:
             return None
         blueprint = self.stage_by_topic[topic].blueprint

@@ -65,7 +65,7 @@ def write_if_missing() -> None:
 
 
 def existing() -> Path | None:
-    """The archive that sessions of this environment use; `None` if it has not been written."""
+    """The path of the archive of Java classes that a session of this Python uses; `None` if it is not written yet."""
     archive = _own_archive(cache_directory())
     return archive if archive.exists() else None
 

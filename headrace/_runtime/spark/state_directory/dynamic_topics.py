@@ -24,9 +24,11 @@ class DynamicTopics:
         return {path.name for path in self._directory.iterdir()} if self._directory.is_dir() else set()
 
     def add(self, topic: str) -> None:
-        """Saves a name so that it survives a power loss. Call this before a record is written to the topic.
+        """Saves the name of a topic that a function chose, so that the name survives a power loss.
 
-        A name that exists is synced again, because another process may have created it just now.
+        Call this before the first record is written to the topic: a later start waits for undecided transactions only
+        in topics that it knows. A name that exists is synced again, because another process may have created it just
+        now.
         """
         path = self._directory / topic
         with explain_errors("write", path):

@@ -92,10 +92,11 @@ def sample_keys(
     partitions: int | None = None,
     until_s: float = float("inf"),
 ) -> list[KeySample]:
-    """Samples the newest keys of each topic: at most `keys` of each partition.
+    """Samples the newest keys of each topic, to see by which rule its producers chose the partitions.
 
-    It samples the first `partitions` partitions of a topic, or all if `None`, and ends early at the time `until_s` of
-    the monotonic clock. Topics that do not exist or have one partition are left out.
+    Reads at most `keys` keys from each of the first `partitions` partitions of a topic (`None`: from all). When
+    `time.monotonic()` reaches `until_s`, returns what it has so far. Topics that do not exist or have one partition are
+    left out.
     """
     backend = backend_of(config)
     counts, windows = backend.topics(), _window_bytes(graph, config)
