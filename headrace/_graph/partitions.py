@@ -46,6 +46,14 @@ def partition_counts(
     return counts, tasks
 
 
+def chosen_topic_partitions(stages: Iterable[tuple[SubTopology, int]]) -> int:
+    """The number of partitions of a new topic that a function chose, given all stages, each with its number of tasks.
+
+    As many as the largest stage with such a function has tasks.
+    """
+    return max((tasks for stage, tasks in stages if stage.dynamic_sinks), default=1)
+
+
 def _refuse_unknown(graph: Graph, user_topics: Mapping[str, int]) -> None:
     """Raises an error if a repartition takes its number of partitions from a pattern that no topic matches yet."""
     for operation, topics, other_topics, sources, other_sources in graph.copartitions:

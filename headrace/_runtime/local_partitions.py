@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from headrace._core.partitioning import partition_for
 from headrace._graph.graph import Graph
-from headrace._graph.partitions import partition_counts
+from headrace._graph.partitions import chosen_topic_partitions, partition_counts
 from headrace._runtime.assemble import TaskBlueprint, key_suffixes
 from headrace.errors import TopicError, known_names, nearest
 from headrace.topics.embedded.names import check_partition, check_topic
@@ -38,6 +38,8 @@ class LocalPartitions:
         self._tasks = [1] * len(stages)
         if partitions is not None:
             self._counts, self._tasks = partition_counts(graph, _partitions_by_topic(graph, partitions))
+        subs = [stage.sub for stage in stages]
+        self._chosen_topic_partitions = chosen_topic_partitions(zip(subs, self._tasks, strict=True))
 
     def tasks(self, stage: int) -> range:
         """The partitions for which a stage has tasks from the start; only 0 if no numbers of partitions were given."""
@@ -57,10 +59,8 @@ class LocalPartitions:
         return turn % count
 
     def of_topic(self, topic: str) -> int:
-        """The number of partitions of an output topic; one that a function chose has as many as the largest stage."""
-        if self._counts is None:
-            return 1
-        return self._counts.get(topic, max(self._tasks))
+        """The number of partitions of an output topic, also of one that a function chose."""
+        return 1 if self._counts is None else self._counts.get(topic, self._chosen_topic_partitions)
 
     def of_output(self, topic: str, key: bytes | None, task: int) -> int:
         """The partition of a record that the task of partition `task` writes."""

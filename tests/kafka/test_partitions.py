@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from datetime import timedelta
 
@@ -95,6 +96,22 @@ def test_new_partitions_are_refused_if_keys_would_move_away_from_their_rows(topi
         hr.Streams(by_key(), config(), spark=spark).process_available()
     assert str(between.value) == message
     assert written(topics, "out") == [("k", "1", 1)]
+
+
+def test_topic_that_was_deleted_and_created_again_is_refused(topics, config, spark):
+    topics.create("in", partitions=1)
+    topics.produce("in", [record(0, "a", 1), record(0, "b", 2)], **TEXT)
+    hr.Streams(by_key(), config(), spark=spark).process_available()
+    (deleted,) = topics._cluster.admin.delete_topics(["in"], operation_timeout=30).values()
+    deleted.result()
+    topics.create("in", partitions=1)
+    message = (
+        f"Topic 'in', partition 0, ends at offset 0, but application {config().application_id!r} has read up to 2. "
+        "Was the topic deleted and created again? Start over: use another application_id and state_dir, or run "
+        "`headrace reset`."
+    )
+    with pytest.raises(hr.TopicError, match=re.escape(message)):
+        hr.Streams(by_key(), config(), spark=spark).process_available()
 
 
 def test_running_application_continues_with_new_partitions(topics, config, spark):

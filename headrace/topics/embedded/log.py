@@ -219,7 +219,7 @@ class TopicLog(LogState):
         with self.writing():
             if producer is not None and batch is not None and self.catalog.has_committed(producer, batch):
                 self.sync()
-                self.remove_uncommitted(run.file for run in runs)
+                self.remove_unread(run.file for run in runs)
                 return False
             missing = self.catalog.to_create(create or {})
             self.catalog.check_runs(runs, missing)
@@ -242,7 +242,7 @@ class TopicLog(LogState):
     def discard(self, runs: Iterable[SegmentRun]) -> None:
         """Deletes the data files of runs that are not committed; committed files stay."""
         with self.writing():
-            self.remove_uncommitted(run.file for run in runs)
+            self.remove_unread(run.file for run in runs)
 
     def _check_files(self, runs: Iterable[SegmentRun]) -> None:
         sizes: dict[str, int] = {}

@@ -83,11 +83,11 @@ class LogState:
         """Reads the encoded commits at these byte offsets of the commit log."""
         return self.journal.read_at(self.catalog.position.generation, offsets)
 
-    def remove_uncommitted(self, files: Iterable[str]) -> list[str]:
-        """Deletes data files whose records are not read from them, and returns their names; skips the others.
+    def remove_unread(self, files: Iterable[str]) -> list[str]:
+        """Deletes those of the data files that are not read, and returns their names.
 
-        Some may be committed, because a caller may repeat a commit without knowing whether it succeeded. Superseded
-        files are deleted once the commits that supersede them are synced.
+        Some may be committed, because a caller may repeat a commit without knowing whether it succeeded: they stay.
+        Superseded files are deleted once the commits that supersede them are synced.
         """
         removed = sorted(set(files) - self.catalog.files)
         if not self.catalog.superseded.isdisjoint(removed):

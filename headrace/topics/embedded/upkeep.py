@@ -41,7 +41,7 @@ class Upkeep:
         self._postponed = 0
 
     def sweep(self, older_than_s: float) -> list[str]:
-        """Deletes data files whose records are not read from them, if older than `older_than_s`; returns their names.
+        """Deletes data files that are not read and are older than `older_than_s`; returns their names.
 
         Writers that died leave such files. The age must exceed the time from a writer's last write to its commit.
         Files of producers stay: a producer may still commit them.
@@ -50,7 +50,7 @@ class Upkeep:
         return self._sweep(lambda path: "-" not in path.name and _modification_time(path) <= limit)
 
     def sweep_producer(self, producer: str, start: int) -> list[str]:
-        """Deletes data files of a producer's earlier starts whose records are not read from them; returns their names."""
+        """Deletes data files of a producer's earlier starts that are not read; returns their names."""
 
         def is_earlier(path: Path) -> bool:
             name, number, _ = (*path.name.rsplit("-", 2), "", "")[:3]
@@ -81,7 +81,7 @@ class Upkeep:
                 runs = rewrite(ranges, self._read, writer)
             with self._log.writing():
                 if self._ranges(positions) != ranges:
-                    self._log.remove_uncommitted(moved.run.file for moved in runs)
+                    self._log.remove_unread(moved.run.file for moved in runs)
                     return False
                 self._log.append(TopicCommit(TOPICS_UPKEEP, consolidated=runs, level=level + 1))
             return True
@@ -91,7 +91,7 @@ class Upkeep:
             run = compact(records, self._read, writer)
         with self._log.writing():
             if self._log.catalog.partition(records.topic, records.partition).begin != records.first:
-                self._log.remove_uncommitted([run.run.file])
+                self._log.remove_unread([run.run.file])
                 return False
             self._log.append(TopicCommit(TOPICS_UPKEEP, consolidated=(run,), level=1, compacts=True))
         return True
@@ -153,7 +153,7 @@ class Upkeep:
         if not self._log.segments.exists():
             return []
         with self._log.writing(), os_errors("sweep", self._log.segments):
-            return self._log.remove_uncommitted(
+            return self._log.remove_unread(
                 [path.name for path in self._log.segments.glob("*.arrow") if matches(path)]
             )
 

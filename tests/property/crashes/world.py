@@ -79,7 +79,7 @@ class World:
         self.clock_ms = 0
         self.seconds = 0.0
         self.names = defaultdict(int)
-        # The content of topics; embedded ones fall back to `durable_topics` when the power fails before they are synced.
+        # The content of topics. If the power fails before embedded ones are synced, they may be as in `durable_topics`.
         self.durable_topics = None
         self.output = [[] for _ in range(PARTITIONS)]
         self.published = {}

@@ -44,7 +44,7 @@ class Topics:
         self.requests.append((list(starts), list(ends), limit, now_ms))
         chosen = []
         for first, last in zip(starts, ends, strict=True):
-            number = min(last - first, limit)
+            number = min(max(0, last - first), limit)
             limit -= number
             chosen.append(first + number)
         return chosen

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from headrace._runtime.spark.state_directory import dynamic_topics
@@ -25,6 +27,16 @@ def test_a_name_and_its_directory_are_on_disk_before_a_record_is_written(tmp_pat
     names.add("large")
     assert synced == [(DYNAMIC_TOPICS, ["large"]), (tmp_path.name, [DYNAMIC_TOPICS])]
     assert names.names() == {"large"}
+
+
+def test_a_name_that_this_user_may_not_write_is_synced_too(tmp_path, synced, monkeypatch):
+    def refuse(path):
+        raise PermissionError(path)
+
+    DynamicTopics(str(tmp_path)).add("large")
+    monkeypatch.setattr(Path, "touch", refuse)
+    DynamicTopics(str(tmp_path)).add("large")
+    assert synced == [(DYNAMIC_TOPICS, ["large"]), (tmp_path.name, [DYNAMIC_TOPICS])] * 2
 
 
 def test_a_name_that_another_process_has_created_is_synced_too(tmp_path, synced):

@@ -42,6 +42,17 @@ def test_a_written_row_is_found_by_the_task_of_its_key():
         assert driver.output_topic("out").read_key_values_as_dict() == dict.fromkeys(KEYS, 11)
 
 
+def test_topic_that_a_function_chose_has_as_many_partitions_as_the_largest_stage_that_chooses():
+    builder = hr.StreamsBuilder()
+    builder.stream("small").to(lambda key, value, context: "chosen")
+    builder.stream("large").group_by_key().count(store="counts").to_stream().to("counted")
+    with TopologyTestDriver(builder.build(), partitions={"small": 2, "large": 6}) as driver:
+        for key in KEYS:
+            driver.input_topic("small").pipe(key, 1, 1)
+        found = {record.key: record.partition for record in driver.output_topic("chosen")}
+        assert found == {key: partition_for(key.encode(), 2) for key in KEYS}
+
+
 def test_records_without_a_key_go_to_the_partitions_in_turn():
     builder = hr.StreamsBuilder()
     builder.stream("in").to("out")

@@ -78,7 +78,7 @@ class BatchPlanner:
         keys = [offset_key(place) for place in plan.places]
         now_ms = self._now_ms(state) if plan.needs_clock else None
         starts = self.starts(view)
-        limits = [max(start, ends.get(key, start)) for key, start in zip(keys, starts, strict=True)]
+        limits = [ends.get(key, start) for key, start in zip(keys, starts, strict=True)]
         chosen = self._backend.admitted(plan, starts, limits, plan.max_records, now_ms)
         records = sum(chosen) - sum(starts)
         if not records and not self._needs_tick(view, now_ms, keeps_running=until is None):

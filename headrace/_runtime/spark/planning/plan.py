@@ -13,7 +13,7 @@ from functools import cached_property
 from headrace._core.errors.handlers import ErrorHandlers
 from headrace._graph.graph import Graph
 from headrace._graph.nodes import Source
-from headrace._graph.partitions import partition_counts
+from headrace._graph.partitions import chosen_topic_partitions, partition_counts
 from headrace._graph.patterns import matching_topics, patterns_of, with_matching_topics
 from headrace._runtime.assemble import TaskBlueprint, blueprints, key_suffixes
 from headrace._runtime.dynamic_topics import ReservedTopics
@@ -108,13 +108,10 @@ class Plan:
 
     @cached_property
     def new_topic_partitions(self) -> int | None:
-        """The number of partitions of a missing topic that a function chooses; `None` if it must not be created.
-
-        As many as the largest stage with such a function has tasks.
-        """
+        """The number of partitions of a missing topic that a function chooses; `None` if it must not be created."""
         if not self.creates_topics:
             return None
-        return max((stage.tasks for stage in self.stages if stage.blueprint.sub.dynamic_sinks), default=1)
+        return chosen_topic_partitions((stage.blueprint.sub, stage.tasks) for stage in self.stages)
 
     @cached_property
     def reserved_topics(self) -> ReservedTopics:

@@ -33,6 +33,7 @@ class DynamicTopics:
         path = self._directory / topic
         with explain_errors("write", path):
             self._directory.mkdir(parents=True, exist_ok=True)
-            path.touch()
+            if not path.exists():
+                path.touch()
             sync_directory(self._directory)
             sync_directory(self._directory.parent)

@@ -87,6 +87,8 @@ class TopicBackend(Protocol):
     ) -> list[int]:
         """The end offsets of the next batch, which reads at most `limit` records between `starts` and `ends`.
 
+        An end before its start means that there are no new records there.
+
         `now_ms` is the wall-clock time of the batch, `None` if the plan needs no clock. It decides which timestamps are
         too far ahead to be accepted.
         """

@@ -115,16 +115,23 @@ class KafkaBackend:
         limit: int,
         now_ms: int | None,  # noqa: ARG002
     ) -> list[int]:
-        for place, start, end in zip(plan.places, starts, ends, strict=True):
+        if any(end < start for start, end in zip(starts, ends, strict=True)):
+            self._refuse_recreated_topics(plan, starts)
+        take = by_time_index(lambda time_ms: self._cluster.offsets_at(plan.places, time_ms))
+        return admitted(plan.places, starts, ends, limit, take, plan.global_topics)
+
+    def _refuse_recreated_topics(self, plan: Plan, starts: Sequence[int]) -> None:
+        """Raises a `TopicError` if a partition ends before the offset up to which it was read."""
+        # Asks the broker: ends by the tail, or from the beginning of a catch-up run, may be older than the last batch.
+        ends = self._cluster.end_offsets(plan.places)
+        for (topic, partition), start, end in zip(plan.places, starts, ends, strict=True):
             if end < start:
                 message = (
-                    f"Topic {place[0]!r}, partition {place[1]}, ends at offset {end}, but application "
+                    f"Topic {topic!r}, partition {partition}, ends at offset {end}, but application "
                     f"{plan.application_id!r} has read up to {start}. Was the topic deleted and created again? Start "
                     "over: use another application_id and state_dir, or run `headrace reset`."
                 )
                 raise TopicError(message)
-        take = by_time_index(lambda time_ms: self._cluster.offsets_at(plan.places, time_ms))
-        return admitted(plan.places, starts, ends, limit, take, plan.global_topics)
 
     def locate(self, place: Place, first: int, last: int) -> None:  # noqa: ARG002
         return None
