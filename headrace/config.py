@@ -71,8 +71,8 @@ class StreamsConfig(metaclass=SuggestingMeta):
         task_timeout: how long a running application waits for brokers that do not answer before it fails. Default: 5
             minutes.
         auto_offset_reset: where to begin in a topic that the application has not read before, unless its source has an
-            `offset_reset`: "earliest", "latest", "none", or `AutoOffsetReset.by_duration(...)`. Topics of global tables
-            are always read from their beginning, as in Kafka Streams.
+            `offset_reset`: "earliest", "latest", "none", or `AutoOffsetReset.by_duration(...)`. It does not apply
+            to global tables: without an `offset_reset`, their topics are read from the beginning, as in Kafka Streams.
         topics_dir: directory of embedded topics, which need no broker.
         state_dir: directory of offsets and state; every application needs its own. Default:
             `headrace-state/<application_id>`.

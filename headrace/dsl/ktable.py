@@ -46,8 +46,8 @@ class KTable(TableJoins[K, V], TableSuppression[K, V], TableTransformation[K, V]
         """Keeps the rows for which `predicate(key, value)` is true; the result does not have the other rows.
 
         A changed row that is not kept is emitted as a deletion, with the value `None`. If old values are known, because
-        this table stores its rows, there is no such deletion for a row that was not in the result before. The predicate
-        is not called for deleted rows.
+        this table stores its rows, there is no such deletion for a row that was not in the result before; a versioned
+        table emits it all the same. The predicate is not called for deleted rows.
 
         Args:
             predicate: decides which rows to keep.

@@ -37,9 +37,9 @@ class EmitStrategy(metaclass=SuggestingMeta):
 
 @dataclass(frozen=True)
 class BufferConfig(metaclass=SuggestingMeta):
-    """Limits how many updates `KTable.suppress` may hold back, and says what to do when the buffer is full.
+    """Limits how many updates `KTable.suppress` may hold back, and says what to do beyond the limit.
 
-    It then either emits the oldest rows early, or fails the application.
+    Then either the oldest rows are emitted early, or the application fails.
 
     Example:
         >>> BufferConfig.max_records(1000).emits_early, BufferConfig.max_records(1000).shut_down_when_full().emits_early
@@ -62,7 +62,7 @@ class BufferConfig(metaclass=SuggestingMeta):
 
     @classmethod
     def max_records(cls, records: int) -> BufferConfig:
-        """Limits the buffer to this many rows per task; when it is full, the oldest rows are emitted early.
+        """Limits the buffer to this many rows per task; beyond that, the oldest rows are emitted early.
 
         Raises:
             TopologyError: if `records` is not a whole number of 1 or more.
@@ -71,7 +71,7 @@ class BufferConfig(metaclass=SuggestingMeta):
 
     @classmethod
     def max_bytes(cls, size: int) -> BufferConfig:
-        """Limits the buffer to this many bytes per task; when it is full, the oldest rows are emitted early.
+        """Limits the buffer to this many bytes per task; beyond that, the oldest rows are emitted early.
 
         The size of a row is computed as in Kafka Streams: its key, its value, the values that it replaces, its headers,
         the name of its topic, and 28 bytes.
@@ -94,11 +94,11 @@ class BufferConfig(metaclass=SuggestingMeta):
         return BufferConfig.unbounded()
 
     def emit_early_when_full(self) -> BufferConfig:
-        """Returns a copy that emits the oldest rows early when the buffer is full."""
+        """Returns a copy that emits the oldest rows early when the limit is exceeded."""
         return replace(self, emits_early=True)
 
     def shut_down_when_full(self) -> BufferConfig:
-        """Returns a copy that fails the application when the buffer is full, so that no row is emitted early."""
+        """Returns a copy that fails the application when the limit is exceeded, so that no row is emitted early."""
         return replace(self, emits_early=False)
 
 

@@ -78,7 +78,7 @@ def log_and_skip_on_invalid_timestamp(record: ConsumerRecord, partition_time_ms:
 def use_partition_time_on_invalid_timestamp(record: ConsumerRecord, partition_time_ms: int) -> int:
     """Returns the record's own timestamp; if it is negative, the highest timestamp of its partition so far.
 
-    Fails if the first record of a partition has a negative timestamp, as `fail_on_invalid_timestamp` does.
+    If no earlier record of the partition has a valid timestamp, the application fails, whatever the error handlers say.
     """
     if record.timestamp_ms >= 0:
         return record.timestamp_ms

@@ -170,7 +170,8 @@ class SlidingWindows(metaclass=SuggestingMeta):
     """Windows of a fixed length that follow the records: all records in a window are at most `difference` apart.
 
     A window is `[start, start + difference]`, both ends included. For each record of a key there is a window that ends
-    at its timestamp, and one that starts 1 ms after it if that window has a record. A window accepts records until
+    at its timestamp, and one that starts 1 ms after it if that window has a record. Records with timestamps below the
+    difference share the window `[0, difference]`, because no window starts before 0. A window accepts records until
     stream time is beyond its end plus the grace.
 
     Example:

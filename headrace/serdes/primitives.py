@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 import uuid
 from collections.abc import Sequence
+from numbers import Integral
 from typing import ClassVar
 
 import pyarrow as pa
@@ -114,13 +115,13 @@ class _Packed(Serde[int]):
 
 
 class Short(_Packed):
-    """A whole number of 16 bits, with a sign: 2 bytes, big-endian."""
+    """A signed integer of 16 bits: 2 bytes, big-endian."""
 
     _format = struct.Struct(">h")
 
 
 class Int(_Packed):
-    """A whole number of 32 bits, with a sign: 4 bytes, big-endian."""
+    """A signed integer of 32 bits: 4 bytes, big-endian."""
 
     _format = struct.Struct(">i")
 
@@ -137,7 +138,7 @@ class Long(_Packed):
 
 
 class _PackedFloat(Serde[float]):
-    """A floating point number in a fixed number of big-endian bytes."""
+    """A floating point number in a fixed number of big-endian bytes. An integer is refused if that would change it."""
 
     _format: ClassVar[struct.Struct]
 
@@ -145,10 +146,11 @@ class _PackedFloat(Serde[float]):
         if isinstance(value, bool):
             message = "a bool is not a number here; use serdes.Bool()"
             raise TypeError(message)
-        if isinstance(value, int) and int(float(value)) != value:
-            message = "a float has 53 bits, so it would be read back as another number; use serdes.Long()"
+        raw = self._format.pack(value)
+        if type(value) is not float and isinstance(value, Integral) and int(self._from_bytes(raw)) != int(value):
+            message = "it would be read back as another number; use serdes.Long()"
             raise ValueError(message)
-        return self._format.pack(value)
+        return raw
 
     def _from_bytes(self, data: bytes) -> float:
         number: float = self._format.unpack(data)[0]
@@ -156,13 +158,19 @@ class _PackedFloat(Serde[float]):
 
 
 class Float(_PackedFloat):
-    """A `float`, rounded to single precision: 4 bytes, big-endian (IEEE 754)."""
+    """A `float`, rounded to single precision: 4 bytes, big-endian (IEEE 754).
+
+    An `int` is accepted if it stays the same, as all up to 2^24 do.
+    """
 
     _format = struct.Struct(">f")
 
 
 class Double(_PackedFloat):
-    """A `float` in double precision, like Java's `double`: 8 bytes, big-endian (IEEE 754)."""
+    """A `float` in double precision, like Java's `double`: 8 bytes, big-endian (IEEE 754).
+
+    An `int` is accepted if it stays the same, as all up to 2^53 do.
+    """
 
     _format = struct.Struct(">d")
 

@@ -2,8 +2,9 @@
 
 A schedule with a time shift (KAFKA-13678) is due at `shift + n * interval`, also after a restart: its next due time is
 stored in the task's state, so that no due time fires twice and, in stream time, none is skipped. Without a shift, a
-schedule by the wall clock is first due one interval after it is created, and a schedule by stream time with the next
-record. If the wall clock goes back, schedules follow it instead of waiting until it has caught up.
+schedule by the wall clock is first due one interval after it is created, and a schedule by stream time when stream
+time is next checked: after the record that is being processed, or after the first record. If the wall clock goes back,
+schedules follow it instead of waiting until it has caught up.
 """
 
 from __future__ import annotations

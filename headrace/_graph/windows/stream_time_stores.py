@@ -24,9 +24,10 @@ _EXPIRING = WindowSpec | TimestampedWindowSpec | SessionSpec | SuppressBufferSpe
 
 
 def with_stream_time_stores(graph: Graph, idle_ms: int | None) -> Graph:
-    """The graph with a store of stream times by key for each operator with windows, and with stores that expire by key.
+    """The graph with stores of stream times by key, and with other stores that expire by key.
 
-    Each such node also gets `idle_ms`, the time after which keys without records are closed.
+    Each windowed aggregation, `suppress` and join of streams has a store of stream times of its own. Each such node
+    also gets `idle_ms`, the time after which keys without records are closed.
 
     Raises:
         ConfigError: if another store has the name of such a store.

@@ -1,7 +1,7 @@
 """Entries by key and time, including duplicates: the entries of a key within a span of time form one list.
 
-All spans of a store have the same length, at least the time that one read of a join covers. So a join reads one or two
-lists to get the entries around a time, without a search.
+All spans of a store have the same length: at least the time that one read of a join covered when the store was new. So
+a join reads one or two lists to get the entries around a time, without a search.
 """
 
 from __future__ import annotations

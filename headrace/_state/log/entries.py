@@ -92,8 +92,8 @@ class Start(msgspec.Struct, frozen=True, omit_defaults=True):
     """A start of the application: from this entry on, no earlier start can write.
 
     `first_batch` is the number of the first batch that it processes. `layout` describes its stages and stores.
-    `first_offsets` are the offsets at which an application that has committed nothing begins to read, by
-    topic-partition. `patterns` are the patterns of the topics that it reads.
+    `first_offsets` are the offsets at which to begin in those topic-partitions for which no offset is committed yet.
+    `patterns` are the patterns of the topics that it reads.
     """
 
     application_id: str

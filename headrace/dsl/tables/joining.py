@@ -201,8 +201,8 @@ class TableJoins(TableHandle[K, V]):
     ) -> KTable[Any, Any]:
         """Joins as `join` does, with a result for every row of this table: `joiner(value, None)` if it has no match.
 
-        Such a result has the timestamp of the row, or of the deletion of its match if that is later. The arguments are
-        those of `join`.
+        Such a result has the timestamp of the row, or of the deletion of its match if that is later. With a
+        `foreign_key`, the deletion gives its own timestamp, even if that is earlier. The arguments are those of `join`.
 
         Example:
             >>> import headrace as hr

@@ -153,9 +153,7 @@ class Upkeep:
         if not self._log.segments.exists():
             return []
         with self._log.writing(), os_errors("sweep", self._log.segments):
-            return self._log.remove_unread(
-                [path.name for path in self._log.segments.glob("*.arrow") if matches(path)]
-            )
+            return self._log.remove_unread([path.name for path in self._log.segments.glob("*.arrow") if matches(path)])
 
 
 def _modification_time(path: Path) -> float:

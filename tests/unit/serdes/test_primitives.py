@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 import zlib
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -91,6 +92,8 @@ def test_what_is_written_is_read_again(serde, values, data):
         (serdes.Double(), True),
         (serdes.Float(), False),
         (serdes.Double(), 2**53 + 1),
+        (serdes.Double(), np.int64(2**53 + 1)),
+        (serdes.Float(), 2**24 + 1),
         (serdes.Double(), 10**400),
         (serdes.Bool(), 1),
         (serdes.Uuid(), "x"),

@@ -86,10 +86,11 @@ class NoiseFilter:
     def _shown_trace(self, line: bytes) -> bytes:
         """Takes the next line of a traceback, and returns the lines to show now.
 
-        A traceback that begins in Spark's own code is held back up to its exception. It is dropped if the exception is
-        one that a worker raises when Spark stops it, else it is shown. Several workers may be stopped at once, so lines
-        of their tracebacks may alternate. If a worker dies before it has printed its exception, the next line is from
-        another process: then only this line is shown, because half a traceback helps nobody.
+        A traceback that begins in Spark's own code is held back until the line with its exception arrives. It is
+        dropped if all of it is in Spark's or Python's own code and the exception is one that a worker raises when Spark
+        stops it; otherwise it is shown. Several workers may be stopped at once, so lines of their tracebacks may
+        alternate. If a worker dies before it has printed its exception, the next line is from another process: then the
+        lines held back are dropped, because half a traceback helps nobody, and only this line is shown.
         """
         self._trace.append(line)
         begins = line.rstrip(b"\r\n") == _TRACE

@@ -26,7 +26,7 @@ class FrameCollector:
     """The collector of one task in one batch.
 
     `hop` is the index of the stage that writes, and `origin` identifies the task in it (see `Frame`). `partition` is
-    the partition of the task, to which records without a key go.
+    the partition of the task; records without a key go to the same partition, modulo the number of partitions.
     """
 
     def __init__(self, plan: Plan, hop: int, origin: int, partition: int) -> None:

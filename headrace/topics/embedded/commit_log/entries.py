@@ -47,8 +47,9 @@ class TopicCommit(msgspec.Struct, Generic[RunT], frozen=True, omit_defaults=True
 
     `create` has the number of partitions of each new topic. `runs` are appended to their partitions. `consolidated`
     runs replace runs of earlier entries at the same offsets; if the entry `compacts`, they have only the last record of
-    each key. `level` is 0 for new records, and one more than before for consolidated ones. `begin` has the new first
-    offset of each partition of a topic: the records before it are deleted. `policies` say when to delete records.
+    each key. `level` is 0 for new records, one more than before for consolidated ones, and 1 for compacted ones; an
+    entry of a snapshot has the level of the commit that it stands for. `begin` has the new first offset of each
+    partition of a topic: the records before it are deleted. `policies` say when to delete records.
     """
 
     format: int
