@@ -33,6 +33,7 @@ from headrace.errors import (
 from headrace.model.emission import BufferConfig, EmitStrategy, Suppressed
 from headrace.model.error_handlers import ErrorHandlerContext, ErrorHandlerResponse
 from headrace.model.headers import Headers
+from headrace.model.join_windows import JoinWindows
 from headrace.model.lifecycle import State, StateListener, UncaughtExceptionHandler, UncaughtExceptionResponse
 from headrace.model.offset_reset import AutoOffsetReset
 from headrace.model.pending import Pending, PendingTask
@@ -47,11 +48,10 @@ from headrace.model.processor import (
     ProcessorWrapper,
     PunctuationType,
     RecordMetadata,
-    To,
     ValueTransformerWithKey,
 )
 from headrace.model.record import Change, Record
-from headrace.model.routing import RecordContext
+from headrace.model.routing import RecordContext, To
 from headrace.model.stores.interfaces import (
     AggregationWithHeaders,
     KeyValueStore,
@@ -87,7 +87,6 @@ from headrace.model.timestamps import (
     wallclock_timestamp,
 )
 from headrace.model.windows import (
-    JoinWindows,
     SessionWindows,
     SlidingWindows,
     TimeWindows,

@@ -8,8 +8,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Literal, Self, overload
 
+from headrace._config_rules import check, is_address, writes_two_events
 from headrace._secrets import hide
-from headrace._settings import check, is_address, writes_two_events
 from headrace._suggestions.attributes import SuggestingMeta
 from headrace._suggestions.settings import setting_suggestion
 from headrace.errors import ConfigError, known_names

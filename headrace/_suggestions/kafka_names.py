@@ -274,7 +274,11 @@ METHODS: Final[dict[str, dict[str, str]]] = {
         "pop": "Use delete(key), which returns the value.",
         "update": "Use put(key, value).",
     },
-    "_Reads": {"keys": "Use all(), which gives pairs of key and value.", "items": "Use all()."},  # all views of stores
+    # The views of stores.
+    **dict.fromkeys(
+        ("_KeyValueReads", "_WindowReads", "_SessionReads"),
+        {"keys": "Use all(), which gives pairs of key and value.", "items": "Use all()."},
+    ),
     "StreamsConfig": {
         "application_id_config": "Settings are keyword arguments: StreamsConfig(application_id=...).",
         "bootstrap_servers_config": "Settings are keyword arguments: StreamsConfig(bootstrap_servers=...).",

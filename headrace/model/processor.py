@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self, overload
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, overload
 
-from headrace._suggestions.attributes import SuggestingMeta
-from headrace.errors import StreamsError
 from headrace.model.record import Record
+from headrace.model.routing import To
 from headrace.model.type_variables import TypeVar
 
 if TYPE_CHECKING:
@@ -44,40 +42,6 @@ class RecordMetadata(NamedTuple):
     topic: str | None
     partition: int
     offset: int
-
-
-@dataclass(frozen=True)
-class To(metaclass=SuggestingMeta):
-    """Selects the children that a record is forwarded to, and optionally sets its timestamp. Immutable.
-
-    Example:
-        >>> To.child("audit").with_timestamp(12)
-        To(name='audit', timestamp_ms=12)
-    """
-
-    name: str | None = None
-    timestamp_ms: int | None = None
-
-    @classmethod
-    def all(cls) -> Self:
-        """Selects all children, in the order they were added."""
-        return cls()
-
-    @classmethod
-    def child(cls, name: str) -> Self:
-        """Selects only the child of that name: a processor or a sink."""
-        return cls(name)
-
-    def with_timestamp(self, timestamp_ms: int) -> Self:
-        """Returns a copy that also sets the timestamp of the forwarded record, in place of the record's own.
-
-        Raises:
-            StreamsError: for a negative timestamp.
-        """
-        if not isinstance(timestamp_ms, int) or timestamp_ms < 0:
-            message = f"To.with_timestamp() was given {timestamp_ms!r}; a timestamp is a whole number of 0 or greater."
-            raise StreamsError(message)
-        return replace(self, timestamp_ms=timestamp_ms)
 
 
 class Cancellable(Protocol):

@@ -1,10 +1,13 @@
-"""The types of functions that choose the topic and the partition to which a record is written."""
+"""Where a record goes: which child of a processor, and the types of functions that choose a topic or a partition."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import NamedTuple, TypeAlias, TypeVar
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Self, TypeAlias, TypeVar
 
+from headrace._suggestions.attributes import SuggestingMeta
+from headrace.errors import StreamsError
 from headrace.model.record import Headers
 
 K = TypeVar("K")
@@ -27,6 +30,40 @@ class RecordContext(NamedTuple):
     offset: int
     timestamp_ms: int
     headers: Headers
+
+
+@dataclass(frozen=True)
+class To(metaclass=SuggestingMeta):
+    """Selects the children that a record is forwarded to, and optionally sets its timestamp. Immutable.
+
+    Example:
+        >>> To.child("audit").with_timestamp(12)
+        To(name='audit', timestamp_ms=12)
+    """
+
+    name: str | None = None
+    timestamp_ms: int | None = None
+
+    @classmethod
+    def all(cls) -> Self:
+        """Selects all children, in the order they were added."""
+        return cls()
+
+    @classmethod
+    def child(cls, name: str) -> Self:
+        """Selects only the child of that name: a processor or a sink."""
+        return cls(name)
+
+    def with_timestamp(self, timestamp_ms: int) -> Self:
+        """Returns a copy that also sets the timestamp of the forwarded record, in place of the record's own.
+
+        Raises:
+            StreamsError: for a negative timestamp.
+        """
+        if not isinstance(timestamp_ms, int) or timestamp_ms < 0:
+            message = f"To.with_timestamp() was given {timestamp_ms!r}; a timestamp is a whole number of 0 or greater."
+            raise StreamsError(message)
+        return replace(self, timestamp_ms=timestamp_ms)
 
 
 TopicNameExtractor: TypeAlias = Callable[[K, V, RecordContext], str]

@@ -16,8 +16,9 @@ from headrace._state.bytes.memory import MemoryStore
 from headrace.config import StreamsConfig
 from headrace.errors import StateError, StreamsError, known_names, nearest
 from headrace.model.checks import checked_timestamp
-from headrace.model.processor import PunctuationType, RecordMetadata, To
+from headrace.model.processor import PunctuationType, RecordMetadata
 from headrace.model.record import Record
+from headrace.model.routing import To
 from headrace.model.type_variables import TypeVar
 from headrace.serdes import Serde
 

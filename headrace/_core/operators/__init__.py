@@ -1,6 +1,6 @@
 """All operators, by theme. Their record path defines what is correct; batch forms must equal it."""
 
-from headrace._core.operators.aggregations.folds import Fold, counting, one_less, reducing, subtracting
+from headrace._core.operators.aggregations.count_and_reduce import Fold, counting, one_less, reducing, subtracting
 from headrace._core.operators.aggregations.streams import StreamAggregate, StreamCount
 from headrace._core.operators.aggregations.tables import TableAggregate, TableGroupBy
 from headrace._core.operators.foreign_keys.results import ForeignKeyLeftRows, ForeignKeyResolve

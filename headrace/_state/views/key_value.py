@@ -25,7 +25,7 @@ _Timestamped = TypedTimestampedKeyValueStore[K, V] | TypedKeyValueStoreWithHeade
 
 
 @suggest_attributes
-class _Reads(Generic[K, V]):
+class _KeyValueReads(Generic[K, V]):
     """Reads of a key-value store.
 
     `show` turns what is stored for a key into what a read returns; with `None`, reads return it unchanged.
@@ -72,7 +72,7 @@ class _Reads(Generic[K, V]):
         return entries if show is None else ((key, show(stored)) for key, stored in entries)
 
 
-class KeyValueView(_Reads[K, V]):
+class KeyValueView(_KeyValueReads[K, V]):
     """Read-only access to a committed key-value store, as `app.store()` returns it.
 
     Example:
@@ -88,7 +88,7 @@ class KeyValueView(_Reads[K, V]):
         super().__init__(store, None)
 
 
-class TimestampedKeyValueView(_Reads[K, V]):
+class TimestampedKeyValueView(_KeyValueReads[K, V]):
     """Read-only access to a committed key-value store with timestamps: reads return just the values.
 
     Example:
@@ -110,9 +110,9 @@ class TimestampedKeyValueView(_Reads[K, V]):
         """The value of a key with its timestamp, or `None`."""
         return self.with_timestamps().get(key)
 
-    def with_timestamps(self) -> _Reads[K, ValueAndTimestamp[V]]:
+    def with_timestamps(self) -> _KeyValueReads[K, ValueAndTimestamp[V]]:
         """The same store, with reads that return values with their timestamps."""
-        return _Reads(self._store, value_and_timestamp)
+        return _KeyValueReads(self._store, value_and_timestamp)
 
 
 class KeyValueViewWithHeaders(TimestampedKeyValueView[K, V]):
@@ -121,6 +121,6 @@ class KeyValueViewWithHeaders(TimestampedKeyValueView[K, V]):
     def __init__(self, store: TypedKeyValueStoreWithHeaders[K, V]) -> None:
         super().__init__(store)
 
-    def with_headers(self) -> _Reads[K, ValueTimestampHeaders[V]]:
+    def with_headers(self) -> _KeyValueReads[K, ValueTimestampHeaders[V]]:
         """The same store, with reads that return values with their timestamps and headers."""
-        return _Reads(self._store, None)
+        return _KeyValueReads(self._store, None)

@@ -18,7 +18,7 @@ V = TypeVar("V")
 _Sessions = Iterator[tuple[Windowed[K], V]]
 
 
-class _Reads(ShownReads[Sessions[K, Any], V], Generic[K, V]):
+class _SessionReads(ShownReads[Sessions[K, Any], V], Generic[K, V]):
     """Reads of session stores. At most one of `parts` has sessions of a key; each has its own clock."""
 
     def fetch(self, key: K) -> _Sessions[K, V]:
@@ -90,7 +90,7 @@ class _Reads(ShownReads[Sessions[K, Any], V], Generic[K, V]):
         return self._parts[0].key_serde.serialize(windowed.key), windowed.window.end_ms, windowed.window.start_ms
 
 
-class SessionView(_Reads[K, V]):
+class SessionView(_SessionReads[K, V]):
     """Read-only access to a committed session store, as `app.store()` returns it.
 
     Example:
@@ -109,12 +109,12 @@ class SessionView(_Reads[K, V]):
         super().__init__(parts, None)
 
 
-class SessionViewWithHeaders(_Reads[K, V]):
+class SessionViewWithHeaders(_SessionReads[K, V]):
     """Read-only access to a committed session store with headers: reads return just the values."""
 
     def __init__(self, parts: Sequence[TypedSessionStoreWithHeaders[K, V]]) -> None:
         super().__init__(parts, itemgetter(0))
 
-    def with_headers(self) -> _Reads[K, AggregationWithHeaders[V]]:
+    def with_headers(self) -> _SessionReads[K, AggregationWithHeaders[V]]:
         """The same store, with reads that return values with their headers."""
-        return _Reads(self._parts, None)
+        return _SessionReads(self._parts, None)

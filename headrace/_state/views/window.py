@@ -23,7 +23,7 @@ V = TypeVar("V")
 _Timestamped = TypedTimestampedWindowStore[K, V] | TypedWindowStoreWithHeaders[K, V]
 
 
-class _Reads(ShownReads[BaseWindowStore[K, Any], V], Generic[K, V]):
+class _WindowReads(ShownReads[BaseWindowStore[K, Any], V], Generic[K, V]):
     """Reads of window stores. At most one of `parts` has windows of a key; each has its own clock."""
 
     @overload
@@ -96,14 +96,14 @@ class _Reads(ShownReads[BaseWindowStore[K, Any], V], Generic[K, V]):
         return self._parts[0].key_serde.serialize(windowed.key), windowed.window.start_ms
 
 
-class WindowView(_Reads[K, V]):
+class WindowView(_WindowReads[K, V]):
     """Read-only access to a committed window store, as `app.store()` returns it."""
 
     def __init__(self, parts: Sequence[TypedWindowStore[K, V]]) -> None:
         super().__init__(parts, None)
 
 
-class TimestampedWindowView(_Reads[K, V]):
+class TimestampedWindowView(_WindowReads[K, V]):
     """Read-only access to a committed window store with timestamps: reads return just the values.
 
     Example:
@@ -124,9 +124,9 @@ class TimestampedWindowView(_Reads[K, V]):
     def __init__(self, parts: Sequence[_Timestamped[K, V]]) -> None:
         super().__init__(parts, itemgetter(0))
 
-    def with_timestamps(self) -> _Reads[K, ValueAndTimestamp[V]]:
+    def with_timestamps(self) -> _WindowReads[K, ValueAndTimestamp[V]]:
         """The same store, with reads that return values with their timestamps."""
-        return _Reads(self._parts, value_and_timestamp)
+        return _WindowReads(self._parts, value_and_timestamp)
 
 
 class WindowViewWithHeaders(TimestampedWindowView[K, V]):
@@ -135,6 +135,6 @@ class WindowViewWithHeaders(TimestampedWindowView[K, V]):
     def __init__(self, parts: Sequence[TypedWindowStoreWithHeaders[K, V]]) -> None:
         super().__init__(parts)
 
-    def with_headers(self) -> _Reads[K, ValueTimestampHeaders[V]]:
+    def with_headers(self) -> _WindowReads[K, ValueTimestampHeaders[V]]:
         """The same store, with reads that return values with their timestamps and headers."""
-        return _Reads(self._parts, None)
+        return _WindowReads(self._parts, None)

@@ -20,7 +20,7 @@ _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,98}[A-Za-z0-9])?")
 _TAKEN = ("headrace", "pyspark", "pytest")
 
 
-class _File(NamedTuple):
+class _ProjectFile(NamedTuple):
     """A file of the project: its path, its template, and its purpose, which is printed."""
 
     path: str
@@ -29,16 +29,16 @@ class _File(NamedTuple):
 
 
 _FILES = (
-    _File("app.py", "app.py.txt", "the topology and the settings of the application"),
-    _File("test_app.py", "test_app.py.txt", "its tests, which need neither Java nor Spark"),
-    _File("orders.jsonl", "orders.jsonl.txt", "sample input"),
-    _File("pyproject.toml", "pyproject.toml.txt", "the packages it needs"),
-    _File("Makefile", "Makefile.txt", "short names for the commands"),
-    _File(".github/workflows/test.yml", "workflow.yml.txt", "runs the tests on GitHub"),
-    _File("Dockerfile", "Dockerfile.txt", "an image with Java, Spark and the application"),
-    _File(".dockerignore", "dockerignore.txt", ""),
-    _File(".gitignore", "gitignore.txt", ""),
-    _File("README.md", "README.md.txt", "how to test, run and change it"),
+    _ProjectFile("app.py", "app.py.txt", "the topology and the settings of the application"),
+    _ProjectFile("test_app.py", "test_app.py.txt", "its tests, which need neither Java nor Spark"),
+    _ProjectFile("orders.jsonl", "orders.jsonl.txt", "sample input"),
+    _ProjectFile("pyproject.toml", "pyproject.toml.txt", "the packages it needs"),
+    _ProjectFile("Makefile", "Makefile.txt", "short names for the commands"),
+    _ProjectFile(".github/workflows/test.yml", "workflow.yml.txt", "runs the tests on GitHub"),
+    _ProjectFile("Dockerfile", "Dockerfile.txt", "an image with Java, Spark and the application"),
+    _ProjectFile(".dockerignore", "dockerignore.txt", ""),
+    _ProjectFile(".gitignore", "gitignore.txt", ""),
+    _ProjectFile("README.md", "README.md.txt", "how to test, run and change it"),
 )
 _STEPS = (
     ("make setup", "creates .venv with Headrace, Spark and pytest"),

@@ -8,7 +8,7 @@ from typing import Any
 from headrace._core.drop_reasons import DropReason
 from headrace._core.laws import latest
 from headrace._core.operator import AnyRecord
-from headrace._core.operators.aggregations.folds import Fold
+from headrace._core.operators.aggregations.count_and_reduce import Fold
 from headrace._core.operators.tables.stored import StoredTable
 from headrace._state.stores.versioned import NEWEST, NOT_PUT
 from headrace.model.record import Change, Record

@@ -7,7 +7,7 @@ from typing import Any
 
 from headrace._core.laws import latest
 from headrace._core.operator import AnyRecord, Operator
-from headrace._core.operators.aggregations.folds import Fold
+from headrace._core.operators.aggregations.count_and_reduce import Fold
 from headrace._core.operators.aggregations.streams import AggregatingOperator
 from headrace._core.operators.functions import checked_pair
 from headrace.model.record import Change, Record

@@ -14,7 +14,8 @@ from headrace._core.task.context import TaskContext
 from headrace._core.time.punctuation import Grid
 from headrace._suggestions.attributes import suggest_attributes
 from headrace.errors import StateError, StreamsError, known_names, nearest
-from headrace.model.processor import Cancellable, PunctuationType, RecordMetadata, To
+from headrace.model.processor import Cancellable, PunctuationType, RecordMetadata
+from headrace.model.routing import To
 from headrace.serdes import Serde
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from headrace._core.operator import AnyRecord, Operator
 from headrace.errors import StreamsError, known_names, nearest
-from headrace.model.processor import To
 from headrace.model.record import Record
+from headrace.model.routing import To
 
 
 def check_forward(name: str, record: object, to: object) -> None:

@@ -11,7 +11,8 @@ from headrace._core.operators.processors.context import NodeContext
 from headrace._core.operators.processors.forwarding import check_forward, child_of, with_forward_time
 from headrace._core.task.context import TaskContext
 from headrace.errors import StreamsError, TopologyError
-from headrace.model.processor import AnyProcessor, FixedKeyProcessor, Processor, ProcessorFactory, To
+from headrace.model.processor import AnyProcessor, FixedKeyProcessor, Processor, ProcessorFactory
+from headrace.model.routing import To
 
 
 class UserProcessor(Operator):

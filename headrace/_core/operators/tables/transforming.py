@@ -9,7 +9,8 @@ from headrace._core.operator import AnyRecord
 from headrace._core.operators.processors.processor import UserProcessor
 from headrace._core.operators.tables.stored import StoredTable
 from headrace.errors import StreamsError
-from headrace.model.processor import AnyProcessor, ProcessorFactory, To, ValueTransformerWithKey
+from headrace.model.processor import AnyProcessor, ProcessorFactory, ValueTransformerWithKey
+from headrace.model.routing import To
 
 
 class TableTransformValues(UserProcessor, StoredTable):

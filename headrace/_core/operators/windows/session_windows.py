@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace._core.operator import AnyRecord
-from headrace._core.operators.aggregations.folds import Fold
+from headrace._core.operators.aggregations.count_and_reduce import Fold
 from headrace._core.operators.windows.windowed_operator import WindowedOperator, WindowSettings
 from headrace.model.end_of_time import later
 from headrace.model.record import Change, Record

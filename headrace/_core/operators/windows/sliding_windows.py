@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from headrace._core.drop_reasons import DropReason
 from headrace._core.laws import latest
 from headrace._core.operator import AnyRecord
-from headrace._core.operators.aggregations.folds import Fold
+from headrace._core.operators.aggregations.count_and_reduce import Fold
 from headrace._core.operators.windows.windowed_operator import WindowedOperator, WindowSettings
 from headrace.model.record import Change
 from headrace.model.windows import SlidingWindows, Window, sized_window

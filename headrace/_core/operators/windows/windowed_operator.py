@@ -10,7 +10,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from headrace._core.drop_reasons import DropReason
 from headrace._core.laws import closes_at, last_closed_end, last_closed_start, latest
 from headrace._core.operator import AnyRecord, Operator
-from headrace._core.operators.aggregations.folds import Fold
+from headrace._core.operators.aggregations.count_and_reduce import Fold
 from headrace._core.task.context import TaskContext
 from headrace._core.time.idle_keys import IdleKeys, IdleSettings
 from headrace._core.time.open_windows import ClosedWindow, OpenWindows

@@ -65,7 +65,7 @@ class NewGenerationError(TopicError):
     """The log was replaced with one of a newer generation; read it to get the new byte offsets of entries."""
 
 
-class _File(NamedTuple):
+class _LogFile(NamedTuple):
     """The log file when it was last opened. `identity` is its device and inode, `None` if there was no file."""
 
     generation: int = 0
@@ -86,7 +86,7 @@ class Journal:
         self._directory = directory
         self._path = directory / "commits.log"
         self._lock_path = directory / "lock"
-        self._file = _File()
+        self._file = _LogFile()
 
     @property
     def snapshot_end(self) -> int:
@@ -220,7 +220,7 @@ class Journal:
         if file is None:
             if position != LogPosition():
                 raise self._replaced()
-            self._file = _File()
+            self._file = _LogFile()
             return 0, b""
         with file:
             start = position.offset if self._file.generation == position.generation else 0
@@ -266,7 +266,7 @@ class Journal:
         self._file = opened
         return file
 
-    def _refuse_other(self, opened: _File, generation: int) -> None:
+    def _refuse_other(self, opened: _LogFile, generation: int) -> None:
         known = self._file
         is_other = opened.generation == known.generation and known.identity not in (None, opened.identity)
         if is_other or opened.generation < generation:
@@ -303,6 +303,6 @@ class Journal:
         )
 
 
-def _opened(descriptor: int) -> _File:
+def _opened(descriptor: int) -> _LogFile:
     status = os.fstat(descriptor)
-    return _File(*preamble_of(os.pread(descriptor, PREAMBLE_BYTES, 0)), (status.st_dev, status.st_ino))
+    return _LogFile(*preamble_of(os.pread(descriptor, PREAMBLE_BYTES, 0)), (status.st_dev, status.st_ino))
