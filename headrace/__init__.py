@@ -7,18 +7,18 @@ from headrace._public_classes import suggest_names
 from headrace._state.bytes.api import ByteReader, ByteStore
 from headrace._suggestions.attributes import module_lookup
 from headrace.config import StreamsConfig
-from headrace.dsl.branches import BranchedKStream
 from headrace.dsl.builder import StreamsBuilder
-from headrace.dsl.cogrouped_stream import CogroupedKStream
-from headrace.dsl.global_table import GlobalKTable
-from headrace.dsl.grouped_stream import KGroupedStream
-from headrace.dsl.grouped_table import KGroupedTable
+from headrace.dsl.grouped.cogrouped_stream import CogroupedKStream
+from headrace.dsl.grouped.grouped_stream import KGroupedStream
+from headrace.dsl.grouped.grouped_table import KGroupedTable
+from headrace.dsl.grouped.windowed_cogroup import SessionWindowedCogroupedKStream, TimeWindowedCogroupedKStream
+from headrace.dsl.grouped.windowed_stream import SessionWindowedKStream, TimeWindowedKStream
 from headrace.dsl.kstream import KStream
 from headrace.dsl.ktable import KTable
 from headrace.dsl.stores import Stores
+from headrace.dsl.streams.branches import BranchedKStream
+from headrace.dsl.tables.global_table import GlobalKTable
 from headrace.dsl.topology import Topology
-from headrace.dsl.windowed_cogroup import SessionWindowedCogroupedKStream, TimeWindowedCogroupedKStream
-from headrace.dsl.windowed_stream import SessionWindowedKStream, TimeWindowedKStream
 from headrace.errors import (
     ConfigError,
     ProcessingError,

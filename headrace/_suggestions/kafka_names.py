@@ -275,10 +275,10 @@ METHODS: Final[dict[str, dict[str, str]]] = {
         "update": "Use put(key, value).",
     },
     # The views of stores.
-    **dict.fromkeys(
-        ("_KeyValueReads", "_WindowReads", "_SessionReads"),
-        {"keys": "Use all(), which gives pairs of key and value.", "items": "Use all()."},
-    ),
+    **{
+        reads: {"keys": "Use all(), which gives pairs of key and value.", "items": "Use all()."}
+        for reads in ("_KeyValueReads", "_WindowReads", "_SessionReads")
+    },
     "StreamsConfig": {
         "application_id_config": "Settings are keyword arguments: StreamsConfig(application_id=...).",
         "bootstrap_servers_config": "Settings are keyword arguments: StreamsConfig(bootstrap_servers=...).",

@@ -11,12 +11,12 @@ from headrace._graph.nodes import TableSource
 from headrace._graph.patterns import checked_pattern, checked_reset
 from headrace._graph.tables.materialized import table_store_spec
 from headrace._graph.tables.old_values import materialize_source
-from headrace.dsl.global_table import GlobalKTable
 from headrace.dsl.handle import NodeOutput
 from headrace.dsl.kstream import KStream
 from headrace.dsl.ktable import KTable
 from headrace.dsl.processor_stores import ProcessorStores
 from headrace.dsl.sources import SourceSettings, add_source, refuse_pattern, source_of_store
+from headrace.dsl.tables.global_table import GlobalKTable
 from headrace.dsl.topology import Topology
 from headrace.errors import TopologyError
 from headrace.model.offset_reset import OffsetReset

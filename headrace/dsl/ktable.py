@@ -20,7 +20,7 @@ from headrace.serdes import Serde
 from headrace.serdes.inferred import serde_of_results
 
 if TYPE_CHECKING:
-    from headrace.dsl.grouped_table import KGroupedTable
+    from headrace.dsl.grouped.grouped_table import KGroupedTable
 
 
 class KTable(TableJoins[K, V], TableSuppression[K, V], TableTransformation[K, V]):
@@ -202,7 +202,7 @@ class KTable(TableJoins[K, V], TableSuppression[K, V], TableTransformation[K, V]
             >>> run_table(per_country, ("Bern", "CH", 10), ("Basel", "CH", 11))
             [Record(key='CH', value=1, timestamp_ms=10), Record(key='CH', value=2, timestamp_ms=11)]
         """
-        from headrace.dsl.grouped_table import KGroupedTable  # aggregations make tables
+        from headrace.dsl.grouped.grouped_table import KGroupedTable  # aggregations make tables
 
         checked_callable(selector, "group_by", "selector(key, value) -> (group, value)")
         send_old_values(self._graph, self._node, materialize=True)

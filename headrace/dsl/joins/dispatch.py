@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.dsl.global_table import GlobalKTable
 from headrace.dsl.joins.foreign_key import join_by_foreign_key
 from headrace.dsl.joins.options import Join
 from headrace.dsl.joins.stream_global import join_stream_global
@@ -13,6 +12,7 @@ from headrace.dsl.joins.stream_table import join_stream_table
 from headrace.dsl.joins.table_table import join_tables
 from headrace.dsl.kstream import KStream
 from headrace.dsl.ktable import KTable
+from headrace.dsl.tables.global_table import GlobalKTable
 from headrace.errors import TopologyError
 
 

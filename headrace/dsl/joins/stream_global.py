@@ -10,8 +10,8 @@ from headrace.dsl.joins.options import Join
 from headrace.model.arguments import checked_callable
 
 if TYPE_CHECKING:
-    from headrace.dsl.global_table import GlobalKTable
     from headrace.dsl.kstream import KStream
+    from headrace.dsl.tables.global_table import GlobalKTable
 
 
 def join_stream_global(stream: KStream[Any, Any], table: GlobalKTable[Any, Any], join: Join) -> KStream[Any, Any]:

@@ -14,7 +14,7 @@ from headrace.model.arguments import checked_callable
 from headrace.serdes import Serde
 
 if TYPE_CHECKING:
-    from headrace.dsl.grouped_stream import KGroupedStream
+    from headrace.dsl.grouped.grouped_stream import KGroupedStream
 
 
 class StreamGrouping(StreamHandle[K, V]):
@@ -40,7 +40,7 @@ class StreamGrouping(StreamHandle[K, V]):
             >>> run_stream(lambda stream: stream.group_by_key().count().to_stream(), ("a", "x", 10), ("a", "y", 9))
             [Record(key='a', value=1, timestamp_ms=10), Record(key='a', value=2, timestamp_ms=10)]
         """
-        from headrace.dsl.grouped_stream import KGroupedStream  # aggregations make tables, and tables streams
+        from headrace.dsl.grouped.grouped_stream import KGroupedStream  # aggregations make tables, and tables streams
 
         return KGroupedStream(
             NodeOutput(self._graph, self._node, key_serde or self._key_serde, value_serde or self._value_serde),
@@ -75,7 +75,7 @@ class StreamGrouping(StreamHandle[K, V]):
             >>> run_stream(per_word, ("a", "x", 10), ("b", "x", 9))
             [Record(key='x', value=1, timestamp_ms=10), Record(key='x', value=2, timestamp_ms=10)]
         """
-        from headrace.dsl.grouped_stream import KGroupedStream
+        from headrace.dsl.grouped.grouped_stream import KGroupedStream
 
         checked_callable(selector, "group_by", "selector(key, value)")
         node = self._add(SelectKey, "KSTREAM-KEY-SELECT-", name, selector=selector)

@@ -14,9 +14,9 @@ from headrace.model.routing import StreamPartitioner
 from headrace.serdes import Serde
 
 if TYPE_CHECKING:
-    from headrace.dsl.global_table import GlobalKTable
     from headrace.dsl.kstream import KStream
     from headrace.dsl.ktable import KTable
+    from headrace.dsl.tables.global_table import GlobalKTable
 
 
 class StreamJoins(StreamHandle[K, V]):

@@ -25,8 +25,8 @@ from headrace.serdes import Serde
 from headrace.serdes.inferred import serde_of_entries, serde_of_results
 
 if TYPE_CHECKING:
-    from headrace.dsl.branches import BranchedKStream
     from headrace.dsl.kstream import KStream
+    from headrace.dsl.streams.branches import BranchedKStream
 
 
 class StatelessOperators(StreamHandle[K, V]):
@@ -228,6 +228,6 @@ class StatelessOperators(StreamHandle[K, V]):
             >>> run_stream(sizes, ("a", 10, 1), ("a", 2, 2))
             [Record(key='a', value=10, timestamp_ms=1), Record(key='a', value=-2, timestamp_ms=2)]
         """
-        from headrace.dsl.branches import BranchedKStream  # a stream is split into streams
+        from headrace.dsl.streams.branches import BranchedKStream  # a stream is split into streams
 
         return BranchedKStream(self, self._graph.names.node(name, "KSTREAM-BRANCH-"))

@@ -10,11 +10,11 @@ from headrace._graph.names import checked_name
 from headrace._graph.nodes import StreamAggregate, StreamCount, StreamReduce
 from headrace._graph.repartition import add_repartition, pass_over_repartition
 from headrace._graph.windows.stores import checked_windows
-from headrace.dsl.grouped_handle import GroupedHandle
+from headrace.dsl.grouped.handle import GroupedHandle
+from headrace.dsl.grouped.windowed_stream import Grouping, SessionWindowedKStream, TimeWindowedKStream
 from headrace.dsl.handle import NodeOutput
 from headrace.dsl.ktable import KTable
 from headrace.dsl.type_variables import A, K, Key, V, Value
-from headrace.dsl.windowed_stream import Grouping, SessionWindowedKStream, TimeWindowedKStream
 from headrace.model.arguments import checked_callable
 from headrace.model.stores.specs import TableStore
 from headrace.model.windows import AnyWindows, SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows, Windows
@@ -22,7 +22,7 @@ from headrace.serdes import Long, Serde
 from headrace.serdes.inferred import serde_of_results
 
 if TYPE_CHECKING:
-    from headrace.dsl.cogrouped_stream import CogroupedKStream
+    from headrace.dsl.grouped.cogrouped_stream import CogroupedKStream
 
 
 class KGroupedStream(GroupedHandle, Generic[K, V]):
@@ -201,7 +201,7 @@ class KGroupedStream(GroupedHandle, Generic[K, V]):
             ...     [(record.value, record.timestamp_ms) for record in driver.output_topic("users").read_all()]
             [({'page': '/'}, 5), ({'page': '/', 'spent': 30}, 5)]
         """
-        from headrace.dsl.cogrouped_stream import CogroupedKStream  # a cogroup holds grouped streams
+        from headrace.dsl.grouped.cogrouped_stream import CogroupedKStream  # a cogroup holds grouped streams
 
         return CogroupedKStream._of(self, aggregator)
 

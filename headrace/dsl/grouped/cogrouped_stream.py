@@ -21,8 +21,8 @@ from headrace.serdes import Serde
 from headrace.serdes.inferred import serde_of_results
 
 if TYPE_CHECKING:
-    from headrace.dsl.grouped_stream import KGroupedStream
-    from headrace.dsl.windowed_cogroup import SessionWindowedCogroupedKStream, TimeWindowedCogroupedKStream
+    from headrace.dsl.grouped.grouped_stream import KGroupedStream
+    from headrace.dsl.grouped.windowed_cogroup import SessionWindowedCogroupedKStream, TimeWindowedCogroupedKStream
 
 V = TypeVar("V")
 
@@ -73,7 +73,7 @@ class CogroupedKStream(Generic[K, A]):
         Raises:
             TopologyError: if `grouped` is no grouped stream, comes from another builder, or was already added.
         """
-        from headrace.dsl.grouped_stream import KGroupedStream  # grouped streams start a cogroup
+        from headrace.dsl.grouped.grouped_stream import KGroupedStream  # grouped streams start a cogroup
 
         if not isinstance(grouped, KGroupedStream):
             message = (
@@ -162,7 +162,7 @@ class CogroupedKStream(Generic[K, A]):
             windows: `TimeWindows`, `SlidingWindows`, `SessionWindows`, `UnlimitedWindows`, or `Windows` of your own.
             late_to: a topic for late records of all inputs, as in `KGroupedStream.windowed_by`.
         """
-        from headrace.dsl.windowed_cogroup import SessionWindowedCogroupedKStream, TimeWindowedCogroupedKStream
+        from headrace.dsl.grouped.windowed_cogroup import SessionWindowedCogroupedKStream, TimeWindowedCogroupedKStream
 
         checked_windows(windows)
         topic = None if late_to is None else checked_name(late_to, "topic")

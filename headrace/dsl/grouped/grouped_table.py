@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Generic, TypeVar
 
 from headrace._graph.nodes import Sink, Source, TableAggregate, TableCount, TableReduce
-from headrace.dsl.grouped_handle import GroupedHandle
+from headrace.dsl.grouped.handle import GroupedHandle
 from headrace.dsl.ktable import KTable
 from headrace.dsl.type_variables import A, K
 from headrace.model.arguments import checked_callable

@@ -8,7 +8,7 @@ from typing import Any, Generic
 from headrace._graph.nodes import AggregateFold, WindowedAggregate
 from headrace._graph.windows.late_sink import add_windowed_aggregate
 from headrace._graph.windows.stores import window_store, windowed_key_serde
-from headrace.dsl.cogrouped_stream import PREFIX, CogroupedKStream, Input
+from headrace.dsl.grouped.cogrouped_stream import PREFIX, CogroupedKStream, Input
 from headrace.dsl.ktable import KTable
 from headrace.dsl.type_variables import A, K
 from headrace.model.arguments import checked_callable

@@ -1,0 +1,1 @@
+"""Grouped streams and tables, in windows or not, and cogroups: what can be aggregated."""
