@@ -30,10 +30,8 @@ from headrace.errors import (
     TopicError,
     TopologyError,
 )
-from headrace.model.emission import BufferConfig, EmitStrategy, Suppressed
 from headrace.model.error_handlers import ErrorHandlerContext, ErrorHandlerResponse
 from headrace.model.headers import Headers
-from headrace.model.join_windows import JoinWindows
 from headrace.model.lifecycle import State, StateListener, UncaughtExceptionHandler, UncaughtExceptionResponse
 from headrace.model.offset_reset import AutoOffsetReset
 from headrace.model.pending import Pending, PendingTask
@@ -79,14 +77,16 @@ from headrace.model.stores.windowed_interfaces import (
     TimestampedWindowStoreWithHeaders,
     WindowStore,
 )
-from headrace.model.timestamps import (
+from headrace.model.time.emission import BufferConfig, EmitStrategy, Suppressed
+from headrace.model.time.join_windows import JoinWindows
+from headrace.model.time.timestamps import (
     ConsumerRecord,
     fail_on_invalid_timestamp,
     log_and_skip_on_invalid_timestamp,
     use_partition_time_on_invalid_timestamp,
     wallclock_timestamp,
 )
-from headrace.model.windows import (
+from headrace.model.time.windows import (
     SessionWindows,
     SlidingWindows,
     TimeWindows,

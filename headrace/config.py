@@ -16,7 +16,7 @@ from headrace.errors import ConfigError, known_names
 from headrace.model.error_handlers import ErrorHandler
 from headrace.model.offset_reset import AutoOffsetReset, OffsetReset, offset_reset_of
 from headrace.model.processor import ProcessorWrapper
-from headrace.model.timestamps import Extractor, fail_on_invalid_timestamp
+from headrace.model.time.timestamps import Extractor, fail_on_invalid_timestamp
 from headrace.serdes import Serde
 
 _TEXT_FLAGS = {"true": True, "false": False}

@@ -13,7 +13,7 @@ from headrace._core.operators.windows.windowed_operator import WindowedOperator
 from headrace._core.task.context import TaskContext
 from headrace._state.stores.session import TypedSessionStore
 from headrace.model.record import Change, Record
-from headrace.model.windows import Windowed, sized_window
+from headrace.model.time.windows import Windowed, sized_window
 
 _aggregate = StreamAggregate.process
 _init_windowed = WindowedOperator.init

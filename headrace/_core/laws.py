@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from headrace._core.task.order import Ints
-from headrace.model.end_of_time import END_OF_TIME_MS
+from headrace.model.time.end_of_time import END_OF_TIME_MS
 
 Time = TypeVar("Time", int, Ints)
 
@@ -25,7 +25,7 @@ def latest(first_ms: int, second_ms: int) -> int:
 
 
 def later_many(times_ms: Ints, duration_ms: int) -> Ints:
-    """`later` of `headrace.model.end_of_time`, for many times."""
+    """`later` of `headrace.model.time.end_of_time`, for many times."""
     sums: Ints = np.minimum(times_ms, END_OF_TIME_MS - max(duration_ms, 0)) + duration_ms
     return sums
 

@@ -14,7 +14,7 @@ from headrace._state.stores.suppress_buffer import SuppressBuffer
 from headrace._state.stores.versioned import TypedVersionedStore
 from headrace._state.stores.window import TypedTimestampedWindowStore
 from headrace.model.record import Record
-from headrace.model.windows import Windowed
+from headrace.model.time.windows import Windowed
 
 Row = tuple[Any, int]
 

@@ -31,7 +31,7 @@ from headrace._runtime.stores import make_read_only, make_store
 from headrace._state.bytes.api import ByteStore
 from headrace.config import StreamsConfig
 from headrace.model.stores.specs import StoreSpec
-from headrace.model.timestamps import Extractor, fail_on_invalid_timestamp
+from headrace.model.time.timestamps import Extractor, fail_on_invalid_timestamp
 from headrace.serdes import SessionWindowedKey, WindowedKey
 
 PARTITION_TIMES = "$partition-times"

@@ -17,7 +17,7 @@ from headrace._state.bytes.api import ByteReader
 from headrace.config import StreamsConfig
 from headrace.model.processor import ProcessorWrapper
 from headrace.model.stores.specs import StoreSpec
-from headrace.model.timestamps import Extractor
+from headrace.model.time.timestamps import Extractor
 from headrace.serdes import Json, Serde, String
 
 

@@ -13,7 +13,7 @@ from headrace._graph import nodes
 from headrace._runtime.defaults import Defaults
 from headrace.errors import TopologyError
 from headrace.model.stores.specs import VersionedSpec
-from headrace.model.windows import SessionWindows, SlidingWindows, Windows
+from headrace.model.time.windows import SessionWindows, SlidingWindows, Windows
 from headrace.serdes.topics import for_topic
 
 

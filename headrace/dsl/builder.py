@@ -21,7 +21,7 @@ from headrace.dsl.topology import Topology
 from headrace.errors import TopologyError
 from headrace.model.offset_reset import OffsetReset
 from headrace.model.stores.specs import TableStore, TimestampedKeyValueSpec, VersionedSpec
-from headrace.model.timestamps import Extractor
+from headrace.model.time.timestamps import Extractor
 from headrace.model.type_variables import TypeVar
 from headrace.serdes import Serde
 

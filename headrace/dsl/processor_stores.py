@@ -9,7 +9,7 @@ from headrace._graph.topic_stores import add_store_of_topic
 from headrace.dsl.sources import SourceSettings, source_of_store
 from headrace.model.processor import ProcessorFactory
 from headrace.model.stores.specs import StoreSpec
-from headrace.model.timestamps import Extractor
+from headrace.model.time.timestamps import Extractor
 from headrace.serdes import Serde
 
 

@@ -10,7 +10,7 @@ from headrace._graph.names import checked_name
 from headrace._graph.nodes import Source
 from headrace.errors import TopologyError
 from headrace.model.offset_reset import AutoOffsetReset
-from headrace.model.timestamps import Extractor
+from headrace.model.time.timestamps import Extractor
 from headrace.serdes import Serde
 
 

@@ -21,7 +21,7 @@ from headrace.model.offset_reset import OffsetReset
 from headrace.model.processor import ProcessorFactory
 from headrace.model.routing import StreamPartitioner, TopicNameExtractor
 from headrace.model.stores.specs import StoreSpec
-from headrace.model.timestamps import Extractor
+from headrace.model.time.timestamps import Extractor
 from headrace.serdes import Serde
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from headrace.errors import StreamsError
-from headrace.model.end_of_time import END_OF_TIME_MS
 from headrace.model.record import Headers, check_headers, check_timestamp, header_pairs
+from headrace.model.time.end_of_time import END_OF_TIME_MS
 
 
 def checked_timestamp(timestamp_ms: object, subject: str) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from headrace.model.windows import Windowed
+from headrace.model.time.windows import Windowed
 
 
 @dataclass(frozen=True)

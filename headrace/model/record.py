@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 import msgspec
 
 from headrace.errors import StreamsError
-from headrace.model.end_of_time import END_OF_TIME_MS
+from headrace.model.time.end_of_time import END_OF_TIME_MS
 
 # Covariant, because records are immutable: a `Record[str, bool]` is a `Record[str, int]`.
 K = TypeVar("K", covariant=True)

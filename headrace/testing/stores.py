@@ -16,7 +16,7 @@ from headrace.model.stores.specs import (
     TimestampedKeyValueSpec,
     UnmatchedSpec,
 )
-from headrace.model.windows import Windowed
+from headrace.model.time.windows import Windowed
 from headrace.serdes import SessionWindowedKey, WindowedKey
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from headrace._core.operator import Operator
 from headrace._core.operators.aggregations.streams import AggregatingOperator
 from headrace._core.operators.functions import FunctionOperator
 from headrace._state.stores.key_value import TypedTimestampedKeyValueStore
-from headrace.model.windows import TimeWindows
+from headrace.model.time.windows import TimeWindows
 from headrace.serdes import Long, Serde, WindowedKey
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from headrace._core.columnar.batch import Batch
-from headrace.model.windows import TimeWindows
+from headrace.model.time.windows import TimeWindows
 from headrace.serdes import Json, Serde
 
 Form = Callable[[Batch], None]

@@ -15,7 +15,7 @@ from headrace._core.task.context import TaskContext
 from headrace._core.task.extraction import extract_times
 from headrace._state.bytes.api import ByteStore
 from headrace.errors import StreamsError
-from headrace.model.timestamps import Extractor
+from headrace.model.time.timestamps import Extractor
 from headrace.serdes.topics import deserialize_column
 
 

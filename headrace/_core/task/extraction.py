@@ -17,7 +17,7 @@ from headrace._core.task.order import Order
 from headrace._state.bytes.api import ByteStore
 from headrace.model.processor import RecordMetadata
 from headrace.model.record import check_timestamp
-from headrace.model.timestamps import ConsumerRecord, Extractor
+from headrace.model.time.timestamps import ConsumerRecord, Extractor
 
 if TYPE_CHECKING:
     from headrace._core.task.decoding import Decoded

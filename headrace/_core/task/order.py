@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from headrace.model.end_of_time import END_OF_TIME_MS
+from headrace.model.time.end_of_time import END_OF_TIME_MS
 
 Ints = npt.NDArray[np.int64]
 

@@ -29,7 +29,7 @@ from headrace._core.task.order import Order
 from headrace.errors import SerdeError
 from headrace.model.processor import PunctuationType
 from headrace.model.record import Record
-from headrace.model.timestamps import Extractor
+from headrace.model.time.timestamps import Extractor
 
 _ROWS_PER_YIELD = 20_000
 _ROWS_PER_JOIN = 200_000

@@ -17,7 +17,7 @@ from headrace._state.bytes.composite import (
     unescape_key,
 )
 from headrace._state.stores.key_value import TIMESTAMP_SIZE, timestamp_of, with_timestamp
-from headrace.model.windows import Window, Windowed
+from headrace.model.time.windows import Window, Windowed
 from headrace.serdes import Serde
 
 _TIMES = 16

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import msgspec
 
 from headrace._state.bytes.api import ByteStore
-from headrace.model.end_of_time import END_OF_TIME_MS
 from headrace.model.processor import PunctuationType
+from headrace.model.time.end_of_time import END_OF_TIME_MS
 
 UNKNOWN = -1  # a clock before the first record; a due time to be computed when the clock is next checked
 NEVER = END_OF_TIME_MS + 1

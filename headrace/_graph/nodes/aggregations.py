@@ -8,7 +8,7 @@ from typing import Any
 
 from headrace._graph.nodes.base import STREAM_TIMES, idle_keys, open_windows
 from headrace._graph.nodes.tables import TableNode
-from headrace.model.windows import AnyWindows
+from headrace.model.time.windows import AnyWindows
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,8 +8,8 @@ from typing import Any
 
 from headrace._graph.nodes.base import STREAM_TIMES, Node, idle_keys
 from headrace._graph.nodes.processors import Process
-from headrace.model.emission import BufferConfig
 from headrace.model.stores.specs import StoreSpec
+from headrace.model.time.emission import BufferConfig
 from headrace.serdes import Serde
 
 

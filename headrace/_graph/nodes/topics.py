@@ -9,7 +9,7 @@ from typing import Any
 from headrace._graph.nodes.base import Node
 from headrace.model.offset_reset import AutoOffsetReset
 from headrace.model.routing import StreamPartitioner, TopicNameExtractor
-from headrace.model.timestamps import Extractor
+from headrace.model.time.timestamps import Extractor
 from headrace.serdes import Serde
 
 

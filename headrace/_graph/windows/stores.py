@@ -9,7 +9,14 @@ from headrace._graph.names import checked_name
 from headrace.errors import TopologyError
 from headrace.model.arguments import checked_duration
 from headrace.model.stores.specs import SessionSpec, StoreSpec, TimestampedWindowSpec, WindowSpec
-from headrace.model.windows import AnyWindows, SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows, Windows
+from headrace.model.time.windows import (
+    AnyWindows,
+    SessionWindows,
+    SlidingWindows,
+    TimeWindows,
+    UnlimitedWindows,
+    Windows,
+)
 from headrace.serdes import Serde, SessionWindowedKey, WindowedKey
 
 _FOREVER_MS = 1 << 62

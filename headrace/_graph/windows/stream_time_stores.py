@@ -17,7 +17,7 @@ from headrace.model.stores.specs import (
     UnmatchedSpec,
     WindowSpec,
 )
-from headrace.model.windows import TimeWindows
+from headrace.model.time.windows import TimeWindows
 from headrace.serdes import Long, Serde, SessionWindowedKey, WindowedKey
 
 _EXPIRING = WindowSpec | TimestampedWindowSpec | SessionSpec | SuppressBufferSpec | UnmatchedSpec

@@ -5,7 +5,7 @@ from __future__ import annotations
 from headrace._graph.graph import GraphBuilder
 from headrace._graph.nodes import WindowedAggregate
 from headrace.errors import TopologyError
-from headrace.model.windows import AnyWindows, UnlimitedWindows
+from headrace.model.time.windows import AnyWindows, UnlimitedWindows
 
 
 def close_wait_ms(graph: GraphBuilder, table: str) -> int:

@@ -11,7 +11,7 @@ import struct
 from typing import Final
 
 from headrace.errors import StateError
-from headrace.model.end_of_time import END_OF_TIME_MS
+from headrace.model.time.end_of_time import END_OF_TIME_MS
 
 STORE_TIME: Final = b"\x00"
 ENTRY: Final = b"\x01"

@@ -13,7 +13,7 @@ from headrace._state.layouts.retention_clocks import RetentionClock
 from headrace._state.layouts.typed import TypedStore
 from headrace.model.record import Headers
 from headrace.model.stores.interfaces import AggregationWithHeaders
-from headrace.model.windows import Window, Windowed
+from headrace.model.time.windows import Window, Windowed
 from headrace.serdes import Serde
 
 K = TypeVar("K")

@@ -16,7 +16,7 @@ from headrace._state.layouts.typed import TypedStore
 from headrace._state.stores.key_value import TIMESTAMP_SIZE, timestamp_of, with_timestamp
 from headrace.model.record import Headers
 from headrace.model.stores.interfaces import ValueAndTimestamp, ValueTimestampHeaders
-from headrace.model.windows import Windowed, Windows, sized_window
+from headrace.model.time.windows import Windowed, Windows, sized_window
 from headrace.serdes import Serde
 
 K = TypeVar("K")

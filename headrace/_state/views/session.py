@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from headrace._state.stores.session import Sessions, TypedSessionStore, TypedSessionStoreWithHeaders
 from headrace._state.views.shown import ShownReads
 from headrace.model.stores.interfaces import AggregationWithHeaders
-from headrace.model.windows import Windowed
+from headrace.model.time.windows import Windowed
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -97,7 +97,7 @@ class SessionView(_SessionReads[K, V]):
         >>> from headrace import serdes
         >>> from headrace._state.layouts.retention_clocks import StoreClock
         >>> from headrace._state.bytes.memory import MemoryStore
-        >>> from headrace.model.windows import Window
+        >>> from headrace.model.time.windows import Window
         >>> contents = MemoryStore()
         >>> store = TypedSessionStore(contents, StoreClock(contents, retention_ms=20), serdes.String(), serdes.Long())
         >>> store.put(Windowed("bern", Window(0, 5)), 3)

@@ -15,7 +15,7 @@ from headrace._state.stores.window import (
 )
 from headrace._state.views.shown import ShownReads, value_and_timestamp
 from headrace.model.stores.interfaces import ValueAndTimestamp, ValueTimestampHeaders
-from headrace.model.windows import Windowed
+from headrace.model.time.windows import Windowed
 
 K = TypeVar("K")
 V = TypeVar("V")

@@ -14,7 +14,7 @@ from headrace._state.views.versioned import VersionedView
 from headrace._state.views.window import TimestampedWindowView, WindowView
 from headrace.cli.output.values import format_time, format_value
 from headrace.model.pending import PendingTask
-from headrace.model.windows import Windowed
+from headrace.model.time.windows import Windowed
 
 _WithTimestamp = TimestampedKeyValueView[Any, Any] | VersionedView[Any, Any]
 _ByKey = KeyValueView[Any, Any] | _WithTimestamp

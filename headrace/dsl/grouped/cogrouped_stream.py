@@ -16,7 +16,14 @@ from headrace.dsl.type_variables import A, K
 from headrace.errors import TopologyError
 from headrace.model.arguments import checked_callable
 from headrace.model.stores.specs import StoreSpec, TableStore
-from headrace.model.windows import AnyWindows, SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows, Windows
+from headrace.model.time.windows import (
+    AnyWindows,
+    SessionWindows,
+    SlidingWindows,
+    TimeWindows,
+    UnlimitedWindows,
+    Windows,
+)
 from headrace.serdes import Serde
 from headrace.serdes.inferred import serde_of_results
 

@@ -17,7 +17,14 @@ from headrace.dsl.ktable import KTable
 from headrace.dsl.type_variables import A, K, Key, V, Value
 from headrace.model.arguments import checked_callable
 from headrace.model.stores.specs import TableStore
-from headrace.model.windows import AnyWindows, SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows, Windows
+from headrace.model.time.windows import (
+    AnyWindows,
+    SessionWindows,
+    SlidingWindows,
+    TimeWindows,
+    UnlimitedWindows,
+    Windows,
+)
 from headrace.serdes import Long, Serde
 from headrace.serdes.inferred import serde_of_results
 

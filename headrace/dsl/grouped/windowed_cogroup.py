@@ -13,7 +13,7 @@ from headrace.dsl.ktable import KTable
 from headrace.dsl.type_variables import A, K
 from headrace.model.arguments import checked_callable
 from headrace.model.stores.specs import SessionSpec, StoreSpec, WindowSpec
-from headrace.model.windows import AnyWindows, Windowed
+from headrace.model.time.windows import AnyWindows, Windowed
 from headrace.serdes import Serde
 from headrace.serdes.inferred import serde_of_results
 

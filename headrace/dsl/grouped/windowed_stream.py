@@ -15,9 +15,9 @@ from headrace.dsl.ktable import KTable
 from headrace.dsl.type_variables import A, K
 from headrace.errors import TopologyError
 from headrace.model.arguments import checked_callable
-from headrace.model.emission import EmitStrategy
 from headrace.model.stores.specs import SessionSpec, StoreSpec, WindowSpec
-from headrace.model.windows import AnyWindows, UnlimitedWindows, Windowed
+from headrace.model.time.emission import EmitStrategy
+from headrace.model.time.windows import AnyWindows, UnlimitedWindows, Windowed
 from headrace.serdes import Long, Serde
 from headrace.serdes.inferred import serde_of_results
 

@@ -9,8 +9,8 @@ from headrace._graph.nodes import JoinWindow, PassThrough, StreamJoin
 from headrace.dsl.joins.options import Join
 from headrace.dsl.joins.repartitioned import repartition_if_needed
 from headrace.errors import TopologyError
-from headrace.model.join_windows import JoinWindows
 from headrace.model.stores.specs import UnmatchedSpec, WindowSpec
+from headrace.model.time.join_windows import JoinWindows
 from headrace.serdes.wrapping.sides import Sides
 
 if TYPE_CHECKING:

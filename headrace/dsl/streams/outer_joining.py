@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 from headrace.dsl.joins.options import Join, JoinName, RepartitionOptions, StreamJoinOptions
 from headrace.dsl.streams.joining import StreamJoins
 from headrace.dsl.type_variables import V2, Foreign, K, Key, Other, V, Value
-from headrace.model.join_windows import JoinWindows
 from headrace.model.routing import StreamPartitioner
+from headrace.model.time.join_windows import JoinWindows
 from headrace.serdes import Serde
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from headrace._graph.windows.suppress_wait import close_wait_ms
 from headrace.dsl.tables.handle import TableHandle
 from headrace.dsl.type_variables import K, V
 from headrace.errors import TopologyError
-from headrace.model.emission import Suppressed
 from headrace.model.stores.specs import SuppressBufferSpec
+from headrace.model.time.emission import Suppressed
 
 if TYPE_CHECKING:
     from headrace.dsl.ktable import KTable

@@ -28,8 +28,8 @@ from headrace.model.stores.windowed_interfaces import (
     TimestampedWindowStoreWithHeaders,
     WindowStore,
 )
+from headrace.model.time.windows import Windows
 from headrace.model.type_variables import TypeVar
-from headrace.model.windows import Windows
 
 if TYPE_CHECKING:
     from headrace.serdes import Serde

@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar, overload
 
 from headrace.model.record import Headers
 from headrace.model.stores.interfaces import AggregationWithHeaders, ValueAndTimestamp, ValueTimestampHeaders
-from headrace.model.windows import Windowed
+from headrace.model.time.windows import Windowed
 
 K = TypeVar("K")
 V = TypeVar("V")

@@ -7,8 +7,8 @@ from datetime import timedelta
 from typing import Any, Generic
 
 from headrace.errors import SerdeError
+from headrace.model.time.windows import Window, Windowed, Windows, sized_window
 from headrace.model.type_variables import TypeVar
-from headrace.model.windows import Window, Windowed, Windows, sized_window
 from headrace.serdes.base import Serde
 from headrace.serdes.wrapping.wrapping import Wrapping
 

@@ -16,7 +16,7 @@ import pydantic
 import pytest
 
 from headrace import Change, SerdeError, Windowed, serdes
-from headrace.model.windows import Window
+from headrace.model.time.windows import Window
 from headrace.serdes.wrapping.sides import Sides, SideValue
 
 

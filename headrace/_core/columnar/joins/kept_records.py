@@ -15,7 +15,7 @@ from headrace._core.laws import later_many
 from headrace._core.operators.joins.stream_stream import StreamJoin
 from headrace._state.layouts.growing_list import TimedValue
 from headrace._state.layouts.retention_clocks import last_expired_ms
-from headrace.model.end_of_time import END_OF_TIME_MS
+from headrace.model.time.end_of_time import END_OF_TIME_MS
 
 
 class SideRecords:

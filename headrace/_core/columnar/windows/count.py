@@ -17,7 +17,7 @@ from headrace._core.columnar.groups import Ints
 from headrace._core.drop_reasons import DropReason
 from headrace._core.laws import last_closed_start
 from headrace._state.stores.window import TypedTimestampedWindowStore
-from headrace.model.windows import TimeWindows
+from headrace.model.time.windows import TimeWindows
 
 _START = 8
 _log = logging.getLogger(__name__)

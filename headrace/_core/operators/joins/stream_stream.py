@@ -12,8 +12,8 @@ from headrace._core.task.context import TaskContext
 from headrace._core.time.join_clock import ClockSettings, JoinClock
 from headrace._state.layouts.entries_by_key import remove_key
 from headrace._state.stores.window import TypedWindowStore
-from headrace.model.end_of_time import later
 from headrace.model.record import Record
+from headrace.model.time.end_of_time import later
 
 Matches = Sequence[tuple[int, Any]]  # timestamps and values of records of the other side
 

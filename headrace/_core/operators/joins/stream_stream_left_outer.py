@@ -9,9 +9,9 @@ from headrace._core.operator import AnyRecord
 from headrace._core.operators.joins.stream_stream import JoinSettings, Matches, StreamJoin
 from headrace._core.task.context import TaskContext
 from headrace._state.stores.unmatched import UnmatchedRecord, UnmatchedStore, Waits
-from headrace.model.end_of_time import later
 from headrace.model.pending import PendingTask
 from headrace.model.record import Headers, Record
+from headrace.model.time.end_of_time import later
 
 
 class StreamOuterJoin(StreamJoin):

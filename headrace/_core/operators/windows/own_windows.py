@@ -8,7 +8,7 @@ from headrace._core.drop_reasons import DropReason
 from headrace._core.operator import AnyRecord
 from headrace._core.operators.windows.windowed_operator import WindowedOperator
 from headrace.errors import StreamsError
-from headrace.model.windows import Window, Windows
+from headrace.model.time.windows import Window, Windows
 
 
 class OwnWindowAggregate(WindowedOperator[Windows]):

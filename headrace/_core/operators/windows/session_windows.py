@@ -7,9 +7,9 @@ from typing import Any
 from headrace._core.operator import AnyRecord
 from headrace._core.operators.aggregations.count_and_reduce import Fold
 from headrace._core.operators.windows.windowed_operator import WindowedOperator, WindowSettings
-from headrace.model.end_of_time import later
 from headrace.model.record import Change, Record
-from headrace.model.windows import SessionWindows, Window, Windowed
+from headrace.model.time.end_of_time import later
+from headrace.model.time.windows import SessionWindows, Window, Windowed
 
 
 class SessionWindowAggregate(WindowedOperator[SessionWindows]):

@@ -10,7 +10,7 @@ from headrace._core.operator import AnyRecord
 from headrace._core.operators.aggregations.count_and_reduce import Fold
 from headrace._core.operators.windows.windowed_operator import WindowedOperator, WindowSettings
 from headrace.model.record import Change
-from headrace.model.windows import SlidingWindows, Window, sized_window
+from headrace.model.time.windows import SlidingWindows, Window, sized_window
 
 
 class _Row(NamedTuple):

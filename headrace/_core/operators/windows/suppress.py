@@ -11,10 +11,10 @@ from headrace._core.time.idle_keys import IdleKeys, IdleSettings
 from headrace._core.time.stream_time import stream_time
 from headrace._state.stores.suppress_buffer import BufferedRow
 from headrace.errors import StateError, StreamsError
-from headrace.model.emission import BufferConfig
 from headrace.model.pending import PendingTask
 from headrace.model.record import Change, Record
-from headrace.model.windows import Windowed
+from headrace.model.time.emission import BufferConfig
+from headrace.model.time.windows import Windowed
 
 
 class SuppressSettings(NamedTuple):

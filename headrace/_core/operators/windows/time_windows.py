@@ -12,7 +12,7 @@ from headrace._core.operators.windows.windowed_operator import WindowedOperator
 from headrace._core.task.context import TaskContext
 from headrace._core.time.stream_time import KeyAdvances
 from headrace._state.layouts.retention_clocks import last_expired_ms
-from headrace.model.windows import TimeWindows, UnlimitedWindows, sized_window
+from headrace.model.time.windows import TimeWindows, UnlimitedWindows, sized_window
 
 
 class TimeWindowAggregate(WindowedOperator[TimeWindows | UnlimitedWindows]):

@@ -17,10 +17,10 @@ from headrace._core.time.open_windows import ClosedWindow, OpenWindows
 from headrace._core.time.stream_time import stream_time
 from headrace._state.bytes.composite import MAX_TIME
 from headrace._state.layouts.entries_by_key import remove_key
-from headrace.model.end_of_time import later
 from headrace.model.pending import PendingTask
 from headrace.model.record import Change, Record
-from headrace.model.windows import AnyWindows, Window, Windowed
+from headrace.model.time.end_of_time import later
+from headrace.model.time.windows import AnyWindows, Window, Windowed
 
 W = TypeVar("W", bound=AnyWindows)
 

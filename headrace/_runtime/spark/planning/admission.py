@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headrace._core.task.order import Order, concatenated
-from headrace.model.end_of_time import END_OF_TIME_MS
+from headrace.model.time.end_of_time import END_OF_TIME_MS
 from headrace.topics.embedded.log import TopicLog
 
 _FAR_MS = 1 << 43  # the year 2248: the bisection begins here, because few timestamps are later

@@ -13,7 +13,7 @@ import msgspec
 from headrace._suggestions.attributes import SuggestingMeta
 from headrace.errors import StreamsError, TopologyError
 from headrace.model.arguments import checked_duration
-from headrace.model.end_of_time import END_OF_TIME_MS, later
+from headrace.model.time.end_of_time import END_OF_TIME_MS, later
 
 K = TypeVar("K")
 
