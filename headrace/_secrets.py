@@ -23,7 +23,7 @@ def is_secret(name: str) -> bool:
 
 
 def hide_in_text(text: str) -> str:
-    """Returns the text with passwords in addresses, and values assigned to secret names, replaced by dots."""
+    """Replaces passwords in addresses, and values that are assigned to names such as `password`, by dots."""
     return _ASSIGNMENT.sub(rf"\1{_HIDDEN}", _USER_INFO.sub(f"{_HIDDEN}@", text))
 
 

@@ -235,7 +235,7 @@ def headers_size(headers: Headers) -> int:
 
 
 def _split_children(operator: Operator) -> tuple[list[Operator], list[Operator]]:
-    """The children that get every update, and those that get cached updates."""
+    """The children that get every update at once, and those that get only what a flush of the cache forwards."""
     every: list[Operator] = [child for child in operator.children if isinstance(child, HandOver) and child.every_update]
     return every, [child for child in operator.children if child not in every]
 

@@ -175,7 +175,7 @@ class MockProcessorContext(Generic[K, V]):
 
     @property
     def state_dir(self) -> Path:
-        """The state directory of the application."""
+        """The `state_dir` of the settings that this object was created with."""
         return self._defaults.processor_settings.state_dir
 
     @property

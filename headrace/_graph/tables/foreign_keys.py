@@ -35,8 +35,8 @@ def subscriptions_may_be_stale(graph: Graph, resolve: ForeignKeyResolve) -> bool
     """Whether a left row may stay subscribed to a foreign key that it no longer has.
 
     That may happen if the left table is a join of a table with itself: one input record changes both of its sides, and
-    causes two changes. Their old values may be joined from an old and a new row. Such a value was never in the table,
-    and may have another foreign key, or none.
+    causes two changes. The old value of such a change may be joined from an old row of one side and a new row of the
+    other. It was never in the table, so its foreign key, from which the row is then unsubscribed, may be a wrong one.
     """
     return _is_joined_with_itself(graph, resolve.left_table)
 

@@ -42,10 +42,11 @@ class WrittenState(msgspec.Struct, omit_defaults=True):
 
 
 class LoggedTask:
-    """A `DurableTask` in the objects of a state directory; its writes take effect when a commit names its head.
+    """A `DurableTask` stored in objects of the state directory; its writes take effect when a commit names its head.
 
     Without a `writer` it can only be read. `head` is the location of the last head, `None` for a new task. `sparse`
-    names objects from which `put_head` copies blobs, so that they can be deleted.
+    names objects of which little is still needed: `put_head` copies the task's deltas and slices from there to its own
+    object, so that the sparse objects can be deleted after the commit.
     """
 
     def __init__(

@@ -24,9 +24,9 @@ class ShownReads(Generic[P, V]):
         self._show = show
 
     def _first(self, found: Iterable[Any]) -> V | None:
-        """Returns the value of a key in the form in which reads show it; `None` if no task has the key.
+        """Returns the value of a key as reads show it; `None` if no task has the key.
 
-        `found` has what each task stores for the key: at most one of them has it.
+        `found` yields what each task stores for the key, or `None`. At most one task has the key.
         """
         stored = next((one for one in found if one is not None), None)
         return cast("V | None", stored) if stored is None or self._show is None else self._show(stored)

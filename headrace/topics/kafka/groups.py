@@ -13,8 +13,8 @@ from headrace.topics.kafka.cluster import KafkaCluster, Place
 class ConsumerGroup:
     """A consumer group, to which Headrace only publishes offsets.
 
-    Headrace never joins the group, so it has members only if another program uses its name. Headrace never reads the
-    offsets back either: it continues at the offsets in the state log.
+    Headrace never joins the group, so it has members only if another program uses the same group name. Headrace never
+    reads the offsets back either: it continues from the offsets in the state log.
     """
 
     def __init__(self, cluster: KafkaCluster, name: str) -> None:

@@ -32,7 +32,7 @@ class OutgoingRecord(NamedTuple):
 
     @property
     def size(self) -> int:
-        """The size that Kafka compares with its limit: the bytes of an uncompressed batch with only this record."""
+        """The bytes of an uncompressed batch with only this record: the broker compares it with `max.message.bytes`."""
         fields = [self.key, self.value]
         size = _RECORD_BYTES + _varint_size(len(self.headers))
         for name, value in self.headers:

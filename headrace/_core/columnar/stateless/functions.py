@@ -240,7 +240,11 @@ class FunctionsForm:
             end.flush()
 
     def _forward_updates(self, aggregation: AggregationStep, updates: Sequence[Update]) -> None:
-        """Forwards updates of an aggregation from the record cache, between two batches or two records of a batch."""
+        """Forwards updates of an aggregation that leave the record cache.
+
+        They leave at the end of a micro-batch, or when the cache is full: then in the middle of a batch, whose further
+        records follow after them.
+        """
         cursor, interrupted = self._cursor, self._batch
         row, timestamp_ms = cursor.row, cursor.timestamp_ms
         origins = [one.origins for one in self._aggregations]

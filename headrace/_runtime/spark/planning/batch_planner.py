@@ -99,7 +99,7 @@ class BatchPlanner:
         return clock_ms
 
     def starts(self, view: LogView) -> list[int]:
-        """The offset at which the next batch begins in each topic-partition."""
+        """The offset at which the next batch begins in each topic-partition, in the order of `plan.places`."""
         offsets, first = view.state.offsets, self._plan.first_offsets
         keys = map(offset_key, self._plan.places)
         return [offsets[key] if key in offsets else first.get(key, 0) for key in keys]

@@ -87,10 +87,10 @@ class NoiseFilter:
         """Takes the next line of a traceback, and returns the lines to show now.
 
         A traceback that begins in Spark's own code is held back until the line with its exception arrives. It is
-        dropped if all of it is in Spark's or Python's own code and the exception is one that a worker raises when Spark
-        stops it; otherwise it is shown. Several workers may be stopped at once, so lines of their tracebacks may
-        alternate. If a worker dies before it has printed its exception, the next line is from another process: then the
-        lines held back are dropped, because half a traceback helps nobody, and only this line is shown.
+        dropped if all its frames are in Spark's or Python's own code and the exception is one that a worker raises when
+        Spark stops it; otherwise it is shown. If several workers are stopped at once, lines of their tracebacks may
+        alternate: they are then dropped together. If a worker dies before it has printed its exception, the next line
+        is from another process: only this line is shown, since half a traceback helps nobody.
         """
         self._trace.append(line)
         begins = line.rstrip(b"\r\n") == _TRACE

@@ -17,9 +17,9 @@ _ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
 
 @contextmanager
 def submit_settings(settings: Mapping[str, str]) -> Iterator[None]:
-    """Makes a JVM that pyspark starts inside the block read these settings, besides those of `spark-defaults.conf`.
+    """Passes these settings to a JVM that pyspark starts inside the block. They override `spark-defaults.conf`.
 
-    Settings in the user's own PYSPARK_SUBMIT_ARGS override them.
+    Settings in the user's own PYSPARK_SUBMIT_ARGS override both.
     """
     before = os.environ.get(_ARGUMENTS)
     descriptor, name = tempfile.mkstemp(prefix="headrace-settings-")  # with mode 0600
