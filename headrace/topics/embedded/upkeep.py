@@ -49,12 +49,12 @@ class Upkeep:
         limit = time.time() - older_than_s
         return self._sweep(lambda path: "-" not in path.name and _modification_time(path) <= limit)
 
-    def sweep_producer(self, producer: str, start: int) -> list[str]:
-        """Deletes data files of a producer's earlier starts that are not read; returns their names."""
+    def sweep_producer(self, producer: str, start: int | None = None) -> list[str]:
+        """Deletes unread data files of a producer; with `start`, only those of earlier starts. Returns their names."""
 
         def is_earlier(path: Path) -> bool:
             name, number, _ = (*path.name.rsplit("-", 2), "", "")[:3]
-            return name == producer and number.isdigit() and int(number) < start
+            return name == producer and number.isdigit() and (start is None or int(number) < start)
 
         return self._sweep(is_earlier)
 

@@ -27,6 +27,7 @@ class ModelTopicLog:
     def __init__(self, world):
         self._world = world
         self._known = None
+        self._synced = None
 
     def topics(self):
         self._current()
@@ -44,13 +45,15 @@ class ModelTopicLog:
     def last_batch(self, producer):
         return self._current().get(producer)
 
-    def commit(self, runs, *, producer, batch, create):
-        assert create == {"out": PARTITIONS}
+    def commit(self, runs, *, producer=None, batch=None, create=None):
         world = self._world
+        if producer is None:
+            assert (runs, create) == ((), {"out": PARTITIONS})
+            return True
         world.simulation.step("publish", f"batch {batch}")
         self._known = dict(world.published)
         if batch <= self._known.get(producer, -1):
-            self.sync()
+            self._sync()
             self._remove([run.file for run in runs])
             return False
         world.remember_published()
@@ -61,12 +64,17 @@ class ModelTopicLog:
             world.publish(run.partition, world.segments[run.file][run.partition])
         world.committed_segments.update(run.file for run in runs)
         world.published[producer] = self._known[producer] = batch
-        self.sync()
+        self._sync()
         return True
 
     def sync(self):
+        if self._known != self._synced:
+            self._sync()
+
+    def _sync(self):
         self._world.simulation.step("sync topics")
         self._world.durable_topics = None
+        self._synced = dict(self._known)
 
     @property
     def upkeep(self):

@@ -12,6 +12,7 @@ import threading
 import time
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import headrace as hr
@@ -25,6 +26,7 @@ from headrace._state.log.objects import ObjectWriter
 from headrace._state.log.state_log import TakenOverError
 from headrace._state.replica.replica import replicas_of
 from headrace.cli.loading import load
+from headrace.topics.embedded.log import TopicLog
 from tests.unit.cli.test_commands import app, headrace
 
 CONFIG = hr.StreamsConfig(application_id="app", topics_dir="topics", local_dir="local")
@@ -79,6 +81,18 @@ def test_confirmed_reset_deletes_state_and_replicas_and_keeps_topics():
     question = announcement(plan, "Delete? [y/N]: ")
     assert headrace("reset", "app.py", stdin="y\n") == (f"{question}y\nApplication 'app' is reset.\n", "", 0)
     assert (files(), STATE.exists()) == (kept, False)
+
+
+def test_reset_deletes_data_files_of_the_application_that_were_never_committed():
+    plan = ran()
+    log = TopicLog("topics")
+    bytes_ = pa.array([b"1"], pa.binary())
+    for producer in (plan.instance, "another-instance"):
+        with log.writer(producer, 1) as writer:
+            writer.write("totals", 0, pa.record_batch({"key": bytes_, "value": bytes_, "timestamp": pa.array([10])}))
+            writer.finish()
+    assert headrace("reset", "app.py", "--yes")[2] == 0
+    assert [path.name.rsplit("-", 2)[0] for path in log.segments.iterdir()] == ["another-instance"]
 
 
 @pytest.mark.parametrize(("options", "stdin"), [(("--dry-run",), None), ((), "n\n"), ((), "")])

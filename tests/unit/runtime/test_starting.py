@@ -12,6 +12,7 @@ import headrace as hr
 from headrace._graph.configured import configured
 from headrace._runtime.spark.starting import committed_view, log_of, start
 from headrace._runtime.spark.state_directory.log import current_view
+from headrace._runtime.spark.topics import backend
 from headrace._runtime.spark.topics.backend import backend_of
 from headrace._state.log.entries import ApplicationState, BatchPlan, Commit, Start
 from headrace._state.log.state_log import StateLog, TakenOverError
@@ -39,10 +40,10 @@ def begin(config=CONFIG, store="counts", parallelism=lambda tasks, before: (2, T
     return start(configured(topology(store)._graph, config), config, "a run", parallelism)
 
 
-def commit(plan, batch, *, publish=True):
-    """Commits an empty batch, and publishes it in the topic log."""
+def commit(plan, batch, *, publish=True, end=0):
+    """Commits a batch without output that has read `words-0` up to `end`, and publishes it in the topic log."""
     view = log_of(CONFIG).view()
-    view = log_of(CONFIG).commit(view, Commit(batch, 1000 + batch, {"words-0": batch}, output=[]))
+    view = log_of(CONFIG).commit(view, Commit(batch, 1000 + batch, {"words-0": end}, output=[]))
     if publish:
         backend_of(plan).publish(plan, view.state)
     return view
@@ -219,6 +220,33 @@ def test_output_that_was_committed_but_not_published_is_published_by_the_next_st
     assert TopicLog("topics").last_batch(plan.instance) is None
     begin()
     assert TopicLog("topics").last_batch(plan.instance) == 0
+
+
+def test_start_creates_output_topics_before_others_create_them_with_another_number_of_partitions():
+    begin()
+    with pytest.raises(hr.TopicError, match="'totals' cannot be created with 7 partitions: it exists with 2"):
+        TopicLog("topics").commit((), create={"totals": 7})
+
+
+@pytest.mark.parametrize("publish", [False, True])
+def test_topics_directory_without_records_that_were_read_is_refused_until_the_old_one_is_back(publish, monkeypatch):
+    records = [hr.Record("a", 1, 10, partition=0), hr.Record("a", 2, 20, partition=0)]
+    hr.LocalTopics("topics").produce("words", records)
+    commit(begin(), 0, publish=publish, end=2)
+    Path("topics").rename("elsewhere")
+    hr.LocalTopics("topics").create("words", partitions=2)
+    hr.LocalTopics("topics").produce("words", records[:1])
+    monkeypatch.setattr(backend, "_backends", {})  # as in another process
+    with pytest.raises(hr.TopicError) as refused:
+        begin()
+    assert str(refused.value) == (
+        "Topic 'words', partition 0, ends at offset 1, but application 'app' has read up to 2. Was the topics "
+        "directory replaced? Start over: use another application_id and state_dir, or run `headrace reset`."
+    )
+    shutil.rmtree("topics")
+    Path("elsewhere").rename("topics")
+    monkeypatch.setattr(backend, "_backends", {})
+    assert begin().epoch == 2
 
 
 def test_leftovers_of_earlier_starts_are_deleted():

@@ -14,6 +14,7 @@ from headrace._runtime.spark.stages.frames import Frame
 from headrace._state.log.entries import ApplicationState, BatchPlan
 from headrace._state.log.state_log import LogView
 from headrace.config import StreamsConfig
+from headrace.errors import TopicError
 from headrace.model.offset_reset import AutoOffsetReset
 from headrace.topics.embedded.log import SegmentRun
 from headrace.topics.kafka.cluster import KafkaCluster, Place
@@ -148,6 +149,18 @@ class TopicBackend(Protocol):
 
     def refuse_other_age(self, plan: Plan, view: LogView) -> None:
         """Raises a `StateError` if topics and state do not fit, because one of them was restored from a copy."""
+
+
+def refuse_missing_records(plan: Plan, starts: Sequence[int], ends: Sequence[int], cause: str) -> None:
+    """Raises a `TopicError` that suggests a `cause` if a partition ends before the offset up to which it was read."""
+    for (topic, partition), start, end in zip(plan.places, starts, ends, strict=True):
+        if end < start:
+            message = (
+                f"Topic {topic!r}, partition {partition}, ends at offset {end}, but application "
+                f"{plan.application_id!r} has read up to {start}. {cause} Start over: use another application_id and "
+                "state_dir, or run `headrace reset`."
+            )
+            raise TopicError(message)
 
 
 _backends: dict[tuple[str, int], TopicBackend] = {}

@@ -18,10 +18,10 @@ import pyarrow as pa
 
 from headrace._core.metrics import Metrics
 from headrace._runtime.spark.planning.admission import admitted, by_timestamps
-from headrace._runtime.spark.planning.plan import Plan
+from headrace._runtime.spark.planning.plan import Plan, offset_key
 from headrace._runtime.spark.stages import frames
 from headrace._runtime.spark.stages.frames import Frame
-from headrace._runtime.spark.topics.backend import SinkTask
+from headrace._runtime.spark.topics.backend import SinkTask, refuse_missing_records
 from headrace._state.log.entries import ApplicationState
 from headrace._state.log.state_log import LogView
 from headrace.errors import StateError
@@ -77,6 +77,8 @@ class EmbeddedBackend:
             self._checked_topics = len(topics)
 
     def prepare(self, plan: Plan, state: ApplicationState) -> None:
+        """Creates missing output topics, so that nobody creates one with another number of partitions meanwhile."""
+        self._log.commit((), create={topic: plan.partitions[topic] for topic in plan.sink_topics})
         self.publish(plan, state)
         self._log.upkeep.sweep_producer(plan.instance, plan.epoch)
         self._log.upkeep.sweep(_ABANDONED_AFTER_S)
@@ -85,15 +87,16 @@ class EmbeddedBackend:
         """Has nothing to wait for: published output is visible at once."""
 
     def traces(self, application_id: str, instance: str | None) -> Sequence[str]:  # noqa: ARG002
-        """Returns nothing, so a reset has nothing to delete here.
+        """Returns nothing: what a reset deletes here, unfinished data files, no user has ever seen.
 
         The topic log has commits of the application. They name its instance, and after a reset the instance is a new
         one, so the application does not mistake old commits for its own.
         """
         return ()
 
-    def forget(self, application_id: str, instance: str | None) -> None:
-        pass
+    def forget(self, application_id: str, instance: str | None) -> None:  # noqa: ARG002
+        if instance is not None:
+            self._log.upkeep.sweep_producer(instance)
 
     def ends(self, places: Sequence[Place]) -> list[int]:
         self._log.refresh()
@@ -146,20 +149,23 @@ class EmbeddedBackend:
         return msgspec.to_builtins(runs)
 
     def sync(self) -> None:
+        # Another process may have read what this one commits: reads it first.
+        self._log.refresh()
         self._log.sync()
 
     def publish(self, plan: Plan, state: ApplicationState) -> None:
         if state.batch < 0 or self._log.last_batch(plan.instance) == state.batch:
             return
         runs = msgspec.convert(state.output or [], list[SegmentRun])
-        create = {topic: plan.partitions[topic] for topic in plan.sink_topics}
-        self._log.commit(runs, producer=plan.instance, batch=state.batch, create=create)
+        self._log.commit(runs, producer=plan.instance, batch=state.batch)
 
     def refuse_other_age(self, plan: Plan, view: LogView) -> None:
         self._log.refresh()
         published, committed = self._log.last_batch(plan.instance), view.state.batch
         published = -1 if published is None else published
         if committed - 1 <= published <= committed:
+            read = [view.state.offsets.get(offset_key(place), 0) for place in plan.places]
+            refuse_missing_records(plan, read, self.ends(plan.places), "Was the topics directory replaced?")
             return
         older, newer = (
             ("state directory", "topics") if published > committed else ("topics directory", "state directory")

@@ -14,11 +14,11 @@ from headrace._runtime.spark.planning.plan import Plan
 from headrace._runtime.spark.stages.frames import Frame, topic_of
 from headrace._runtime.spark.state_directory.dynamic_topics import DynamicTopics
 from headrace._runtime.spark.state_directory.log import current_view, state_log
-from headrace._runtime.spark.topics.backend import SinkTask
+from headrace._runtime.spark.topics.backend import SinkTask, refuse_missing_records
 from headrace._runtime.spark.topics.kafka_output import TaskOutput
 from headrace._state.log.entries import ApplicationState
 from headrace._state.log.state_log import LogView
-from headrace.errors import NewPartitionsError, StateError, TopicError
+from headrace.errors import NewPartitionsError, StateError
 from headrace.model.offset_reset import AutoOffsetReset
 from headrace.topics.embedded.log import SegmentRun
 from headrace.topics.kafka.cluster import KafkaCluster, Place
@@ -116,22 +116,11 @@ class KafkaBackend:
         now_ms: int | None,  # noqa: ARG002
     ) -> list[int]:
         if any(end < start for start, end in zip(starts, ends, strict=True)):
-            self._refuse_recreated_topics(plan, starts)
+            # Asks the broker: ends from the tail, or from the beginning of a catch-up run, may be out of date.
+            ends_now = self._cluster.end_offsets(plan.places)
+            refuse_missing_records(plan, starts, ends_now, "Was the topic deleted and created again?")
         take = by_time_index(lambda time_ms: self._cluster.offsets_at(plan.places, time_ms))
         return admitted(plan.places, starts, ends, limit, take, plan.global_topics)
-
-    def _refuse_recreated_topics(self, plan: Plan, starts: Sequence[int]) -> None:
-        """Raises a `TopicError` if a partition ends before the offset up to which it was read."""
-        # Asks the broker: ends by the tail, or from the beginning of a catch-up run, may be older than the last batch.
-        ends = self._cluster.end_offsets(plan.places)
-        for (topic, partition), start, end in zip(plan.places, starts, ends, strict=True):
-            if end < start:
-                message = (
-                    f"Topic {topic!r}, partition {partition}, ends at offset {end}, but application "
-                    f"{plan.application_id!r} has read up to {start}. Was the topic deleted and created again? Start "
-                    "over: use another application_id and state_dir, or run `headrace reset`."
-                )
-                raise TopicError(message)
 
     def locate(self, place: Place, first: int, last: int) -> None:  # noqa: ARG002
         return None
