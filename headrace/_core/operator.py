@@ -71,7 +71,10 @@ class Operator(ABC):
         self.process = wrapped  # type: ignore[assignment, method-assign]
 
     def init(self, context: TaskContext) -> None:
-        """Called once per task, before its first record."""
+        """Sets the context, from which subclasses also get their stores. Called once, before the first record.
+
+        On Spark, a task has new operators in every batch.
+        """
         self.context = context
 
     @abstractmethod

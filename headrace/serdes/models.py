@@ -50,7 +50,11 @@ def to_json_types(value: Any) -> Any:
 
 
 def model_from_json(kind: Any, value: Any) -> Any:
-    """Converts decoded JSON to a pydantic model that is part of another type."""
+    """Converts decoded JSON to the pydantic model `kind`. msgspec calls it for models inside other types (`dec_hook`).
+
+    Raises:
+        NotImplementedError: if `kind` is not a pydantic model.
+    """
     if not is_model(kind):
         message = f"JSON cannot be read as {kind!r}"
         raise NotImplementedError(message)

@@ -46,7 +46,10 @@ class WritableTimestampedKeyValueStore(ReadOnlyTimestampedKeyValueStore[K, V], P
 
 
 class WritableVersionedKeyValueStore(ReadOnlyVersionedKeyValueStore[K, V], Protocol[K, V]):
-    """What `driver.store()` returns for `Stores.versioned_key_value`."""
+    """Reads and writes a versioned store in a test: what `driver.store()` returns for `Stores.versioned_key_value`.
+
+    Reads return values alone, except `get_with_timestamp` and `versions`.
+    """
 
     def put(self, key: K, value: V | None, timestamp_ms: int) -> int:
         """Stores a version; returns the time until which it is valid, as `VersionedKeyValueStore.put` does."""

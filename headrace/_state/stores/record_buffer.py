@@ -32,7 +32,10 @@ _decode = msgspec.msgpack.Decoder(_StoredRecord).decode
 
 
 class RecordBuffer(TypedStore[K], Generic[K, V]):
-    """Records by timestamp, then key bytes, then arrival.
+    """A store that buffers records, ordered by timestamp, then key bytes, then arrival.
+
+    A stream-table join with a grace period holds each record in it until stream time reaches the record's timestamp
+    plus the grace period. Records with equal keys and timestamps do not replace each other.
 
     Example:
         >>> from headrace import serdes

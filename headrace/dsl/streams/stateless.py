@@ -117,7 +117,8 @@ class StatelessOperators(StreamHandle[K, V]):
         """Replaces each record with one record for every value that `mapper(value)` returns, in their order.
 
         The new records have the key and the timestamp of the old one; the partitioning stays. The stream keeps its
-        value serde only if the mapper is known to return values of the type that the serde writes, as `str.split` does.
+        value serde only if that serde writes the type of the returned values, known from the mapper's annotation, e.g.
+        `list[str]`, or because the mapper is a method such as `str.split`.
 
         Example:
             >>> from headrace.testing import run_stream

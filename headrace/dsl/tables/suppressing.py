@@ -27,7 +27,8 @@ class TableSuppression(TableHandle[K, V]):
         The emitted change has the timestamp and the headers of that last update. Rows are released in the order of
         their window ends, or, with `until_time_limit`, of the timestamps of the first updates held back; then in the
         order of their serialized keys. Only records that reach this operator advance its stream time: without input,
-        rows wait. `until_time_limit` also emits deletions, `until_window_closes` does not.
+        rows wait. The setting `stream_time_key_idle` ends the wait for keys that are idle: their rows are released
+        without headers. `until_time_limit` also emits deletions, `until_window_closes` does not.
 
         Args:
             suppressed: when rows are released, and how many may be held back.

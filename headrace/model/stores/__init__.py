@@ -1,1 +1,1 @@
-"""The state stores of processors and tables: how to describe them, and what they offer."""
+"""The specs and interfaces of state stores: a spec describes a store, an interface has its methods."""

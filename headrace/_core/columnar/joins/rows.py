@@ -97,9 +97,10 @@ class JoinRows:
         ]
 
     def skip_others(self) -> None:
-        """Completes an inner join: counts dropped records, and decodes those that have not been joined.
+        """Ends an inner join: counts records without a key or a value as dropped, and decodes values not yet decoded.
 
-        They are decoded because a record that cannot be decoded must raise an error even if it has no match.
+        `join` decodes only records that have a match. Other values are decoded only so that an invalid one raises an
+        error, as in the record path.
         """
         for (operator, _, value_serde), mine in zip(self._both, (self._is_left, ~self._is_left), strict=True):
             keyless = mine & (self.numbers < 0)

@@ -96,9 +96,11 @@ def _pattern_tasks(plan: Plan, stage: Stage) -> dict[str, int]:
 
 
 def _partitioning_sources(plan: Plan, stage: Stage) -> list[Source]:
-    """The sources whose partitions decide which task of a stage gets a record.
+    """Returns the sources whose topic-partition decides which task of a stage gets a record.
 
-    A relay keeps the partition of the task that writes to it, so the sources of its writer count as well.
+    They are the sources that the stage reads. If one of them reads a relay, the sources of the stage that writes the
+    relay count as well, because a record in a relay keeps the partition of the task that wrote it. Sources of global
+    tables do not count: every task gets all their records.
     """
     read = set(stage.blueprint.sub.source_topics)
     sources = [source for source in stage.blueprint.sub.sources if not source.is_global]

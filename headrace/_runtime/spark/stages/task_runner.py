@@ -100,9 +100,11 @@ class TaskRunner:
 
     @contextmanager
     def _superseded_if_missing(self) -> Iterator[None]:
-        """Raises a `TakenOverError` for a missing object if another start or attempt has committed meanwhile.
+        """Replaces a `MissingObjectError` with a `TakenOverError` if the state log has changed since it was read.
 
-        A process that was paused for long may look for objects that were deleted because no one needs them any more.
+        Then another start or attempt has continued while this process was paused, or the application was reset, and
+        the object may have been deleted because only this process still needs it. If the log has not changed, the
+        `MissingObjectError` is raised: the state directory is damaged.
         """
         try:
             yield
