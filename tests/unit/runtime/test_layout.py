@@ -38,6 +38,13 @@ def joined_with_its_own_counts(builder):
     stream.join(stream.group_by(max, name="by").count(store="counts"), max, name="join").to("out")
 
 
+def counted_after_two_merges_with_repartitions(builder):
+    stream = builder.stream("a")
+    for name in ("first", "second"):
+        stream = stream.merge(stream.map(lambda key, value: (value, value)).repartition(partitions=4, name=name))
+    stream.group_by_key().count(store="counts")
+
+
 def global_table(builder):
     builder.stream("a").join(builder.global_table("g", store="rows"), max).to("out")
 
@@ -103,6 +110,12 @@ MOVED = "Keys would move to tasks that do not have their rows in store "
             f"topic 'b' has 4 partitions; it had 2. {MOVED}'counts'.",
         ),
         (joined_with_its_own_counts, {"a": 2}, {"a": 3}, f"topic 'a' has 3 partitions; it had 2. {MOVED}'counts'."),
+        (
+            counted_after_two_merges_with_repartitions,
+            {"a": 2},
+            {"a": 3},
+            f"topic 'a' has 3 partitions; it had 2. {MOVED}'counts'.",
+        ),
         (global_table, {"a": 2, "g": 1}, {"a": 3, "g": 1}, f"topic 'a' has 3 partitions; it had 2. {MOVED}'rows'."),
     ],
 )

@@ -99,12 +99,12 @@ def _partitioning_sources(plan: Plan, stage: Stage) -> list[Source]:
     """Returns the sources whose topic-partition decides which task of a stage gets a record.
 
     They are the sources that the stage reads. If one of them reads a relay, the sources of the stage that writes the
-    relay count as well, because a record in a relay keeps the partition of the task that wrote it. Sources of global
-    tables do not count: every task gets all their records.
+    relay count as well, and so on, because a record in a relay keeps the partition of the task that wrote it. Sources
+    of global tables do not count: every task gets all their records.
     """
     read = set(stage.blueprint.sub.source_topics)
     sources = [source for source in stage.blueprint.sub.sources if not source.is_global]
-    for writer in plan.stages:
+    for writer in reversed(plan.stages):
         if read & plan.relays & {sink.topic for sink in writer.blueprint.sub.sinks}:
             sources += [source for source in writer.blueprint.sub.sources if not source.is_global]
             read |= set(writer.blueprint.sub.source_topics)
