@@ -79,8 +79,11 @@ def _propagate(
 ) -> dict[str, int]:
     """Returns the number of partitions of every topic that is read.
 
-    A repartition whose number is not fixed gets as many partitions as the largest stage that writes it has tasks, and
-    as the topics it is joined with. One such number may raise another, so this repeats until nothing changes.
+    The numbers in `known` are fixed, and so are those of the topics that share one of the `groups` with them, because
+    the topics of a group need equal numbers. Other repartitions keep the number that they have in `before`, from the
+    last start. The remaining internal topics get as many partitions as the largest stage that writes them has tasks, or
+    as the largest topic of their group, if that is more. One such number may raise another, so this repeats until
+    nothing changes.
     """
     fixed = dict(known)
     for group in groups:

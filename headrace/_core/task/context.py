@@ -208,7 +208,7 @@ class TaskContext:
             self.columns = moment.columns
 
     def append(self, order: Order) -> int:
-        """Appends more records of the batch to `order`; returns the position of the first of them."""
+        """Appends more records of the batch to `self.order`; returns the position of the first of them."""
         first = len(self.order.offset)
         self.order = concatenated([self.order, order]) if first else order
         return first

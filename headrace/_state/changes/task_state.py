@@ -108,7 +108,10 @@ class TaskState:
         return self._head.position
 
     def commit(self) -> None:
-        """Writes the changes of the batch and a step of compaction; writes nothing if nothing changed."""
+        """Writes the changes of the batch, and a step of compaction, to the durable state; not to the replica.
+
+        They count once the batch is committed. If no store and no processor has changed, nothing is written.
+        """
         changes = {name: store.changes for name, store in self._stores.items() if store.changes}
         if not changes and self.processors == self._head.processors:
             return

@@ -35,7 +35,10 @@ def expires_at_ms(time_ms: int, retention_ms: int) -> int:
 
 
 class RetentionClock(Protocol):
-    """The current time of a store, or of each of its keys."""
+    """The clock by which entries of a store expire: the highest time put into the store, or under each of its keys.
+
+    A `CallerClock` keeps no time: its `time` is always `UNKNOWN`, and its `observe` returns `time_ms`.
+    """
 
     @property
     def retention_ms(self) -> int: ...

@@ -49,7 +49,8 @@ class Environment:
     def write(self, stores: Iterable[str], action: Callable[[Any], T]) -> T:
         """Runs `action` in one write transaction, with the databases of `stores` open, and returns its result.
 
-        If the map is full, it is enlarged and `action` runs again in a new transaction.
+        If the map is full, it is enlarged and `action` runs again in a new transaction. That ends all snapshots that
+        this process has open: their next read raises an `lmdb.Error`, and their batch fails and is repeated.
         """
         wanted = list(stores)
         while True:
@@ -58,7 +59,6 @@ class Environment:
                 with self.begin(write=True) as txn:
                     result = action(txn)
             except lmdb.MapFullError:
-                # Ends the snapshots of other users in this process; their batch fails and is repeated.
                 self._lmdb.set_mapsize(2 * self._lmdb.info()["map_size"])
             else:
                 self._extend_file()

@@ -165,7 +165,10 @@ class TypedVersionedStore(TypedStore[K], Generic[K, V]):
     def _superseded_versions(
         self, key_part: bytes, first_ms: int, last_ms: int, latest_ms: int
     ) -> Iterator[VersionedRecord[V]]:
-        """Versions other than the latest that were valid at some time between two, both inclusive, newest first."""
+        """Versions other than the latest that were valid at some time from `first_ms` to `last_ms`, both inclusive.
+
+        The newest comes first; deletions are left out. `latest_ms` is the timestamp of the latest version.
+        """
         prefix = HISTORY + key_part
         valid_to_ms = latest_ms if latest_ms <= last_ms else self._next_newer_ms(key_part, last_ms, latest_ms)
         for entry_key, version in self.contents.range(prefix + descending_time_bytes(last_ms), end_of_key(prefix)):

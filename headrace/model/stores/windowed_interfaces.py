@@ -91,7 +91,10 @@ class ReadOnlyWindowStore(Protocol[K, V_co]):
 
 
 class ReadOnlyTimestampedWindowStore(ReadOnlyWindowStore[K, V_co], Protocol[K, V_co]):
-    """Reads values and their timestamps by key and window: what queries get for a windowed aggregation."""
+    """Reads values by key and window: what queries get for a windowed aggregation and `Stores.timestamped_window`.
+
+    Reads return the values alone; `with_timestamps` returns a view with their timestamps.
+    """
 
     def with_timestamps(self) -> ReadOnlyWindowStore[K, ValueAndTimestamp[V_co]]:
         """Returns a view of the same windows in which all reads return values with their timestamps."""

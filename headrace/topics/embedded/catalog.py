@@ -110,7 +110,7 @@ class Catalog:
         return ranges
 
     def add(self, commit: TopicCommit[SegmentRunSummary], position: int) -> None:
-        """Adds a commit; `position` is its byte offset in the log."""
+        """Adds the next commit of the log, whose entry begins at byte `position`; `self.position` stays as it is."""
         for topic, partitions in commit.create.items():
             self._topics[topic] = [PartitionIndex() for _ in range(partitions)]
         self._policies.update(commit.policies)

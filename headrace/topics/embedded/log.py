@@ -209,6 +209,8 @@ class TopicLog(LogState):
     ) -> bool:
         """Makes segment runs visible, and creates the topics in `create` that do not exist, atomically.
 
+        Unless it only creates topics, it also deletes the records that the retention of any topic no longer keeps.
+
         Returns false if the producer has already committed this batch or a later one. Then the files of the runs are
         deleted.
         """
@@ -224,8 +226,9 @@ class TopicLog(LogState):
             missing = self.catalog.to_create(create or {})
             self.catalog.check_runs(runs, missing)
             self._check_files(runs)
-            begin = self.catalog.expired(self._clock_ms())
-            if runs or missing or producer is not None or begin:
+            # Creating topics deletes no records: a start that does so has just chosen its first offsets.
+            begin = self.catalog.expired(self._clock_ms()) if runs or producer is not None else {}
+            if runs or missing or producer is not None:
                 self.append(
                     TopicCommit(
                         TOPICS_UPKEEP if begin else TOPICS_APPENDED, producer, batch, missing, runs, begin=begin

@@ -84,10 +84,11 @@ class LogState:
         return self.journal.read_at(self.catalog.position.generation, offsets)
 
     def remove_unread(self, files: Iterable[str]) -> list[str]:
-        """Deletes those of the data files that are not read, and returns their names.
+        """Deletes those of `files` that the catalog does not read, and returns their names, sorted.
 
-        Some may be committed, because a caller may repeat a commit without knowing whether it succeeded: they stay.
-        Superseded files are deleted once the commits that supersede them are synced.
+        Call it within `writing`: an older catalog would not know the files that were committed since. Committed files
+        stay, because a caller may repeat a commit without knowing whether it succeeded. The log is synced before files
+        are deleted that it has superseded. Missing files are ignored.
         """
         removed = sorted(set(files) - self.catalog.files)
         if not self.catalog.superseded.isdisjoint(removed):

@@ -141,7 +141,10 @@ class KafkaCluster:
         return self._offsets(places, client("admin").OffsetSpec.earliest())
 
     def end_offsets(self, places: Iterable[Place]) -> list[int]:
-        """The offset after the last committed record of each topic-partition."""
+        """Up to which offset readers of committed records can read each topic-partition, in the order of `places`.
+
+        Kafka calls it the last stable offset: where the first open transaction begins, or else the end of the log.
+        """
         return self._offsets(places, client("admin").OffsetSpec.latest())
 
     def stored_ends(self, places: Iterable[Place]) -> list[int]:

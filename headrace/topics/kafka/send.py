@@ -62,10 +62,14 @@ class Sender:
         self.producer = cluster.producer(rules, on_delivery=self._on_delivery, **settings)
 
     def send(self, outgoing: Iterable[OutgoingBatch]) -> None:
-        """Queues records in the client, which reports failed deliveries later: in `flush`, or in the commit.
+        """Queues records in the client, and waits while its queue is full.
+
+        `failed` has the failed deliveries once the producer was flushed or its transaction committed. After an error,
+        the records before it are still queued.
 
         Raises:
             TopicError: if a record is larger than the client may send.
+            KafkaException: for other errors of the client; see `KafkaCluster.translate_errors`.
         """
         produce = self.producer.produce
         for topic, partition, records in outgoing:

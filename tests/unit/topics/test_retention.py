@@ -50,6 +50,16 @@ def test_records_are_deleted_when_they_are_too_old(log, clock):
         assert reader.timestamps("t", 0, 3, 6).tolist() == [90, 91, 92]
 
 
+def test_creating_topics_deletes_no_records(log, clock):
+    log.create("t", 1, TopicPolicy(retention_ms=100))
+    append(log, 10)
+    clock[0] = 120
+    log.commit((), create={"u": 1})
+    assert bounds(log) == ([0], [1])
+    append(log, 20, topic="u")
+    assert bounds(log) == ([1], [1])
+
+
 def test_an_old_record_behind_a_newer_one_stays_until_both_are_too_old(log, clock):
     log.create("t", 1, TopicPolicy(retention_ms=100))
     append(log, 500)

@@ -13,8 +13,9 @@ from headrace._core.columnar.groups import Ints
 class Candidates(NamedTuple):
     """Records of one side of a join that may match records of the other, in three arrays with one entry per record.
 
-    `keys` has the number of the record's key within the batch, `times` its timestamp. `arrivals` ascends in the order
-    of arrival: it is the row in the batch, or a negative number if the record was stored before the batch.
+    `keys` has the number of the record's key within the batch, `times` its timestamp. `arrivals` has its row in the
+    batch, or a negative number if it was stored before. Of two stored records of a key with the same timestamp, the one
+    that arrived earlier has the lower number.
     """
 
     keys: Ints

@@ -106,9 +106,9 @@ def _swapped(joiner: Callable[[Any, Any, Any], Any]) -> Callable[[Any, Any, Any]
 
 
 class StreamJoinWindow(Operator):
-    """Stores each record that has a key and a value, then forwards it to the join.
+    """Forwards every record to the join; before that, stores those that have a key and a value.
 
-    It is stored first because a joiner may change its value in place.
+    They are stored first because a joiner may change a value in place.
     """
 
     def __init__(self, name: str, store: str) -> None:

@@ -206,7 +206,11 @@ class OwnGauge:
 
 
 def checked_number(value: object, operator: str, metric: str) -> int:
-    """Returns a value of a metric if it is a whole number; metrics are stored as such."""
+    """Returns a value of a metric as an `int`.
+
+    Raises:
+        StreamsError: if it is not a whole number; the message names `operator` and `metric`.
+    """
     if not isinstance(value, Integral):
         message = f"{operator}: metric {metric!r} was given {value!r}; it takes whole numbers."
         raise StreamsError(message)

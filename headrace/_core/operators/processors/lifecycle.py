@@ -89,7 +89,7 @@ class Processors:
         self._agenda.fire(kind, clock_ms, lambda schedule: self._run(schedule, clock_ms))
 
     def next_wall_clock_ms(self) -> int | None:
-        """When the next wall-clock punctuation is due."""
+        """When the next wall-clock punctuation is due; `None` for never."""
         return self._agenda.next_due_ms(PunctuationType.WALL_CLOCK_TIME)
 
     def save(self) -> None:

@@ -51,7 +51,7 @@ class StreamBranch(FunctionOperator):
 
 
 class NullKeyFilter(FunctionOperator):
-    """Drops records without a key, which have no partition."""
+    """Drops records without a key before a repartition, and counts them."""
 
     def bind(self, children: Sequence[Take]) -> Take:
         forward = to_all(children)

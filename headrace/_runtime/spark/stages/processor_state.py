@@ -50,7 +50,7 @@ class SavedProcessorState:
 
 
 class _Pickler(Pickler):
-    """Pickles a fixture (a context or a store, which belongs to the task object) by its name."""
+    """Pickles the objects in `fixtures` by name: contexts, stores and other parts of the task, which are not saved."""
 
     def __init__(self, file: io.BytesIO, fixtures: Mapping[str, Any]) -> None:
         super().__init__(file)
@@ -61,7 +61,7 @@ class _Pickler(Pickler):
 
 
 class _Unpickler(pickle.Unpickler):
-    """Replaces the name of a fixture with the fixture of the new task object."""
+    """Loads processors; where `_Pickler` wrote a name, it puts the object of that name in `fixtures`."""
 
     def __init__(self, file: io.BytesIO, fixtures: Mapping[str, Any]) -> None:
         super().__init__(file)

@@ -81,7 +81,7 @@ class TopicBackend(Protocol):
         """Deletes what an application has stored here besides the user's topics, as listed by `traces`."""
 
     def ends(self, places: Sequence[Place]) -> list[int]:
-        """The current end offsets, each one after the last record."""
+        """The current end offsets, each one after the last record that can be read, in the order of `places`."""
 
     def admitted(
         self, plan: Plan, starts: Sequence[int], ends: Sequence[int], limit: int, now_ms: int | None
@@ -152,7 +152,14 @@ class TopicBackend(Protocol):
 
 
 def refuse_missing_records(plan: Plan, starts: Sequence[int], ends: Sequence[int], cause: str) -> None:
-    """Raises a `TopicError` that suggests a `cause` if a partition ends before the offset up to which it was read."""
+    """Raises a `TopicError` if a partition ends before the offset up to which it was read.
+
+    Args:
+        plan: its `places` are the partitions, in the order of `starts` and `ends`.
+        starts: up to which offset each partition was read.
+        ends: the current end offsets.
+        cause: a sentence of the message that says what may have happened.
+    """
     for (topic, partition), start, end in zip(plan.places, starts, ends, strict=True):
         if end < start:
             message = (

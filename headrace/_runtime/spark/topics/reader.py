@@ -163,5 +163,9 @@ class TopicsReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 def _fixed_number(place: Place) -> int:
-    """A number that spreads the partitions of a topic evenly, and does not depend on other topics."""
+    """The number of a topic-partition; modulo the number of slices, it is the slice that reads the partition.
+
+    The partitions of a topic have consecutive numbers. Which other topics there are does not matter, so a repeated
+    batch has the same slices.
+    """
     return zlib.crc32(place[0].encode()) + place[1]
