@@ -132,17 +132,15 @@ MUTATIONS = (
         "the old value of a row is subtracted before the new one is added",
         "_core/operators/aggregations/tables.py",
         """\
-            if change.old is not None:
-                aggregate = self._subtractor(group, change.old, aggregate)
+        if aggregate is not None and change.old is not None:
+            aggregate = self._subtractor(group, change.old, aggregate)
         if change.new is not None:
-            base = self._initializer() if aggregate is None else aggregate
-            aggregate = self._adder(group, change.new, base)
+            aggregate = self._adder(group, change.new, self._initializer() if aggregate is None else aggregate)
 """,
         """\
         if change.new is not None:
-            base = self._initializer() if aggregate is None else aggregate
-            aggregate = self._adder(group, change.new, base)
-        if row is not None and change.old is not None:
+            aggregate = self._adder(group, change.new, self._initializer() if aggregate is None else aggregate)
+        if before is not None and change.old is not None:
             aggregate = self._subtractor(group, change.old, aggregate)
 """,
     ),
@@ -199,8 +197,8 @@ MUTATIONS = (
     Mutation(
         "both ends of join windows are included",
         "_core/operators/joins/stream_stream.py",
-        "max(0, later(timestamp_ms, self._after_ms))\n        self.join",
-        "max(0, later(timestamp_ms, self._after_ms - 1))\n        self.join",
+        "max(0, later(timestamp_ms, self._after_ms))",
+        "max(0, later(timestamp_ms, self._after_ms - 1))",
     ),
     Mutation(
         "a joiner has the left value first, whichever side triggers",
@@ -217,8 +215,8 @@ MUTATIONS = (
     Mutation(
         "an unmatched record is emitted when stream time is beyond window and grace, not at their end",
         "_state/stores/unmatched.py",
-        "queue.until(time_ms - wait_ms - 1)",
-        "queue.until(time_ms - wait_ms)",
+        "return time_ms - self[is_left] - 1",
+        "return time_ms - self[is_left]",
     ),
     Mutation(
         "a scan of unmatched records ends only when records of both sides have to wait",
@@ -241,8 +239,8 @@ MUTATIONS = (
     Mutation(
         "a record whose window has ended does not wait for a match, whatever the grace",
         "_core/operators/joins/stream_stream_left_outer.py",
-        "if max(0, later(timestamp_ms, self._after_ms)) < time_ms:",
-        "if max(0, later(timestamp_ms, self._own_wait_ms)) < time_ms:",
+        "if self._last_match_ms(timestamp_ms) < time_ms:",
+        "if max(0, timestamp_ms + self._own_wait_ms) < time_ms:",
     ),
     Mutation(
         "on an outer side a record without a key is emitted alone",

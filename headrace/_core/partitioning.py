@@ -38,9 +38,17 @@ def murmur2(data: bytes) -> int:
     return h - 0x1_0000_0000 if h > _POSITIVE else h
 
 
-def partition_for(key: bytes, partitions: int) -> int:
-    """The partition of a serialized key."""
-    return (murmur2(key) & _POSITIVE) % partitions
+def partition_for(key: bytes, partitions: int, window_bytes: int | None = None) -> int:
+    """The partition of a serialized key. If its last `window_bytes` encode a window, they do not count."""
+    return (murmur2(key[:-window_bytes] if window_bytes else key) & _POSITIVE) % partitions
+
+
+def output_partition(key: bytes | None, task: int, partitions: int, window_bytes: int | None = None) -> int:
+    """The partition of a record that the task of partition `task` writes: that of its key.
+
+    A record without a key goes to the partition of its task, so that it is the same after every restart.
+    """
+    return task % partitions if key is None else partition_for(key, partitions, window_bytes)
 
 
 def partitions_for(keys: pa.Array | Sequence[bytes | None], partitions: int) -> npt.NDArray[np.int32]:

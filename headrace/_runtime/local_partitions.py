@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from headrace._core.partitioning import partition_for
+from headrace._core.partitioning import output_partition, partition_for
 from headrace._graph.graph import Graph
 from headrace._graph.partitions import chosen_topic_partitions, partition_counts
 from headrace._runtime.assemble import TaskBlueprint, key_suffixes
@@ -68,15 +68,11 @@ class LocalPartitions:
             return task
         if self._counts is None:
             return 0 if topic in self.internal else task
-        count = self.of_topic(topic)
-        if key is None:
-            return task % count
-        suffix = self._suffixes.get(topic)
-        return partition_for(key if suffix is None else key[:-suffix], count)
+        return output_partition(key, task, self.of_topic(topic), self._suffixes.get(topic))
 
     def of_stored_key(self, stage: int, key: bytes, suffix: int | None) -> int:
         """The partition of the task that has a key in its stores; the last `suffix` bytes of it encode a window."""
-        return partition_for(key if suffix is None else key[:-suffix], self._tasks[stage])
+        return partition_for(key, self._tasks[stage], suffix)
 
 
 def _partitions_by_topic(graph: Graph, partitions: int | Mapping[str, int]) -> dict[str, int]:

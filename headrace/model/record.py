@@ -27,6 +27,15 @@ def check_timestamp(timestamp_ms: object, subject: str) -> None:
         raise StreamsError(message)
 
 
+def check_event_time(timestamp_ms: Any, subject: str) -> None:
+    """Raises a `StreamsError` that begins with `subject` if a timestamp is not a whole number from 0 to 2**63 - 1."""
+    check_timestamp(timestamp_ms, subject)
+    if not 0 <= timestamp_ms <= END_OF_TIME_MS:
+        allowed = "0 or greater" if timestamp_ms < 0 else f"at most {END_OF_TIME_MS}"
+        message = f"{subject} {timestamp_ms}; a timestamp is {allowed}."
+        raise StreamsError(message)
+
+
 def check_headers(headers: object, subject: str) -> None:
     """Raises a `StreamsError` that begins with `subject` unless headers are a tuple of pairs of text and bytes."""
     if isinstance(headers, tuple):
@@ -84,12 +93,8 @@ class Record(msgspec.Struct, Generic[K, V], frozen=True, eq=False, gc=False):
             check_headers(self.headers, "Malformed record: headers are")
         if self.timestamp_ms is None:
             return
-        if self.timestamp_ms.__class__ is not int:
-            check_timestamp(self.timestamp_ms, "Malformed record: timestamp_ms is")
-        if not 0 <= self.timestamp_ms <= END_OF_TIME_MS:
-            allowed = "0 or greater" if self.timestamp_ms < 0 else f"at most {END_OF_TIME_MS}"
-            message = f"Malformed record: timestamp_ms is {self.timestamp_ms}; a timestamp is {allowed}."
-            raise StreamsError(message)
+        if self.timestamp_ms.__class__ is not int or not 0 <= self.timestamp_ms <= END_OF_TIME_MS:
+            check_event_time(self.timestamp_ms, "Malformed record: timestamp_ms is")
 
     def with_key(self, key: K2) -> Record[K2, V]:
         """Returns a copy with another key."""

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, Self, TypeAlias, TypeVar
 
 from headrace._suggestions.attributes import SuggestingMeta
-from headrace.errors import StreamsError
-from headrace.model.record import Headers
+from headrace.model.record import Headers, check_event_time
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -58,11 +57,9 @@ class To(metaclass=SuggestingMeta):
         """Returns a copy that also sets the timestamp of the forwarded record, in place of the record's own.
 
         Raises:
-            StreamsError: for a negative timestamp.
+            StreamsError: for a timestamp that is negative, greater than 2**63 - 1 or not a whole number.
         """
-        if not isinstance(timestamp_ms, int) or timestamp_ms < 0:
-            message = f"To.with_timestamp() was given {timestamp_ms!r}; a timestamp is a whole number of 0 or greater."
-            raise StreamsError(message)
+        check_event_time(timestamp_ms, "To.with_timestamp() was given")
         return replace(self, timestamp_ms=timestamp_ms)
 
 

@@ -65,9 +65,14 @@ class Schedule:
         self._agenda.remove(self)
 
     def first_due(self, clock_ms: int) -> int:
-        """When the schedule is first due, if its clock shows `clock_ms` now."""
-        _, interval_ms, shift_ms = self.grid
-        return clock_ms if shift_ms is None else at_or_after(clock_ms, interval_ms, shift_ms)
+        """When the schedule is first due, if its clock shows `clock_ms` now.
+
+        Without a shift, a schedule of stream time is due at once, one of the wall clock after an interval.
+        """
+        kind, interval_ms, shift_ms = self.grid
+        if shift_ms is not None:
+            return at_or_after(clock_ms, interval_ms, shift_ms)
+        return clock_ms if kind is PunctuationType.STREAM_TIME else clock_ms + interval_ms
 
     def is_too_far_ahead(self, clock_ms: int, due_ms: int | None = None) -> bool:
         """Whether the due time shows that the wall clock went back by more than the interval. If so, logs a warning.
@@ -146,7 +151,7 @@ class Agenda:
             self._set_due(schedule, self._restored_due(schedule, clock_ms))
             claimed[schedule.state_key] = None
         else:
-            self._set_due(schedule, UNKNOWN if kind is PunctuationType.STREAM_TIME else clock_ms + interval_ms)
+            self._set_due(schedule, UNKNOWN if kind is PunctuationType.STREAM_TIME else schedule.first_due(clock_ms))
         return schedule
 
     def remove(self, schedule: Schedule) -> None:
@@ -181,8 +186,7 @@ class Agenda:
     def _follow_clock_back(self, clock_ms: int) -> None:
         for schedule in self._memory.schedules:
             if schedule.is_too_far_ahead(clock_ms):
-                _, interval_ms, shift_ms = schedule.grid
-                self._set_due(schedule, clock_ms + interval_ms if shift_ms is None else schedule.first_due(clock_ms))
+                self._set_due(schedule, schedule.first_due(clock_ms))
 
     def _restored_due(self, schedule: Schedule, clock_ms: int) -> int:
         """Returns when a new schedule with a time shift (KAFKA-13678) is first due.

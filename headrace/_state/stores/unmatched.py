@@ -54,6 +54,14 @@ class Waits(NamedTuple):
     right_ms: int
     left_ms: int
 
+    def due_ms(self, timestamp_ms: int, *, is_left: bool) -> int:
+        """The earliest stream time at which an unmatched record of one side is due."""
+        return timestamp_ms + self[is_left] + 1
+
+    def last_due_ms(self, time_ms: int, *, is_left: bool) -> int:
+        """The latest timestamp of the unmatched records of one side that are due at stream time `time_ms`."""
+        return time_ms - self[is_left] - 1
+
 
 class UnmatchedStore(TypedStore[K], Generic[K]):
     """Unmatched records, and `next`, the timestamp that decides when to look again for records to emit.
@@ -133,8 +141,8 @@ class UnmatchedStore(TypedStore[K], Generic[K]):
         """
         last_ms = None
         due = [
-            _with_side(queue.until(time_ms - wait_ms - 1), is_left)
-            for is_left, (queue, wait_ms) in enumerate(zip(self._queues_for(key), waits, strict=True))
+            _with_side(queue.until(waits.last_due_ms(time_ms, is_left=bool(is_left))), is_left)
+            for is_left, queue in enumerate(self._queues_for(key))
         ]
         for last_ms, is_left, found in merge(*due):
             yield from self._evict(self._full_key(key, found), last_ms, is_left)

@@ -9,6 +9,8 @@ from datetime import UTC, datetime, timedelta
 from typing import ClassVar, Generic, TypeVar
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 
 from headrace._suggestions.attributes import SuggestingMeta
 from headrace.errors import StreamsError, TopologyError
@@ -16,6 +18,7 @@ from headrace.model.arguments import checked_duration
 from headrace.model.time.end_of_time import END_OF_TIME_MS, later
 
 K = TypeVar("K")
+Time = TypeVar("Time", int, npt.NDArray[np.int64])
 
 
 class Window(msgspec.Struct, frozen=True, order=True, gc=False):
@@ -105,6 +108,11 @@ def sized_window(start_ms: int, size_ms: int) -> Window:
     return Window(start_ms, later(start_ms, size_ms))
 
 
+def last_start(time_ms: Time, advance_ms: int) -> Time:
+    """Returns the last start at or before `time_ms` of windows that start every `advance_ms`, the first at 0."""
+    return time_ms - time_ms % advance_ms
+
+
 _NO_GRACE = timedelta(0)
 
 
@@ -156,9 +164,8 @@ class TimeWindows(metaclass=SuggestingMeta):
 
     def starts_for(self, timestamp_ms: int) -> range:
         """Returns the starts of the windows that contain a timestamp, in ascending order."""
-        advance_ms = self.advance_ms
-        first = max(0, timestamp_ms - self.size_ms + advance_ms) // advance_ms * advance_ms
-        return range(first, timestamp_ms + 1, advance_ms)
+        first = last_start(max(0, timestamp_ms - self.size_ms + self.advance_ms), self.advance_ms)
+        return range(first, timestamp_ms + 1, self.advance_ms)
 
     def windows_for(self, timestamp_ms: int) -> list[Window]:
         """Returns the windows that contain a timestamp, in ascending order of their start."""

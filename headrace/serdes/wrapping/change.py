@@ -12,7 +12,7 @@ from headrace.serdes.wrapping.wrapping import Wrapping
 
 T = TypeVar("T", default=Any)
 
-_ONLY_OLD, _ONLY_NEW, _BOTH = 0, 1, 2
+_ONLY_OLD, _ONLY_NEW, _BOTH = b"\x00", b"\x01", b"\x02"
 _LENGTH = struct.Struct(">i")
 
 
@@ -44,23 +44,23 @@ class ChangeEvent(Wrapping[Change[T]], Generic[T]):
             raise TypeError("expected a Change of a new and an old value")
         new, old = self.inner.serialize(value.new), self.inner.serialize(value.old)
         if new is not None and old is not None:
-            return b"%b%b%b\x02" % (_LENGTH.pack(len(new)), new, old)
+            return b"%b%b%b%b" % (_LENGTH.pack(len(new)), new, old, _BOTH)
         if new is not None:
-            return new + b"\x01"
+            return new + _ONLY_NEW
         if old is not None:
-            return old + b"\x00"
+            return old + _ONLY_OLD
         raise ValueError("a change needs a new value or an old one; both are None")
 
     def _from_bytes(self, data: bytes) -> Change[T]:
         if not data:
             raise ValueError("a change has at least one byte, its flag; this is empty")
-        read, flag = self.inner.deserialize, data[-1]
+        read, flag = self.inner.deserialize, data[-1:]
         if flag == _ONLY_NEW:
             return Change(read(data[:-1]), None)
         if flag == _ONLY_OLD:
             return Change(None, read(data[:-1]))
         if flag != _BOTH:
-            message = f"unknown flag {flag} at the end of a change; known are 0 (old), 1 (new) and 2 (both)"
+            message = f"unknown flag {flag[0]} at the end of a change; known are 0 (old), 1 (new) and 2 (both)"
             raise ValueError(message)
         if len(data) <= _LENGTH.size:
             message = f"a change of old and new value has at least 5 bytes; this has {len(data)}"

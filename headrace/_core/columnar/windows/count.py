@@ -17,7 +17,7 @@ from headrace._core.columnar.groups import Ints
 from headrace._core.drop_reasons import DropReason
 from headrace._core.laws import last_closed_start
 from headrace._state.stores.window import TypedTimestampedWindowStore
-from headrace.model.time.windows import TimeWindows
+from headrace.model.time.windows import TimeWindows, last_start
 
 _START = 8
 _log = logging.getLogger(__name__)
@@ -61,8 +61,7 @@ class WindowCountForm(CountingForm):
 
     def _starts(self, batch: Batch) -> Ints:
         """The start of each record's window."""
-        starts: Ints = batch.timestamps - batch.timestamps % self._windows.size_ms
-        return starts
+        return last_start(batch.timestamps, self._windows.size_ms)
 
     def _drop_null_keys(self, batch: Batch) -> Batch:
         nulls = batch.keys.null_count

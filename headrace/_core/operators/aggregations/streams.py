@@ -27,12 +27,18 @@ class AggregatingOperator(StoredTable):
         """Whether a record can be folded in; if not, counts it as dropped."""
         return True
 
-    @abstractmethod
     def fold(self, key: Any, value: Any, timestamp_ms: int, row: tuple[Any, int] | None) -> tuple[Any, int]:
         """Returns the aggregate after a record, and its timestamp. An aggregate of `None` deletes the row.
 
         `row` is the aggregate before the record and its timestamp; `None` if the key has no row.
         """
+        if row is None:
+            return self.aggregate(key, value, None), timestamp_ms
+        return self.aggregate(key, value, row[0]), latest(timestamp_ms, row[1])
+
+    @abstractmethod
+    def aggregate(self, key: Any, value: Any, before: Any) -> Any:
+        """Returns the aggregate after a record. `before` is the aggregate before it, `None` if there is none."""
 
     def process(self, record: AnyRecord) -> None:
         key = record.key
@@ -81,10 +87,8 @@ class StreamAggregate(AggregatingOperator):
             return False
         return True
 
-    def fold(self, key: Any, value: Any, timestamp_ms: int, row: tuple[Any, int] | None) -> tuple[Any, int]:
-        if row is None:
-            return self._aggregator(key, value, self._initializer()), timestamp_ms
-        return self._aggregator(key, value, row[0]), latest(timestamp_ms, row[1])
+    def aggregate(self, key: Any, value: Any, before: Any) -> Any:
+        return self._aggregator(key, value, self._initializer() if before is None else before)
 
 
 class StreamCount(StreamAggregate):

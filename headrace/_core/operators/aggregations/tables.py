@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from headrace._core.laws import latest
 from headrace._core.operator import AnyRecord, Operator
 from headrace._core.operators.aggregations.count_and_reduce import Fold
 from headrace._core.operators.aggregations.streams import AggregatingOperator
@@ -83,14 +82,10 @@ class TableAggregate(AggregatingOperator):
         self._adder = adding.aggregator
         self._subtractor = subtractor
 
-    def fold(self, key: Any, value: Any, timestamp_ms: int, row: tuple[Any, int] | None) -> tuple[Any, int]:
-        group, change, aggregate = key, value, None
-        if row is not None:
-            aggregate = row[0]
-            timestamp_ms = latest(timestamp_ms, row[1])
-            if change.old is not None:
-                aggregate = self._subtractor(group, change.old, aggregate)
+    def aggregate(self, key: Any, value: Any, before: Any) -> Any:
+        group, change, aggregate = key, value, before
+        if aggregate is not None and change.old is not None:
+            aggregate = self._subtractor(group, change.old, aggregate)
         if change.new is not None:
-            base = self._initializer() if aggregate is None else aggregate
-            aggregate = self._adder(group, change.new, base)
-        return aggregate, timestamp_ms
+            aggregate = self._adder(group, change.new, self._initializer() if aggregate is None else aggregate)
+        return aggregate

@@ -68,8 +68,12 @@ class StreamJoin(Operator):
         if key is None or record.value is None:
             self.join(record, ())
             return
-        other, from_ms, to_ms = self._other, timestamp_ms - self._before_ms, max(0, later(timestamp_ms, self._after_ms))
-        self.join(record, other.fetch_duplicates(other.key_bytes(key), from_ms, to_ms))
+        other, from_ms = self._other, timestamp_ms - self._before_ms
+        self.join(record, other.fetch_duplicates(other.key_bytes(key), from_ms, self._last_match_ms(timestamp_ms)))
+
+    def _last_match_ms(self, timestamp_ms: int) -> int:
+        """The highest timestamp at which a record of the other side is within the window of a record."""
+        return max(0, later(timestamp_ms, self._after_ms))
 
     def join(self, record: AnyRecord, matches: Matches) -> None:
         """Joins a record with `matches`, which the caller has found. A record without a key or a value has none."""

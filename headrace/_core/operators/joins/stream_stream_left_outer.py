@@ -11,7 +11,6 @@ from headrace._core.task.context import TaskContext
 from headrace._state.stores.unmatched import UnmatchedRecord, UnmatchedStore, Waits
 from headrace.model.pending import PendingTask
 from headrace.model.record import Headers, Record
-from headrace.model.time.end_of_time import later
 
 
 class StreamOuterJoin(StreamJoin):
@@ -60,7 +59,7 @@ class StreamOuterJoin(StreamJoin):
             self.forward(Record(key, self._joined(key, value, other), latest(timestamp_ms, other_ms), headers))
         if matches or not self._is_outer:
             return
-        if max(0, later(timestamp_ms, self._after_ms)) < time_ms:
+        if self._last_match_ms(timestamp_ms) < time_ms:
             self.forward(record.with_value(self._joined(key, value, None)))
         else:
             self._unmatched.add(key_bytes, value, timestamp_ms, is_left=self._is_left)
@@ -106,4 +105,4 @@ class StreamOuterJoin(StreamJoin):
 
     def _due_ms(self, row: UnmatchedRecord[Any]) -> int:
         """The earliest stream time at which an unmatched record is due."""
-        return row.timestamp_ms + self._waits[row.is_left] + 1
+        return self._waits.due_ms(row.timestamp_ms, is_left=row.is_left)

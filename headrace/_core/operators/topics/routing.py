@@ -88,7 +88,7 @@ class RoutedSink(TopicWriter):
         except SerdeError as error:
             raise self.encoding_error(error, part, topic) from error.__cause__
         if chosen is None and self._window_bytes and key is not None:
-            chosen = (partition_for(key[: -self._window_bytes], count),)
+            chosen = (partition_for(key, count, self._window_bytes),)
         for partition in (None,) if chosen is None else chosen:
             self._collector.send(topic, key, value, record.timestamp_ms, headers, partition)
         if chosen is not None and not chosen:

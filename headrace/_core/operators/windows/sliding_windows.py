@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from headrace._core.drop_reasons import DropReason
-from headrace._core.laws import latest
 from headrace._core.operator import AnyRecord
 from headrace._core.operators.aggregations.count_and_reduce import Fold
 from headrace._core.operators.windows.windowed_operator import WindowedOperator, WindowSettings
@@ -144,12 +143,11 @@ class _Update:
         if start_ms <= operator._last_closed_start(self._time_ms, operator._difference_ms):
             operator._drop_late(self._record, window, self._time_ms)
             return
-        base, result_ms = (operator._initializer(), self.timestamp_ms) if row is None else row
-        value = operator._aggregator(self._key, self._record.value, base)
+        value, result_ms = operator._aggregate(self._key, self._record.value, self.timestamp_ms, row)
         has_old = operator.settings.send_old_values and not new
         # A window that was created by the same record has no row if its aggregate is `None`.
         stored = operator._store.fetch(self._key, start_ms) if has_old else None
-        self._put(start_ms, value, None if stored is None else stored[0], latest(self.timestamp_ms, result_ms))
+        self._put(start_ms, value, None if stored is None else stored[0], result_ms)
 
     def copy(self, start_ms: int, row: _Row) -> None:
         """Creates a window with the row that another window had before the record."""

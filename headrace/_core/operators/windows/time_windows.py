@@ -12,7 +12,7 @@ from headrace._core.operators.windows.windowed_operator import WindowedOperator
 from headrace._core.task.context import TaskContext
 from headrace._core.time.stream_time import KeyAdvances
 from headrace._state.layouts.retention_clocks import last_expired_ms
-from headrace.model.time.windows import TimeWindows, UnlimitedWindows, sized_window
+from headrace.model.time.windows import TimeWindows, UnlimitedWindows, last_start, sized_window
 
 
 class TimeWindowAggregate(WindowedOperator[TimeWindows | UnlimitedWindows]):
@@ -48,7 +48,7 @@ class TimeWindowAggregate(WindowedOperator[TimeWindows | UnlimitedWindows]):
         if not self._expires_windows:
             return
         next_expired = self._last_expired_start(advances.before) + 1
-        first = np.where(advances.before < 0, advances.lowest - advances.lowest % self._advance_ms, next_expired)
+        first = np.where(advances.before < 0, last_start(advances.lowest, self._advance_ms), next_expired)
         last = self._last_expired_start(advances.after)
         rows = np.flatnonzero(last >= np.maximum(first, 0)).tolist()
         self._expire_spans([(advances.keys[row], int(first[row]), int(last[row])) for row in rows])
@@ -60,7 +60,7 @@ class TimeWindowAggregate(WindowedOperator[TimeWindows | UnlimitedWindows]):
 
     def _last_expired_start(self, time_ms: Any) -> Any:
         """The latest start of the windows that are expired at stream time `time_ms`."""
-        return last_expired_ms(time_ms - time_ms % self._advance_ms, self._store.clock.retention_ms)
+        return last_expired_ms(last_start(time_ms, self._advance_ms), self._store.clock.retention_ms)
 
     @property
     def _advance_ms(self) -> int:

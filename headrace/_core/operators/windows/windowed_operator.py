@@ -19,7 +19,6 @@ from headrace._state.bytes.composite import MAX_TIME
 from headrace._state.layouts.entries_by_key import remove_key
 from headrace.model.pending import PendingTask
 from headrace.model.record import Change, Record
-from headrace.model.time.end_of_time import later
 from headrace.model.time.windows import AnyWindows, Window, Windowed
 
 W = TypeVar("W", bound=AnyWindows)
@@ -120,6 +119,9 @@ class WindowedOperator(Operator, Generic[W]):
     def _last_closed_start(self, time_ms: int, size_ms: int) -> int:
         return last_closed_start(time_ms, size_ms, self._wait_ms, end_included=self._end_included)
 
+    def _closes_at(self, window: Window) -> int | None:
+        return closes_at(window.end_ms, self._wait_ms, end_included=self._end_included)
+
     def pending(self) -> PendingTask | None:
         if self._open is None:
             return None
@@ -131,7 +133,7 @@ class WindowedOperator(Operator, Generic[W]):
             self._open.count(),
             oldest,
             since_ms=oldest.window.end_ms,
-            release_ms=closes_at(oldest.window.end_ms, self._wait_ms, end_included=self._end_included),
+            release_ms=self._closes_at(oldest.window),
             release_key=oldest.key if self.time.by_key else None,
             stream_time_ms=self.time.current(oldest.key),
         )
@@ -140,13 +142,20 @@ class WindowedOperator(Operator, Generic[W]):
         """Folds a record into the aggregate of one window, and emits the result."""
         store, start_ms = self._store, window.start_ms
         row = store.fetch(key, start_ms)
-        base, result_ms = (self._initializer(), timestamp_ms) if row is None else row
-        new = self._aggregator(key, record.value, base)
+        new, result_ms = self._aggregate(key, record.value, timestamp_ms, row)
         # The aggregator may have changed the aggregate in place, so the old value is read again.
         old = store.fetch(key, start_ms)[0] if self.settings.send_old_values and row is not None else None
-        result_ms = latest(timestamp_ms, result_ms)
         store.put(key, new, start_ms, result_ms)
         self._emit(record, window, Change(new, old), result_ms)
+
+    def _aggregate(self, key: Any, value: Any, timestamp_ms: int, row: tuple[Any, int] | None) -> tuple[Any, int]:
+        """Returns the aggregate of a window after a record, and its timestamp: the latest of its records (KIP-259).
+
+        `row` is the aggregate before the record and its timestamp; `None` if the window is new.
+        """
+        if row is None:
+            return self._aggregator(key, value, self._initializer()), timestamp_ms
+        return self._aggregator(key, value, row[0]), latest(timestamp_ms, row[1])
 
     def _emit(self, record: AnyRecord, window: Window, change: Change[Any], timestamp_ms: int) -> None:
         """Forwards a new result of a window, or holds it back until the window closes."""
@@ -168,10 +177,10 @@ class WindowedOperator(Operator, Generic[W]):
 
     def _drop_late(self, record: AnyRecord, window: Window, time_ms: int) -> None:
         """Counts a record that is late for a closed window, and forwards it to the child for late records."""
-        close_ms = later(window.end_ms, self._wait_ms + self._end_included)
+        close_ms = self._closes_at(window)
         self.context.drop(self.name, DropReason.LATE)
         _log.info(
-            "%s: the record of key %r at %d is late for window [%s]: it closed at %d, stream time is %d.",
+            "%s: the record of key %r at %d is late for window [%s]: it closed at %s, stream time is %d.",
             self.name,
             record.key,
             record.timestamp_ms,

@@ -15,7 +15,7 @@ from headrace._core.errors.dead_letters import letter_headers
 from headrace._core.errors.failure import processing_error
 from headrace._core.errors.handlers import DropLog, HandlerAnswer
 from headrace._core.metrics import Metrics
-from headrace._core.partitioning import partition_for
+from headrace._core.partitioning import output_partition
 from headrace._core.task.order import CLOCK
 from headrace._runtime.spark.planning.plan import Plan
 from headrace._runtime.spark.stages import frames
@@ -160,8 +160,7 @@ class ProductionErrors:
         assert topic is not None
         self._metrics.add(failed.operator, "dead_letters")
         self._metrics.add(f"topic {topic}", "records_out")
-        count = self._plan.partitions[topic]
-        partition = provenance.origin % count if letter.key is None else partition_for(letter.key, count)
+        partition = output_partition(letter.key, provenance.origin, self._plan.partitions[topic])
         timestamp_ms = letter.timestamp_ms
         if timestamp_ms is None:
             timestamp_ms = failed.timestamp_ms if read.timestamp_ms is None else read.timestamp_ms
