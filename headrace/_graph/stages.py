@@ -38,7 +38,7 @@ _StageKey = tuple[int, int]  # number of the sub-topology, level
 
 
 class Pickled(Serde[Any]):
-    """Serializes any Python value; only for relays and copies, whose bytes never leave the application."""
+    """Serializes any Python value; only for relays, whose bytes no later batch reads."""
 
     def _to_bytes(self, value: Any) -> bytes:
         return pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
@@ -139,8 +139,10 @@ class _Cut:
         name = f"{table}-copy-{place[1]}"
         copies = self._copies.setdefault(place, {})
         if table not in copies:
-            copies[table] = replace(self._like(table), name=name, value_serde=Pickled())
-            cached = getattr(self._graph.by_name[table], "cached", False)
+            node, rows = self._graph.by_name[table], self._like(table)
+            stored = self._graph.stores[node.stores[0]] if node.stores else rows
+            copies[table] = replace(rows, name=name, value_serde=stored.value_serde)
+            cached = getattr(node, "cached", False)
             changes = self._taken(table, place, 0, every_update=cached)
             copy = TableCopy(name=name, parents=(changes,), stores=(name,), tables=(table,))
             self._members.setdefault(place, []).append(copy)

@@ -48,8 +48,7 @@ class Head(msgspec.Struct, frozen=True, array_like=True):
 
     `tail` is the position before the first retained delta, `garbage` the slices to remove, `cursor` the full key at
     which a running compaction pass continues. `processors` are the pickled processors of the task. They are here, not
-    in a store, because stores are read from the replica, which is a cache: only rows of copied tables are unpickled
-    from there.
+    in a store, because stores are read from the replica, which is a cache.
     """
 
     position: Position = ORIGIN
