@@ -93,7 +93,15 @@ SCENARIOS: dict[str, list[Scenario]] = {
             "null keys survive the repartition",
             [["left", "k", "", 5], *steps("right|_@6 left|ab@7 right|ax@8")],
             _NO_GRACE,
-        )
+        ),
+        Scenario(
+            "null keys of the right side advance stream time",
+            [*steps("left|ab@7"), ["right", "k", "", 100], *steps("left|ac@50 right|ax@51")],
+            _NO_GRACE,
+        ),
+    ],
+    "left-join-and-count-after-repartition": [
+        Scenario("null keys survive the repartition", steps("right|_=a@1 right|b@2 left|_=c@3 left|d@4"), _NO_GRACE)
     ],
     "stream-stream-join-by-head": [
         Scenario(

@@ -51,6 +51,14 @@ def left_and_count(builder: hr.StreamsBuilder, **within: int) -> None:
     pairs.group_by_key().count().to_stream().to("out")
 
 
+@topology("left-join-and-count-after-repartition")
+def left_and_count_after_repartition(builder: hr.StreamsBuilder, **within: int) -> None:
+    """The right side's records are also counted, those without a key, too."""
+    again = _stream(builder, "right").repartition("again")
+    _stream(builder, "left").left_join(again, f.joined, within=join_windows(**within)).to("out")
+    again.select_key(lambda _, value: f.head(value)).group_by_key().count().to_stream().to("counts")
+
+
 @topology("three-streams-join")
 def three_streams(builder: hr.StreamsBuilder, **within: int) -> None:
     pairs = _stream(builder, "left").join(_stream(builder, "right"), f.joined, within=join_windows(**within))

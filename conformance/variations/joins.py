@@ -54,6 +54,7 @@ VARIATIONS: dict[str, list[Variation]] = {
         several_inputs(_STREAMS_BY_HEAD, *_WITHIN[:2]),
     ),
     "stream-stream-join-and-count": several_inputs(_STREAMS, _WITHIN[1]),
+    "left-join-and-count-after-repartition": several_inputs(_STREAMS, *_WITHIN[:2]),
     "three-streams-join": several_inputs(_THREE_STREAMS, _WITHIN[1]),
     **dict.fromkeys(
         ("stream-table-join", "stream-table-left-join", "stream-filtered-table-left-join"),

@@ -1,4 +1,4 @@
-"""Lets records without a key through a repartition if a join after it has a result for them, as in Kafka Streams."""
+"""Lets records without a key through a repartition if a left or outer join comes after it, as in Kafka Streams."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from headrace._graph.nodes import Node, NullKeyFilter, PassThrough, Sink, Source
 
 
 def with_null_keys(nodes: Mapping[str, Node]) -> tuple[Node, ...]:
-    """The nodes in their order, so that repartitions before a join with results for null keys let them through.
+    """The nodes in their order; repartitions before a left or outer join let records without a key through.
 
     The null-key filters before such repartitions are replaced with nodes that pass all records on.
     """
@@ -22,7 +22,7 @@ def with_null_keys(nodes: Mapping[str, Node]) -> tuple[Node, ...]:
 
 
 def _before_null_key_joins(nodes: Mapping[str, Node]) -> set[str]:
-    """The names of the joins that accept records without a key, and of all nodes before them, across repartitions."""
+    """The names of the left and outer joins, and of all nodes before them, across repartitions."""
     writers: dict[str, list[str]] = {}
     for node in nodes.values():
         if isinstance(node, Sink) and node.internal:

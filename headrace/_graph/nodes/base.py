@@ -45,7 +45,10 @@ class Node:
 
     @property
     def takes_null_keys(self) -> bool:
-        """Whether the node is a join that has a result for records without a key."""
+        """Whether repartitions before the node let records without a key through: whether it is a left or outer join.
+
+        As in Kafka Streams, this applies to both sides of the join. The right side of a left join drops such records.
+        """
         return False
 
 

@@ -46,7 +46,7 @@ class StreamJoin(Node):
 
     @property
     def takes_null_keys(self) -> bool:
-        return self.is_outer
+        return self.is_outer or self.other_is_outer
 
 
 @dataclass(frozen=True, kw_only=True)

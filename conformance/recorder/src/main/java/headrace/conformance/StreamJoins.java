@@ -2,6 +2,7 @@ package headrace.conformance;
 
 import org.apache.kafka.streams.kstream.JoinWindows;
 import org.apache.kafka.streams.kstream.KStream;
+import org.apache.kafka.streams.kstream.Repartitioned;
 import org.apache.kafka.streams.kstream.StreamJoined;
 
 /** Joins of two streams. */
@@ -46,6 +47,14 @@ final class StreamJoins {
             .leftJoin(plan.stream("right"), Functions::joined, within(params), TEXTS)
             .groupByKey()
             .count());
+    }
+
+    static void leftJoinAndCountAfterRepartition(Plan plan, Params params) {
+        KStream<String, String> again = plan.stream("right").repartition(Repartitioned.as("again"));
+        plan.write(plan.stream("left").leftJoin(again, Functions::joined, within(params), TEXTS));
+        plan.write(
+            again.selectKey((key, value) -> Functions.head(value)).groupByKey().count().toStream(),
+            "counts", Format.TEXT, Format.NUMBER);
     }
 
     static void threeStreamsJoin(Plan plan, Params params) {
