@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import struct
 import uuid
 from collections.abc import Sequence
-from numbers import Integral
+from numbers import Integral, Number
 from typing import ClassVar
 
 import pyarrow as pa
@@ -137,20 +138,49 @@ class Long(_Packed):
     _format = struct.Struct(">q")
 
 
+# `int` is also a `Number` and an `Integral`, but the abstract classes are slow to check.
+_NUMBER, _INTEGRAL = int | Number, int | Integral
+_EXACT = 2**53  # a double holds every integer up to this one
+
+
 class _PackedFloat(Serde[float]):
-    """A floating point number in a fixed number of big-endian bytes. An integer is refused if that would change it."""
+    """A floating point number in a fixed number of big-endian bytes."""
 
     _format: ClassVar[struct.Struct]
+    _kind: ClassVar[str]
+
+    def serialize(self, value: float | int | None) -> bytes | None:  # noqa: PYI041  `int` is checked apart
+        """Packs a number; `None` stays `None`."""
+        try:
+            if isinstance(value, float) or (type(value) is int and -_EXACT <= value <= _EXACT):
+                return self._format.pack(value)
+        except OverflowError:
+            pass  # too large for 4 bytes: `super().serialize` raises the error
+        return super().serialize(value)
 
     def _to_bytes(self, value: float) -> bytes:
         if isinstance(value, bool):
             message = "a bool is not a number here; use serdes.Bool()"
             raise TypeError(message)
-        raw = self._format.pack(value)
-        if type(value) is not float and isinstance(value, Integral) and int(self._from_bytes(raw)) != int(value):
-            message = "it would be read back as another number; use serdes.Long()"
-            raise ValueError(message)
-        return raw
+        if not isinstance(value, _NUMBER):
+            message = "expected a float"
+            raise TypeError(message)
+        try:
+            return self._format.pack(self._to_float(value))
+        except OverflowError as error:
+            message = f"it is too large for {self._kind}"
+            raise ValueError(message) from error
+
+    def _to_float(self, value: float) -> float:
+        """Converts a number to the nearest float.
+
+        Raises:
+            OverflowError: if the number is finite but too large for a float.
+        """
+        number = float(value)
+        if math.isinf(number) and number != value:  # some types, such as Decimal, do not raise the error themselves
+            raise OverflowError
+        return number
 
     def _from_bytes(self, data: bytes) -> float:
         number: float = self._format.unpack(data)[0]
@@ -158,21 +188,33 @@ class _PackedFloat(Serde[float]):
 
 
 class Float(_PackedFloat):
-    """A `float`, rounded to single precision: 4 bytes, big-endian (IEEE 754).
+    """A number in single precision: 4 bytes, big-endian (IEEE 754).
 
-    An `int` is accepted if it stays the same, as all up to 2^24 do.
+    Every number is rounded to single precision. Numbers beyond its range, about 3.4e38, are refused.
     """
 
     _format = struct.Struct(">f")
+    _kind = "a float of 4 bytes"
 
 
 class Double(_PackedFloat):
-    """A `float` in double precision, like Java's `double`: 8 bytes, big-endian (IEEE 754).
+    """A number in double precision, like Java's `double`: 8 bytes, big-endian (IEEE 754).
 
-    An `int` is accepted if it stays the same, as all up to 2^53 do.
+    No number is rounded. One that would be changed is refused, such as the `int` 2^53 + 1 or `Decimal("0.1")`.
     """
 
     _format = struct.Struct(">d")
+    _kind = "a double"
+
+    def _to_float(self, value: float) -> float:
+        number = super()._to_float(value)
+        # NumPy compares its integers with floats as floats, and so inexactly.
+        exact = int(value) if isinstance(value, _INTEGRAL) else value
+        if number != exact and not math.isnan(number):
+            long = ", or use serdes.Long()" if isinstance(exact, int) and -(2**63) <= exact < 2**63 else ""
+            message = f"a double cannot hold it exactly; round it with float(value){long}"
+            raise ValueError(message)
+        return number
 
 
 class Bool(Serde[bool]):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import uuid
 import zlib
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -93,8 +96,9 @@ def test_what_is_written_is_read_again(serde, values, data):
         (serdes.Float(), False),
         (serdes.Double(), 2**53 + 1),
         (serdes.Double(), np.int64(2**53 + 1)),
-        (serdes.Float(), 2**24 + 1),
-        (serdes.Double(), 10**400),
+        (serdes.Float(), np.bool_(True)),
+        (serdes.Double(), np.bool_(True)),
+        (serdes.Double(), "1.5"),
         (serdes.Bool(), 1),
         (serdes.Uuid(), "x"),
         (serdes.Json(), object()),
@@ -105,6 +109,64 @@ def test_values_of_another_type_are_refused_with_serde_and_value(serde, value):
         serde.serialize(value)
     assert f"{serde!r} cannot serialize" in str(refused.value)
     assert f"of type {type(value).__name__}" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("serde", "value", "read"),
+    [
+        (serdes.Float(), 2**24 + 1, 2.0**24),
+        (serdes.Float(), 2**53 + 1, 2.0**53),
+        (serdes.Float(), np.int64(2**24 + 1), 2.0**24),
+        (serdes.Float(), Decimal("0.1"), float(np.float32(0.1))),
+        (serdes.Float(), float("inf"), float("inf")),
+        (serdes.Double(), 2**53, 2.0**53),
+        (serdes.Double(), 2**64, 2.0**64),
+        (serdes.Double(), np.float64(0.1), 0.1),
+        (serdes.Double(), np.float32(0.1), float(np.float32(0.1))),
+        (serdes.Double(), Decimal("0.5"), 0.5),
+        (serdes.Double(), Decimal("Infinity"), float("inf")),
+        (serdes.Double(), Fraction(1, 4), 0.25),
+    ],
+)
+def test_a_float_rounds_every_number_and_a_double_takes_those_that_it_can_hold(serde, value, read):
+    assert serde.deserialize(serde.serialize(value)) == read
+
+
+@pytest.mark.parametrize(
+    ("serde", "value", "reason"),
+    [
+        (
+            serdes.Double(),
+            2**53 + 1,
+            "a double cannot hold it exactly; round it with float(value), or use serdes.Long()",
+        ),
+        (
+            serdes.Double(),
+            2**63 - 1,
+            "a double cannot hold it exactly; round it with float(value), or use serdes.Long()",
+        ),
+        (serdes.Double(), 2**63 + 1, "a double cannot hold it exactly; round it with float(value)"),
+        (serdes.Double(), np.uint64(2**64 - 1), "a double cannot hold it exactly; round it with float(value)"),
+        (serdes.Double(), Decimal("0.1"), "a double cannot hold it exactly; round it with float(value)"),
+        (serdes.Double(), Fraction(1, 3), "a double cannot hold it exactly; round it with float(value)"),
+        pytest.param(serdes.Double(), 10**400, "it is too large for a double", id="400 digits"),
+        (serdes.Double(), Decimal("1e400"), "it is too large for a double"),
+        (serdes.Float(), 10**39, "it is too large for a float of 4 bytes"),
+        (serdes.Float(), 1e39, "it is too large for a float of 4 bytes"),
+        (serdes.Float(), Decimal("1e400"), "it is too large for a float of 4 bytes"),
+        pytest.param(serdes.Float(), 10**400, "it is too large for a float of 4 bytes", id="400 digits in 4 bytes"),
+    ],
+)
+def test_a_number_beyond_a_serde_is_refused_with_the_reason_and_what_to_do(serde, value, reason):
+    with pytest.raises(SerdeError) as refused:
+        serde.serialize(value)
+    assert str(refused.value).endswith(f" of type {type(value).__name__}: {reason}")
+
+
+@pytest.mark.parametrize("serde", [serdes.Float(), serdes.Double()])
+@pytest.mark.parametrize("value", [float("nan"), np.float32("nan"), Decimal("NaN")])
+def test_nan_stays_nan(serde, value):
+    assert math.isnan(serde.deserialize(serde.serialize(value)))
 
 
 @pytest.mark.parametrize(
