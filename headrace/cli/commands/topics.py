@@ -33,8 +33,17 @@ KafkaSettings = Annotated[
     typer.Option(metavar="KEY=VALUE", help="Setting of the Kafka client, e.g. security.protocol=SSL; may be repeated."),
 ]
 Name = Annotated[str, typer.Argument(help="Name of the topic.")]
-KeySerde = Annotated[str | None, typer.Option(help="Serde of the keys, e.g. String or Long.", show_default="String")]
-ValueSerde = Annotated[str | None, typer.Option(help="Serde of the values, e.g. Json or Long.", show_default="Json")]
+KeySerde = Annotated[
+    str | None,
+    typer.Option(
+        help="Serde of the keys, e.g. String, Long, or WindowedKey:60000 for windows of 60,000 ms.",
+        show_default="String",
+    ),
+]
+ValueSerde = Annotated[
+    str | None,
+    typer.Option(help="Serde of the values, e.g. Json, Long, List:Long or ChangeEvent:Json.", show_default="Json"),
+]
 
 
 @topics.command("list", epilog="Example: headrace topics list --topics-dir topics")

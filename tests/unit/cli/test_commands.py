@@ -7,6 +7,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 from typer.testing import CliRunner
@@ -17,6 +18,7 @@ from headrace._runtime.spark.state_directory.log import open_log
 from headrace._state.log.entries import BatchPlan, Commit, Start
 from headrace.cli.loading import load
 from headrace.cli.output.progress import Meter, Rate, Totals
+from headrace.cli.output.values import serde_named
 from headrace.cli.program import program
 from headrace.errors import known_names
 
@@ -389,6 +391,9 @@ def test_json_lines_of_one_topic_can_be_written_to_another():
     [
         ("Long", "12", "12"),
         ("Double", "1.5", "1.5"),
+        ("List:Long", "[1, null]", "[1, null]"),
+        ("List:Uuid", '["12345678-1234-5678-1234-567812345678"]', '["12345678-1234-5678-1234-567812345678"]'),
+        ("ChangeEvent:Long", '{"new": 2, "old": 1}', '{"new": 2, "old": 1, "is_latest": true}'),
         ("Bool", "true", "true"),
         ("string", "a:b", '"a:b"'),
         ("Bytes", "hi", '"aGk="'),
@@ -403,6 +408,61 @@ def test_values_of_each_serde_go_in_as_text_and_through_json_and_back(serde, typ
     )
     lines = headrace("topics", "consume", "t", "--value-serde", serde, "--json")[0].splitlines()
     assert [json.loads(line)["value"] for line in lines] == [json.loads(json_value)] * 2
+
+
+@pytest.mark.parametrize("number", ["9007199254740993", "-18446744073709551617", "3"])
+def test_numbers_are_rounded_to_a_double_in_text_and_in_json(number):
+    headrace("topics", "create", "t", "--partitions", "1")
+    headrace("topics", "produce", "t", "--value-serde", "Double", stdin=f"k:{number}\n")
+    headrace(
+        "topics", "produce", "t", "--value-serde", "Double", "--json", stdin=f'{{"key": "k", "value": {number}}}\n'
+    )
+    records = hr.LocalTopics("topics").read("t", value_serde=hr.serdes.Double())
+    assert [record.value for record in records] == [float(number)] * 2
+
+
+VALUES = {
+    "Bool": True,
+    "Bytes": b"\x00\xff",
+    "ChangeEvent:Bytes": hr.Change(b"\xff", b"a"),
+    "ChangeEvent:Json": hr.Change(None, {"a": [1]}),
+    "ChangeEvent:List:Double": hr.Change([2.0**53, None], []),
+    "Double": 2.0**64,
+    "Float": 0.5,
+    "Int": -1,
+    "Json": {"a": [1, None, 1.5]},
+    "List:Bytes": [b"\xff", None, b""],
+    "List:Json": [{"a": 1}],
+    "List:Uuid": [UUID(int=7)],
+    "Long": 2**63 - 1,
+    "SessionWindowedKey": hr.Windowed("k", hr.Window(10, 30)),
+    "Short": 1,
+    "String": 'a: "b"',
+    "Uuid": UUID(int=7),
+    "Void": None,
+    "WindowedKey:60000": hr.Windowed("k", hr.Window(60_000, 120_000)),
+}
+
+
+def test_values_of_every_serde_that_needs_no_python_are_listed_here():
+    only_in_python = {"Avro", "JsonSchema", "Protobuf", "Registry", "Serde", "serde_from"}
+    assert {name.partition(":")[0] for name in VALUES} == set(hr.serdes.__all__) - only_in_python
+
+
+@pytest.mark.parametrize("part", ["key", "value"])
+@pytest.mark.parametrize("name", VALUES)
+def test_what_consume_prints_as_json_is_accepted_by_produce(name, part):
+    for topic in ("t", "copy"):
+        headrace("topics", "create", topic, "--partitions", "1")
+    records = [hr.Record(**{"key": "k", "value": "v", part: value}, timestamp_ms=5) for value in (VALUES[name], None)]
+    known = {"key_serde": hr.serdes.String(), "value_serde": hr.serdes.String(), f"{part}_serde": serde_named(name)}
+    hr.LocalTopics("topics").produce("t", records, **known)
+    options = ("--value-serde", "String", f"--{part}-serde", name, "--json")
+    lines, _, _ = headrace("topics", "consume", "t", *options)
+    headrace("topics", "produce", "copy", *options, stdin=lines)
+    assert headrace("topics", "consume", "copy", *options) == (lines, "", 0)
+    assert hr.LocalTopics("topics").read("copy", **known) == hr.LocalTopics("topics").read("t", **known)
+    assert len(lines.splitlines()) == 2
 
 
 def test_values_of_an_unnamed_serde_are_shown_as_bytes_with_a_hint():
@@ -443,6 +503,27 @@ def test_consume_stops_at_its_limit():
         ((), "a:1\nb\n", "Line 2: there is no ':' in 'b'. Write key:value, or choose a --separator."),
         ((), "a:1\nb:x\n", "Line 2: 'x' is not a value of serde Json. Text goes in quotes, \"x\", or use String."),
         (("--value-serde", "Long"), "a:x\n", "Line 1: 'x' is not a value of serde Long."),
+        (
+            ("--value-serde", "List:Long"),
+            "a:1,2\n",
+            "Line 1: '1,2' is not a value of serde List. "
+            "Write it as JSON, as `headrace topics consume --json` shows it.",
+        ),
+        (
+            ("--value-serde", "List:Long"),
+            "a:12\n",
+            "Line 1: 12 is not a value of serde List: Expected `array`, got `int`",
+        ),
+        (
+            ("--json", "--value-serde", "List:Uuid"),
+            '{"value": ["x"]}\n',
+            "Line 1: 'x' is not a value of serde Uuid: badly formed hexadecimal UUID string",
+        ),
+        (
+            ("--json", "--value-serde", "ChangeEvent:Json"),
+            '{"value": {"new": 1}}\n',
+            "Line 1: {'new': 1} is not a value of serde ChangeEvent: Object missing required field `old`",
+        ),
         (
             ("--json",),
             '{"valu": 1}\n',

@@ -86,6 +86,11 @@ def test_an_unknown_serde_is_refused(text):
         serde_named(text)
 
 
+def test_an_unknown_serde_in_another_one_is_named_with_it():
+    with pytest.raises(CommandError, match=r"There is no serde 'Lang' in 'List:Lang'[.] Did you mean 'Long'"):
+        serde_named("List:Lang")
+
+
 TIME = (1_764_583_200_000).to_bytes(8, "big")
 
 
