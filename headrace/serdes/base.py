@@ -23,7 +23,6 @@ _SHORTCUTS = {
     "deserialize_many": _READS,
     "checked": (*_READS, "deserialize_many"),
     "canonical": (*_WRITES, *_READS, "deserialize_many"),
-    "_canonical_like_inner": (*_WRITES, *_READS, "deserialize_many"),
     "plain": _WRITES,
 }
 
@@ -48,9 +47,6 @@ class Serde(Generic[T]):
 
     Then bytes that were read may be written again without converting them. `False` is always correct.
     """
-
-    _canonical_like_inner: bool = False
-    """Of a serde around another one: whether it is canonical if the inner serde is."""
 
     plain: type | None = None
     """`str` or `bytes` if all values have that type, else `None`.

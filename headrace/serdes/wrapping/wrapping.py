@@ -14,11 +14,21 @@ T = TypeVar("T")
 class Wrapping(Serde[T], Generic[T]):
     """A serde around an `inner` serde. If `inner` is `None`, a topology uses its default serde there."""
 
+    _canonical_like_inner = False
+    """Whether the serde is canonical if the inner serde is. Otherwise the class attribute `canonical` applies."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Lets a `canonical` that a subclass sets, or that `Serde` resets for another format, apply to all instances."""
+        super().__init_subclass__(**options)
+        if "canonical" in vars(cls) and "_canonical_like_inner" not in vars(cls):
+            cls._canonical_like_inner = False
+
     def __init__(self, inner: Serde[Any] | None = None) -> None:
         if inner is not None:
             checked_serde(inner, f"{type(self).__name__}(): the inner serde", error=SerdeError)
         self.given = inner
-        self.canonical = self._canonical_like_inner and inner is not None and inner.canonical
+        if self._canonical_like_inner:
+            self.canonical = inner is not None and inner.canonical
 
     @property
     def inner(self) -> Serde[Any]:
@@ -49,7 +59,8 @@ class Wrapping(Serde[T], Generic[T]):
             return self
         copy = type(self).__new__(type(self))
         vars(copy).update(vars(self), given=inner)
-        copy.canonical = self._canonical_like_inner and inner.canonical
+        if self._canonical_like_inner:
+            copy.canonical = inner.canonical
         return copy
 
     def __repr__(self) -> str:

@@ -27,6 +27,40 @@ class UpperCase(serdes.ChangeEvent):
         return super()._to_bytes(value).upper()
 
 
+class NeverCanonical(serdes.ChangeEvent):
+    """Says so itself."""
+
+    canonical = False
+
+
+class OwnCanonical(serdes.WindowedKey):
+    """Another format, in which every value has one encoding."""
+
+    canonical = True
+
+    def _to_bytes(self, value):
+        return super()._to_bytes(value)
+
+
+class Unchanged(NeverCanonical):
+    """Inherits everything."""
+
+
+@pytest.mark.parametrize(
+    ("serde", "canonical"),
+    [
+        (NeverCanonical(serdes.String()), False),
+        (Unchanged(serdes.String()), False),
+        (OwnCanonical(serdes.String(), SECOND), True),
+        (OwnCanonical(serdes.Json(), SECOND), True),
+    ],
+)
+def test_canonical_as_a_class_says_applies_to_it_and_to_its_copies(serde, canonical):
+    assert serde.canonical == canonical
+    assert serde.read_back().canonical == canonical
+    assert type(serde)().with_default(serdes.String()).canonical == canonical
+
+
 @pytest.mark.parametrize(
     ("serde", "canonical"),
     [
