@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import struct
-from typing import Any, Generic
+from copy import copy
+from typing import Any, Generic, Self
 
 from headrace.model.record import Change
 from headrace.model.type_variables import TypeVar
@@ -20,7 +21,10 @@ class ChangeEvent(Wrapping[Change[T]], Generic[T]):
     """A `Change` of a table's row, as it is sent from a grouped table to its groups (KIP-904).
 
     The last byte says which values there are: `old | 0`, `new | 1`, or `length of new, 4 bytes big-endian | new |
-    old | 2`. All three forms can be read.
+    old | 2`. All three forms can be read. A change whose values are both `None` is refused.
+
+    `is_latest` is not written: every change that is read has `is_latest=True`. In stores and internal topics, a change
+    with `is_latest=False` is therefore refused.
 
     Args:
         inner: serde of the values.
@@ -38,10 +42,21 @@ class ChangeEvent(Wrapping[Change[T]], Generic[T]):
 
     def __init__(self, inner: Serde[T] | None = None) -> None:
         super().__init__(inner)
+        self._only_latest = False
+
+    def read_back(self) -> Self:
+        """A copy that refuses changes with `is_latest=False`, and whose inner serde refuses what it would change."""
+        if self._only_latest:
+            return super().read_back()
+        strict = copy(super().read_back())
+        strict._only_latest = True
+        return strict
 
     def _to_bytes(self, value: Change[T]) -> bytes:
         if not isinstance(value, Change):
             raise TypeError("expected a Change of a new and an old value")
+        if self._only_latest and not value.is_latest:
+            raise ValueError("is_latest=False is not written, so the change would be read back with is_latest=True")
         new, old = self.inner.serialize(value.new), self.inner.serialize(value.old)
         if new is not None and old is not None:
             return b"%b%b%b%b" % (_LENGTH.pack(len(new)), new, old, _BOTH)

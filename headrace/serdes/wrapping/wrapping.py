@@ -18,7 +18,7 @@ class Wrapping(Serde[T], Generic[T]):
     """Whether the serde is canonical if the inner serde is. Otherwise the class attribute `canonical` applies."""
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Lets a `canonical` that a subclass sets, or that `Serde` resets for another format, apply to all instances."""
+        """Applies a `canonical` that a subclass sets, or that `Serde` resets for another format, to all instances."""
         super().__init_subclass__(**options)
         if "canonical" in vars(cls) and "_canonical_like_inner" not in vars(cls):
             cls._canonical_like_inner = False

@@ -49,6 +49,15 @@ def test_a_change_of_nothing_is_refused():
         SERDE.serialize(Change(None, None))
 
 
+@pytest.mark.parametrize("strict", [SERDE.read_back(), SERDE.read_back().read_back()])
+def test_an_outdated_change_is_refused_only_where_the_topology_reads_it_back(strict):
+    outdated = Change("ab", None, is_latest=False)
+    assert SERDE.deserialize(SERDE.serialize(outdated)) == Change("ab", None)
+    assert [strict.serialize(change).hex(" ") for change, _ in FORMS] == [form for _, form in FORMS]
+    with pytest.raises(SerdeError, match="the change would be read back with is_latest=True"):
+        strict.serialize(outdated)
+
+
 def test_what_is_no_change_is_refused():
     with pytest.raises(SerdeError, match="expected a Change of a new and an old value"):
         SERDE.serialize("ab")
