@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, overload
@@ -44,12 +44,12 @@ class CapturedForward(NamedTuple, Generic[K, V]):
 class CapturedPunctuator:
     """A schedule of a processor, which the test can fire. Its attributes are the arguments of `schedule()`."""
 
-    _context: MockProcessorContext[Any, Any]
     interval: timedelta
     type: PunctuationType
     callback: Callable[[int], object]
     time_shift: timedelta | None
-    cancelled: bool = False
+    cancelled: bool = field(default=False, init=False)
+    _context: MockProcessorContext[Any, Any] = field(kw_only=True)
 
     def __repr__(self) -> str:
         state = ", cancelled" if self.cancelled else ""
@@ -223,7 +223,7 @@ class MockProcessorContext(Generic[K, V]):
     ) -> CapturedPunctuator:
         """Captures a schedule. Only the test fires it, with `CapturedPunctuator.punctuate`."""
         check_schedule(_NAME, interval, type, callback, time_shift)
-        punctuator = CapturedPunctuator(self, interval, type, callback, time_shift)
+        punctuator = CapturedPunctuator(interval, type, callback, time_shift, _context=self)
         self._punctuators.append(punctuator)
         return punctuator
 

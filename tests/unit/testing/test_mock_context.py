@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from datetime import timedelta
 
 import pytest
 
 import headrace as hr
 from headrace import serdes
-from headrace.testing import CapturedForward, MockProcessorContext
+from headrace.testing import CapturedForward, CapturedPunctuator, MockProcessorContext
 
 SECOND = timedelta(seconds=1)
 TOTALS = hr.Stores.key_value("totals", value_serde=serdes.Long())
@@ -84,6 +85,13 @@ def test_the_test_fires_schedules(context, processor):
     assert (context.record_metadata.offset, context.timestamp_ms) == (7, 3)
     with pytest.raises(hr.StreamsError, match=r"set MockProcessorContext.current_stream_time_ms first"):
         by_stream_time.punctuate()
+
+
+def test_a_captured_schedule_takes_the_arguments_of_schedule():
+    parameters = list(inspect.signature(MockProcessorContext.schedule).parameters)[1:]
+    captured = inspect.signature(CapturedPunctuator).parameters.values()
+    assert [each.name for each in captured if each.kind is not each.KEYWORD_ONLY] == parameters
+    assert [each.name for each in captured if each.kind is each.KEYWORD_ONLY] == ["_context"]
 
 
 def test_a_cancelled_schedule_does_not_fire(context, processor):
