@@ -238,9 +238,7 @@ _OPERATORS: dict[type[nodes.Node], Callable[[Any, Defaults], Operator]] = {
         ops.TableSide(node.is_left, node.optional, node.other_optional),
         send_old_values=node.send_old_values,
     ),
-    nodes.TableJoinMerge: lambda node, _: ops.TableJoinMerge(
-        node.name, _own_store(node), reads_old_values=node.cached, send_old_values=_knows_old(node)
-    ),
+    nodes.TableJoinMerge: lambda node, _: ops.TableJoinMerge(node.name, _own_store(node), reads_old_values=node.cached),
     nodes.StreamTableJoin: lambda node, _: _stream_table_join(node),
     nodes.ForeignKeySubscribe: lambda node, defaults: ops.ForeignKeySubscribe(
         node.name,

@@ -9,12 +9,12 @@ from headrace._core.drop_reasons import DropReason
 from headrace._core.laws import latest
 from headrace._core.operator import AnyRecord
 from headrace._core.operators.aggregations.count_and_reduce import Fold
-from headrace._core.operators.tables.stored import StoredTable
+from headrace._core.operators.tables.stored import TableWithOldValues
 from headrace._state.stores.versioned import NEWEST, NOT_PUT
 from headrace.model.record import Change, Record
 
 
-class AggregatingOperator(StoredTable):
+class AggregatingOperator(TableWithOldValues):
     """Folds each record into the aggregate of its key, stores the aggregate and forwards the change.
 
     A result has the highest timestamp of the records since its row was created (KIP-259). An aggregate of `None`

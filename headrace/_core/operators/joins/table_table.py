@@ -67,8 +67,8 @@ class TableJoinMerge(StoredTable):
     With `reads_old_values`, the old value of a change is the stored row, not the result that the join computed.
     """
 
-    def __init__(self, name: str, store: str | None, *, reads_old_values: bool, send_old_values: bool) -> None:
-        super().__init__(name, store, send_old_values=send_old_values)
+    def __init__(self, name: str, store: str | None, *, reads_old_values: bool) -> None:
+        super().__init__(name, store)
         self._reads_old_values = reads_old_values
 
     def process(self, record: AnyRecord) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace._core.operator import AnyRecord, Operator
-from headrace._core.operators.tables.stored import StoredTable
+from headrace._core.operators.tables.stored import TableWithOldValues
 
 
 def row_filter(predicate: Callable[[Any, Any], object], *, keep: bool) -> Callable[[Any, Any], Any]:
@@ -22,7 +22,7 @@ def row_mapper(mapper: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return lambda key, value: None if value is None else mapper(key, value)
 
 
-class DerivedTable(StoredTable):
+class DerivedTable(TableWithOldValues):
     """The base of operators that compute each row from one row of another table: `derive(key, value)`.
 
     With a store, the old value is read from the store.

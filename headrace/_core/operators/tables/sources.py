@@ -5,12 +5,12 @@ from __future__ import annotations
 from headrace._core.drop_reasons import DropReason
 from headrace._core.operator import AnyRecord
 from headrace._core.operators.tables.lookup import TableLookup
-from headrace._core.operators.tables.stored import StoredTable
+from headrace._core.operators.tables.stored import TableWithOldValues
 from headrace._state.stores.versioned import NEWEST, NOT_PUT
 from headrace.model.record import Change
 
 
-class TableSource(StoredTable):
+class TableSource(TableWithOldValues):
     """Turns each record into the new row of its key, whatever its timestamp; a value of `None` deletes the row.
 
     It stores the rows if it has a store. Records without a key are dropped and counted.
@@ -31,7 +31,7 @@ class TableSource(StoredTable):
         self.forward(record.with_value(Change(record.value, old)))
 
 
-class VersionedTableSource(StoredTable):
+class VersionedTableSource(TableWithOldValues):
     """Turns each record into a version of its key's row. Drops and counts records older than the history.
 
     The old value of a change is the newest version so far, even if the change itself is an earlier version.

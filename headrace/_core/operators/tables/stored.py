@@ -18,19 +18,13 @@ class StoredTable(Operator):
     dropped and counted. In a store without versions, the last change replaces the row.
     """
 
-    def __init__(self, name: str, store: str | None = None, *, send_old_values: bool = False) -> None:
+    def __init__(self, name: str, store: str | None = None) -> None:
         super().__init__(name)
         self.store_name = store
-        self.send_old_values = send_old_values
 
     def init(self, context: TaskContext) -> None:
         super().init(context)
         self._store: Any = None if self.store_name is None else context.store(self.store_name)
-
-    @property
-    def forwards_old_values(self) -> bool:
-        """Whether the children get old values. The record cache gets them in any case."""
-        return self.send_old_values if self.cache is None else self.cache.send_old_values
 
     def stored_value(self, key: Any) -> Any:
         """The value of the stored row, in a versioned store of its newest version; `None` if there is none."""
@@ -47,3 +41,16 @@ class StoredTable(Operator):
                 return
             is_latest = valid_to_ms == NEWEST
         self.forward(record.with_value(Change(new, old, is_latest)))
+
+
+class TableWithOldValues(StoredTable):
+    """The base of tables that put old values into their changes only if `send_old_values` is set."""
+
+    def __init__(self, name: str, store: str | None, *, send_old_values: bool) -> None:
+        super().__init__(name, store)
+        self.send_old_values = send_old_values
+
+    @property
+    def forwards_old_values(self) -> bool:
+        """Whether the children get old values. The record cache gets them in any case."""
+        return self.send_old_values if self.cache is None else self.cache.send_old_values
