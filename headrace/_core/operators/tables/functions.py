@@ -38,7 +38,12 @@ class DerivedTable(TableWithOldValues):
         key, change = record.key, record.value
         new = self._derive(key, change.new)
         old = self._old(key, change.old) if self.send_old_values else None
-        self.forward_change(record, new, old)
+        if not self._ignores(new, old):
+            self.forward_change(record, new, old)
+
+    def _ignores(self, new: Any, old: Any) -> bool:  # noqa: ARG002
+        """Whether a change with these values is neither stored nor forwarded."""
+        return False
 
     def _old(self, key: Any, value: Any) -> Any:
         return self._derive(key, value) if self._store is None else self.stored_value(key)
@@ -61,15 +66,10 @@ class TableFilter(DerivedTable):
         versioned: bool,
     ) -> None:
         super().__init__(name, store, row_filter(predicate, keep=keep), send_old_values=send_old_values)
-        self._versioned = versioned
+        self._ignores_absent = send_old_values and not versioned
 
-    def process(self, record: AnyRecord) -> None:
-        key, change = record.key, record.value
-        new = self._derive(key, change.new)
-        old = self._old(key, change.old) if self.send_old_values else None
-        if self.send_old_values and not self._versioned and new is None and old is None:
-            return
-        self.forward_change(record, new, old)
+    def _ignores(self, new: Any, old: Any) -> bool:
+        return self._ignores_absent and new is None and old is None
 
 
 class TableMapValues(DerivedTable):
