@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -39,9 +38,9 @@ class GroupedHandle(Handle):
         output = NodeOutput(self._graph, node_name, rows.key_serde, rows.value_serde)
         return KTable._of_rows(output, rows, queryable=store is not None)
 
-    @abstractmethod
     def _name_and_parent(self, prefix: str, name: str | None, store_name: str) -> tuple[str, str]:
         """Returns the name of an aggregation, and the node it reads, after a repartition if it needs one.
 
         The names of both are generated in the order of Kafka Streams.
         """
+        raise NotImplementedError
