@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal
@@ -96,7 +95,12 @@ def offset_reset_of(given: object, subject: str, error: type[StreamsError]) -> A
         parts = _BY_DURATION.fullmatch(given)
         if parts is not None and any(parts.groupdict().values()):
             lengths = {unit: float(number) for unit, number in parts.groupdict().items() if number is not None}
-            with suppress(OverflowError):  # longer than a `timedelta` can be
+            try:
                 return AutoOffsetReset.by_duration(timedelta(**lengths))
+            except OverflowError as cause:
+                message = (
+                    f"{subject} is {given!r}; the duration is too long: at most {timedelta.max.days} days are allowed."
+                )
+                raise error(message) from cause
     message = f"{subject} is {given!r}; allowed: {_ALLOWED}."
     raise error(message)

@@ -124,13 +124,20 @@ def test_source_of_the_processor_api_has_a_reset(topics, tmp_path):
         "by_duration:P",
         "by_duration:PT",
         "by_duration:-PT1S",
-        "by_duration:P9999999999D",
         5,
     ],
 )
 def test_wrong_resets_are_refused(text):
     with pytest.raises(hr.ConfigError, match=r"auto_offset_reset is .*; allowed: 'earliest', 'latest', 'none', or "):
         configured(text)
+
+
+@pytest.mark.parametrize("text", ["by_duration:P9999999999D", f"by_duration:PT{'9' * 400}S"])
+def test_a_duration_that_is_too_long_is_refused_as_such(text):
+    with pytest.raises(hr.ConfigError) as refused:
+        configured(text)
+    reason = "the duration is too long: at most 999999999 days are allowed."
+    assert str(refused.value) == f"auto_offset_reset is {text!r}; {reason}"
 
 
 @pytest.mark.parametrize("duration", [timedelta(seconds=-1), 5])
