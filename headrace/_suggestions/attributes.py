@@ -43,7 +43,10 @@ def _translation(name: str, known: Collection[str], hints: dict[str, str]) -> st
 
 
 def suggest_attributes(kind: type[T]) -> type[T]:
-    """A class decorator: an unknown attribute of an instance raises an `UnknownNameError` with a suggestion."""
+    """A class decorator: an unknown attribute of an instance raises an `UnknownNameError` with a suggestion.
+
+    The error names the class, or its `_public_name` if it has one.
+    """
     if not any("__getattr__" in vars(base) for base in kind.__mro__):
         kind.__getattr__ = _refuse_on_instance  # type: ignore[attr-defined]
     return kind
@@ -94,7 +97,7 @@ class SuggestingMeta(ABCMeta):
 def _refuse_on_instance(self: object, name: str) -> NoReturn:
     # Looks only at the class, because `copy` and `pickle` look up attributes of objects that have no fields yet.
     kind = type(self)
-    _refuse(kind, name, f"{kind.__name__!r} object")
+    _refuse(kind, name, f"{getattr(kind, '_public_name', kind.__name__)!r} object")
 
 
 def _refuse(kind: type, name: str, subject: str) -> NoReturn:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from operator import itemgetter
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from headrace._state.stores.key_value import (
     KeyValues,
@@ -30,6 +30,8 @@ class _KeyValueReads(Generic[K, V]):
 
     `show` turns what is stored for a key into what a read returns; with `None`, reads return it unchanged.
     """
+
+    _public_name: ClassVar[str] = "ReadOnlyKeyValueStore"
 
     def __init__(self, store: KeyValues[K, Any], show: Callable[[Any], V] | None) -> None:
         self._store = store
@@ -103,6 +105,8 @@ class TimestampedKeyValueView(_KeyValueReads[K, V]):
         [('bern', ValueAndTimestamp(value=3, timestamp_ms=12))]
     """
 
+    _public_name: ClassVar[str] = "ReadOnlyTimestampedKeyValueStore"
+
     def __init__(self, store: _Timestamped[K, V]) -> None:
         super().__init__(store, itemgetter(0))
 
@@ -117,6 +121,8 @@ class TimestampedKeyValueView(_KeyValueReads[K, V]):
 
 class KeyValueViewWithHeaders(TimestampedKeyValueView[K, V]):
     """Read-only access to a committed key-value store with headers: reads return just the values."""
+
+    _public_name: ClassVar[str] = "ReadOnlyTimestampedKeyValueStoreWithHeaders"
 
     def __init__(self, store: TypedKeyValueStoreWithHeaders[K, V]) -> None:
         super().__init__(store)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from heapq import merge
 from operator import itemgetter
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from headrace._state.stores.session import Sessions, TypedSessionStore, TypedSessionStoreWithHeaders
 from headrace._state.views.shown import ShownReads
@@ -20,6 +20,8 @@ _Sessions = Iterator[tuple[Windowed[K], V]]
 
 class _SessionReads(ShownReads[Sessions[K, Any], V], Generic[K, V]):
     """Reads of session stores. At most one of `parts` has sessions of a key; each has its own clock."""
+
+    _public_name: ClassVar[str] = "ReadOnlySessionStore"
 
     def fetch(self, key: K) -> _Sessions[K, V]:
         """All sessions of a key, by end, then start."""
@@ -111,6 +113,8 @@ class SessionView(_SessionReads[K, V]):
 
 class SessionViewWithHeaders(_SessionReads[K, V]):
     """Read-only access to a committed session store with headers: reads return just the values."""
+
+    _public_name: ClassVar[str] = "ReadOnlySessionStoreWithHeaders"
 
     def __init__(self, parts: Sequence[TypedSessionStoreWithHeaders[K, V]]) -> None:
         super().__init__(parts, itemgetter(0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from heapq import merge
 from itertools import chain
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from headrace._state.stores.versioned import TypedVersionedStore
 from headrace._suggestions.attributes import suggest_attributes
@@ -32,6 +32,8 @@ class VersionedView(Generic[K, V]):
         >>> view.get("alice"), view.get_as_of("alice", 20), view.get_with_timestamp("alice")
         ('Basel', 'Bern', VersionedRecord(value='Basel', timestamp_ms=30))
     """
+
+    _public_name: ClassVar[str] = "ReadOnlyVersionedKeyValueStore"
 
     def __init__(self, parts: Sequence[TypedVersionedStore[K, V]]) -> None:
         self._parts = tuple(parts)

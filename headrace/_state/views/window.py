@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from heapq import merge
 from operator import itemgetter
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, ClassVar, Generic, TypeVar, overload
 
 from headrace._state.stores.window import (
     BaseWindowStore,
@@ -25,6 +25,8 @@ _Timestamped = TypedTimestampedWindowStore[K, V] | TypedWindowStoreWithHeaders[K
 
 class _WindowReads(ShownReads[BaseWindowStore[K, Any], V], Generic[K, V]):
     """Reads of window stores. At most one of `parts` has windows of a key; each has its own clock."""
+
+    _public_name: ClassVar[str] = "ReadOnlyWindowStore"
 
     @overload
     def fetch(self, key: K, start_ms: int, /) -> V | None: ...
@@ -121,6 +123,8 @@ class TimestampedWindowView(_WindowReads[K, V]):
         ValueAndTimestamp(value=3, timestamp_ms=7)
     """
 
+    _public_name: ClassVar[str] = "ReadOnlyTimestampedWindowStore"
+
     def __init__(self, parts: Sequence[_Timestamped[K, V]]) -> None:
         super().__init__(parts, itemgetter(0))
 
@@ -131,6 +135,8 @@ class TimestampedWindowView(_WindowReads[K, V]):
 
 class WindowViewWithHeaders(TimestampedWindowView[K, V]):
     """Read-only access to a committed window store with headers: reads return just the values."""
+
+    _public_name: ClassVar[str] = "ReadOnlyTimestampedWindowStoreWithHeaders"
 
     def __init__(self, parts: Sequence[TypedWindowStoreWithHeaders[K, V]]) -> None:
         super().__init__(parts)

@@ -166,6 +166,43 @@ def test_what_a_query_sees_of_a_store_answers_a_guess(spec):
         view.All  # noqa: B018
 
 
+@pytest.mark.parametrize(
+    ("spec", "read", "name"),
+    [
+        (hr.Stores.key_value("s"), None, "ReadOnlyKeyValueStore"),
+        (hr.Stores.timestamped_key_value("s"), None, "ReadOnlyTimestampedKeyValueStore"),
+        (hr.Stores.timestamped_key_value("s"), "with_timestamps", "ReadOnlyKeyValueStore"),
+        (hr.Stores.timestamped_key_value_with_headers("s"), None, "ReadOnlyTimestampedKeyValueStoreWithHeaders"),
+        (hr.Stores.timestamped_key_value_with_headers("s"), "with_headers", "ReadOnlyKeyValueStore"),
+        (hr.Stores.window("s", retention=SECOND, window_size=SECOND), None, "ReadOnlyWindowStore"),
+        (
+            hr.Stores.timestamped_window("s", retention=SECOND, window_size=SECOND),
+            None,
+            "ReadOnlyTimestampedWindowStore",
+        ),
+        (
+            hr.Stores.timestamped_window("s", retention=SECOND, window_size=SECOND),
+            "with_timestamps",
+            "ReadOnlyWindowStore",
+        ),
+        (
+            hr.Stores.timestamped_window_with_headers("s", retention=SECOND, window_size=SECOND),
+            None,
+            "ReadOnlyTimestampedWindowStoreWithHeaders",
+        ),
+        (hr.Stores.session("s", retention=SECOND), None, "ReadOnlySessionStore"),
+        (hr.Stores.session_with_headers("s", retention=SECOND), None, "ReadOnlySessionStoreWithHeaders"),
+        (hr.Stores.session_with_headers("s", retention=SECOND), "with_headers", "ReadOnlySessionStore"),
+        (hr.Stores.versioned_key_value("s", history=SECOND), None, "ReadOnlyVersionedKeyValueStore"),
+    ],
+)
+def test_what_a_query_sees_of_a_store_is_named_as_its_public_type(spec, read, name):
+    assert name in hr.__all__
+    view = make_view(spec, [MemoryStore()], (serdes.String(), serdes.String()))
+    with pytest.raises(UnknownNameError, match=f"^'{name}' object has no attribute 'foo'"):
+        (view if read is None else getattr(view, read)()).foo  # noqa: B018
+
+
 def test_the_error_is_an_attribute_error_and_a_streams_error():
     assert issubclass(UnknownNameError, AttributeError)
     assert issubclass(UnknownNameError, hr.StreamsError)
