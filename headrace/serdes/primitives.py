@@ -138,8 +138,6 @@ class Long(_Packed):
     _format = struct.Struct(">q")
 
 
-# `int` is also a `Number` and an `Integral`, but the abstract classes are slow to check.
-_NUMBER, _INTEGRAL = int | Number, int | Integral
 _EXACT = 2**53  # a double holds every integer up to this one
 
 
@@ -149,24 +147,10 @@ class _PackedFloat(Serde[float]):
     _format: ClassVar[struct.Struct]
     _kind: ClassVar[str]
 
-    def serialize(self, value: float | int | None) -> bytes | None:  # noqa: PYI041  `int` is checked apart
-        """Packs a number; `None` stays `None`."""
+    def _to_bytes(self, value: float | int) -> bytes:  # noqa: PYI041  `int` is checked apart
+        is_exact = isinstance(value, float) or (type(value) is int and -_EXACT <= value <= _EXACT)
         try:
-            if isinstance(value, float) or (type(value) is int and -_EXACT <= value <= _EXACT):
-                return self._format.pack(value)
-        except OverflowError:
-            pass  # too large for 4 bytes: `super().serialize` raises the error
-        return super().serialize(value)
-
-    def _to_bytes(self, value: float) -> bytes:
-        if isinstance(value, bool):
-            message = "a bool is not a number here; use serdes.Bool()"
-            raise TypeError(message)
-        if not isinstance(value, _NUMBER):
-            message = "expected a float"
-            raise TypeError(message)
-        try:
-            return self._format.pack(self._to_float(value))
+            return self._format.pack(value if is_exact else self._to_float(value))
         except OverflowError as error:
             message = f"it is too large for {self._kind}"
             raise ValueError(message) from error
@@ -176,7 +160,14 @@ class _PackedFloat(Serde[float]):
 
         Raises:
             OverflowError: if the number is finite but too large for a float.
+            TypeError: for a bool, and for what is no number.
         """
+        if isinstance(value, bool):
+            message = "a bool is not a number here; use serdes.Bool()"
+            raise TypeError(message)
+        if not isinstance(value, Number):
+            message = "expected a float"
+            raise TypeError(message)
         number = float(value)
         if math.isinf(number) and number != value:  # some types, such as Decimal, do not raise the error themselves
             raise OverflowError
@@ -200,7 +191,7 @@ class Float(_PackedFloat):
 class Double(_PackedFloat):
     """A number in double precision, like Java's `double`: 8 bytes, big-endian (IEEE 754).
 
-    No number is rounded. One that would be changed is refused, such as the `int` 2^53 + 1 or `Decimal("0.1")`.
+    An integer that a double cannot hold exactly, such as 2^53 + 1, is refused. A `Decimal` is rounded, as by `float()`.
     """
 
     _format = struct.Struct(">d")
@@ -208,10 +199,8 @@ class Double(_PackedFloat):
 
     def _to_float(self, value: float) -> float:
         number = super()._to_float(value)
-        # NumPy compares its integers with floats as floats, and so inexactly.
-        exact = int(value) if isinstance(value, _INTEGRAL) else value
-        if number != exact and not math.isnan(number):
-            long = ", or use serdes.Long()" if isinstance(exact, int) and -(2**63) <= exact < 2**63 else ""
+        if isinstance(value, Integral) and int(number) != int(value):
+            long = ", or use serdes.Long()" if -(2**63) <= int(value) < 2**63 else ""
             message = f"a double cannot hold it exactly; round it with float(value){long}"
             raise ValueError(message)
         return number
