@@ -83,16 +83,40 @@ def test_confirmed_reset_deletes_state_and_replicas_and_keeps_topics():
     assert (files(), STATE.exists()) == (kept, False)
 
 
-def test_reset_deletes_data_files_of_the_application_that_were_never_committed():
-    plan = ran()
-    log = TopicLog("topics")
+def write_output(producer):
+    """Writes a data file with one record of the topic `totals`, which is not committed; returns its runs."""
     bytes_ = pa.array([b"1"], pa.binary())
-    for producer in (plan.instance, "another-instance"):
-        with log.writer(producer, 1) as writer:
-            writer.write("totals", 0, pa.record_batch({"key": bytes_, "value": bytes_, "timestamp": pa.array([10])}))
-            writer.finish()
+    with TopicLog("topics").writer(producer, 1) as writer:
+        writer.write("totals", 0, pa.record_batch({"key": bytes_, "value": bytes_, "timestamp": pa.array([10])}))
+        return writer.finish()
+
+
+def producers():
+    """The producers that have data files in the topics directory."""
+    return sorted(path.name.rsplit("-", 2)[0] for path in Path("topics/segments").iterdir())
+
+
+def test_reset_deletes_data_files_of_the_application_that_were_never_committed():
+    for producer in (ran().instance, "another-instance"):
+        write_output(producer)
     assert headrace("reset", "app.py", "--yes")[2] == 0
-    assert [path.name.rsplit("-", 2)[0] for path in log.segments.iterdir()] == ["another-instance"]
+    assert producers() == ["another-instance"]
+
+
+def test_reset_on_damaged_topics_leaves_the_data_files_and_names_them(caplog):
+    plan = ran()
+    write_output(plan.instance)
+    log = Path("topics/commits.log")
+    log.write_bytes(log.read_bytes().replace(b"words", b"sword", 1))
+    output, error, code = headrace("reset", "app.py", "--yes")
+    assert (output.endswith("Application 'app' is reset.\n"), error, code) == (True, "", 0)
+    assert (STATE.exists(), producers()) == (False, [plan.instance])
+    (warning,) = caplog.messages
+    assert warning.startswith(
+        f"Cannot delete the unpublished data files of application 'app'. The files '{plan.instance}-*.arrow' in "
+        f"{str(Path('topics/segments').absolute())!r} stay. They only take space. "
+        f"{str(log.absolute())!r} is damaged at byte 0: "
+    )
 
 
 @pytest.mark.parametrize(("options", "stdin"), [(("--dry-run",), None), ((), "n\n"), ((), "")])

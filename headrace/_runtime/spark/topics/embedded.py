@@ -6,6 +6,7 @@ visible at once. That entry names the batch, so publishing it again has no effec
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,13 +25,14 @@ from headrace._runtime.spark.stages.frames import Frame
 from headrace._runtime.spark.topics.backend import SinkTask, refuse_missing_records
 from headrace._state.log.entries import ApplicationState
 from headrace._state.log.state_log import LogView
-from headrace.errors import StateError
+from headrace.errors import StateError, TopicError
 from headrace.model.offset_reset import AutoOffsetReset
 from headrace.topics.embedded.log import Extent, SegmentRun, SegmentWriter, TopicLog
 from headrace.topics.kafka.cluster import Place
 
 _ABANDONED_AFTER_S = 24 * 3600  # data files of writers that were killed; no batch takes that long
 _CHECK_EVERY_S = 0.005
+_logger = logging.getLogger(__name__)
 
 
 class EmbeddedBackend:
@@ -94,9 +96,21 @@ class EmbeddedBackend:
         """
         return ()
 
-    def forget(self, application_id: str, instance: str | None) -> None:  # noqa: ARG002
-        if instance is not None:
+    def forget(self, application_id: str, instance: str | None) -> None:
+        """Deletes the data files that were never published. If the topics are damaged, it leaves the files there."""
+        if instance is None:
+            return
+        try:
             self._log.upkeep.sweep_producer(instance)
+        except TopicError as error:
+            _logger.warning(
+                "Cannot delete the unpublished data files of application %r. The files '%s-*.arrow' in %r stay. They "
+                "only take space. %s",
+                application_id,
+                instance,
+                str(self._log.segments),
+                error,
+            )
 
     def ends(self, places: Sequence[Place]) -> list[int]:
         self._log.refresh()
