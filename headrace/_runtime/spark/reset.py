@@ -50,7 +50,10 @@ class ApplicationData:
                 pass
 
     def delete(self) -> None:
-        """Deletes everything. The state log goes last, so that an interrupted reset can be repeated.
+        """Deletes everything. An interrupted reset can be repeated, because the state log is deleted almost last.
+
+        Only unpublished output is deleted after it. If that is interrupted, the remaining data files of embedded
+        topics stay and only take space.
 
         Raises:
             StateError: if the application is running.
@@ -63,6 +66,7 @@ class ApplicationData:
             self.backend.forget(self.config.application_id, self.instance)
             shutil.rmtree(replicas_of(self.instance, self.config.local_dir), ignore_errors=True)
             _empty(self.config.state_dir)
+            self.backend.delete_unpublished(self.config.application_id, self.instance)
 
 
 def find(config: StreamsConfig) -> ApplicationData:

@@ -21,6 +21,7 @@ from headrace._runtime.spark.reset import find
 from headrace._runtime.spark.starting import start
 from headrace._runtime.spark.state_directory.log import current_view, state_log
 from headrace._runtime.spark.state_directory.presence import RunLock, exclusive_lock
+from headrace._runtime.spark.topics.backend import backend_of
 from headrace._state.log.entries import Commit
 from headrace._state.log.objects import ObjectWriter
 from headrace._state.log.state_log import TakenOverError
@@ -47,10 +48,14 @@ def in_new_directory(tmp_path, monkeypatch):
     app(SOURCE)
 
 
+def begin():
+    return start(configured(load("app.py").topology._graph, CONFIG), CONFIG, "a run", lambda *_: (1, True))
+
+
 def ran():
     """Creates the files that a run leaves behind; returns its plan."""
     hr.LocalTopics("topics").create("words", exist_ok=True)
-    plan = start(configured(load("app.py").topology._graph, CONFIG), CONFIG, "a run", lambda *_: (1, True))
+    plan = begin()
     (STATE / "spark" / "1" / "offsets").mkdir(parents=True)
     for name in ("state/1-0-fused-aa", "log/.new-17-bb", "spark/1/offsets/0"):
         (STATE / name).touch()
@@ -189,14 +194,37 @@ def interrupt_reset(monkeypatch, at_step):
     return False
 
 
+def ran_with_unpublished_output():
+    """Creates the files of a run that was killed before it published batch 0, and in the middle of writing batch 1."""
+    plan = ran()
+    output = backend_of(plan).output(write_output(plan.instance))
+    state_log(plan).commit(current_view(plan), Commit(0, 5, {}, output=output))
+    write_output(plan.instance)
+    return plan
+
+
 def test_reset_that_was_interrupted_anywhere_is_completed_by_the_next(monkeypatch):
     at_step, found = 0, []
-    while ran() and interrupt_reset(monkeypatch, at_step):
+    while ran_with_unpublished_output() and interrupt_reset(monkeypatch, at_step):
         _, stderr, code = headrace("reset", "app.py", "--yes")
         found.append((at_step, stderr, code, {path.name for path in STATE.glob("*")} - {"running.lock"}))
         shutil.rmtree(STATE, ignore_errors=True)
         at_step += 1
     assert found == [(step, "", 0, set()) for step in range(at_step)]
+
+
+def test_application_whose_reset_was_interrupted_anywhere_continues_or_starts_from_the_beginning(monkeypatch):
+    at_step, found, expected = 0, [], []
+    while (plan := ran_with_unpublished_output()) and interrupt_reset(monkeypatch, at_step):
+        keeps_log = (STATE / "log").exists()
+        instance = begin().instance
+        found.append((at_step, instance == plan.instance, sum(TopicLog("topics").end_offsets("totals"))))
+        expected.append((at_step, keeps_log, int(keeps_log)))
+        shutil.rmtree(STATE)
+        shutil.rmtree("topics")
+        at_step += 1
+    assert found == expected
+    assert {continued for _, continued, _ in found} == {False, True}
 
 
 def test_running_application_is_not_reset_until_it_stops_or_is_killed():

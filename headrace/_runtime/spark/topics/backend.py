@@ -80,6 +80,12 @@ class TopicBackend(Protocol):
     def forget(self, application_id: str, instance: str | None) -> None:
         """Deletes what an application has stored here besides the user's topics, as listed by `traces`."""
 
+    def delete_unpublished(self, application_id: str, instance: str) -> None:
+        """Deletes the output that an application has written here but not published.
+
+        Call it when the state log is deleted: before, a start may have to publish that output.
+        """
+
     def ends(self, places: Sequence[Place]) -> list[int]:
         """The current end offsets, each one after the last record that can be read, in the order of `places`."""
 

@@ -89,7 +89,7 @@ class EmbeddedBackend:
         """Has nothing to wait for: published output is visible at once."""
 
     def traces(self, application_id: str, instance: str | None) -> Sequence[str]:  # noqa: ARG002
-        """Returns nothing: what a reset deletes here, unfinished data files, no user has ever seen.
+        """Returns nothing: what a reset deletes here, unpublished data files, no user has ever seen.
 
         The topic log has commits of the application. They name its instance, and after a reset the instance is a new
         one, so the application does not mistake old commits for its own.
@@ -97,9 +97,10 @@ class EmbeddedBackend:
         return ()
 
     def forget(self, application_id: str, instance: str | None) -> None:
-        """Deletes the data files that were never published. If the topics are damaged, it leaves the files there."""
-        if instance is None:
-            return
+        """Does nothing: only `delete_unpublished` has something to delete."""
+
+    def delete_unpublished(self, application_id: str, instance: str) -> None:
+        """If the topics are damaged, it leaves the data files there and logs a warning."""
         try:
             self._log.upkeep.sweep_producer(instance)
         except TopicError as error:

@@ -99,6 +99,9 @@ class KafkaBackend:
         if group.exists():
             group.delete()
 
+    def delete_unpublished(self, application_id: str, instance: str) -> None:
+        """Does nothing: the broker aborts unfinished transactions."""
+
     def ends(self, places: Sequence[Place]) -> list[int]:
         if self._tail.is_waiting:
             with self._cluster.translate_errors("read new records"):
