@@ -90,6 +90,8 @@ def start(graph: Graph, config: StreamsConfig, run: str, parallelism: Parallelis
 
     Raises:
         StateError: if state, topics and topology do not fit together.
+        TopicError: if a topic is missing, lacks records that were read or must be read again, or is new although its
+            offset reset is "none".
     """
     backend, log = backend_of(config), log_of(config)
     for _ in range(_ATTEMPTS):
@@ -102,6 +104,8 @@ def start(graph: Graph, config: StreamsConfig, run: str, parallelism: Parallelis
             raise
         partitions, fuses = parallelism(max(stage.tasks for stage in plan.stages), before)
         plan = replace(plan, spark_partitions=partitions, fuses=fuses)
+        if config.sync_state:
+            backend.sync()
         try:
             view = log.start(before, _entry(plan, config, before), deleted)
         except TakenOverError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import threading
 from pathlib import Path
@@ -226,6 +227,24 @@ def test_start_creates_output_topics_before_others_create_them_with_another_numb
     begin()
     with pytest.raises(hr.TopicError, match="'totals' cannot be created with 7 partitions: it exists with 2"):
         TopicLog("topics").commit((), create={"totals": 7})
+
+
+@pytest.mark.parametrize("sync_state", [False, True])
+def test_topics_are_synced_before_a_start_saves_the_offsets_from_which_it_reads(sync_state, monkeypatch):
+    synced, synced_before = [], []
+    save = StateLog.start
+
+    def sync(descriptor):
+        synced.append(Path(f"/proc/self/fd/{descriptor}").readlink().name)
+
+    def save_first_offsets(self, before, entry, forget_offsets):
+        synced_before.append((entry.first_offsets, synced.count("commits.log")))
+        return save(self, before, entry, forget_offsets)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    monkeypatch.setattr(StateLog, "start", save_first_offsets)
+    begin(CONFIG.replace(sync_state=sync_state, auto_offset_reset="latest"))
+    assert synced_before == [({"words-0": 0, "words-1": 0}, int(sync_state))]
 
 
 @pytest.mark.parametrize("publish", [False, True])

@@ -143,7 +143,8 @@ class TopicBackend(Protocol):
     def sync(self) -> None:
         """Makes sure that a power loss removes neither the records that were read nor the output published so far.
 
-        It is called before each commit, which could not be undone. Their writers may have died before they did it.
+        It is called before each entry of the state log that contains offsets, because such an entry cannot be undone.
+        The writers of the records may have died before they synced them.
         """
 
     def publish(self, plan: Plan, state: ApplicationState) -> None:
