@@ -106,8 +106,8 @@ def test_topic_that_was_deleted_and_created_again_is_refused(topics, config, spa
     deleted.result()
     topics.create("in", partitions=1)
     message = (
-        f"Topic 'in', partition 0, ends at offset 0, but application {config().application_id!r} has read up to 2. "
-        "Was the topic deleted and created again? Start over: use another application_id and state_dir, or run "
+        f"Topic 'in', partition 0, ends at offset 0, but application {config().application_id!r} continues at offset "
+        "2. Was the topic deleted and created again? Start over: use another application_id and state_dir, or run "
         "`headrace reset`."
     )
     with pytest.raises(hr.TopicError, match=re.escape(message)):

@@ -247,25 +247,63 @@ def test_topics_are_synced_before_a_start_saves_the_offsets_from_which_it_reads(
     assert synced_before == [({"words-0": 0, "words-1": 0}, int(sync_state))]
 
 
-@pytest.mark.parametrize("publish", [False, True])
-def test_topics_directory_without_records_that_were_read_is_refused_until_the_old_one_is_back(publish, monkeypatch):
-    records = [hr.Record("a", 1, 10, partition=0), hr.Record("a", 2, 20, partition=0)]
-    hr.LocalTopics("topics").produce("words", records)
-    commit(begin(), 0, publish=publish, end=2)
+MISSING_RECORDS = (
+    "Topic 'words', partition 0, ends at offset 1, but application 'app' continues at offset 2. Was the topics "
+    "directory replaced? Put the right one back, or start over: use another application_id and state_dir, or run "
+    "`headrace reset`."
+)
+
+
+def replace_topics(monkeypatch, *, records):
+    """Replaces the topics directory with a new one that has so many records, and forgets it as a new process does."""
     Path("topics").rename("elsewhere")
     hr.LocalTopics("topics").create("words", partitions=2)
-    hr.LocalTopics("topics").produce("words", records[:1])
-    monkeypatch.setattr(backend, "_backends", {})  # as in another process
-    with pytest.raises(hr.TopicError) as refused:
-        begin()
-    assert str(refused.value) == (
-        "Topic 'words', partition 0, ends at offset 1, but application 'app' has read up to 2. Was the topics "
-        "directory replaced? Start over: use another application_id and state_dir, or run `headrace reset`."
-    )
+    produce(records)
+    monkeypatch.setattr(backend, "_backends", {})
+
+
+def put_topics_back(monkeypatch):
     shutil.rmtree("topics")
     Path("elsewhere").rename("topics")
     monkeypatch.setattr(backend, "_backends", {})
+
+
+def produce(number):
+    hr.LocalTopics("topics").produce("words", [hr.Record("a", i, 10 + i, partition=0) for i in range(number)])
+
+
+@pytest.mark.parametrize("publish", [False, True])
+def test_topics_directory_without_records_that_were_read_is_refused_until_the_old_one_is_back(publish, monkeypatch):
+    produce(2)
+    commit(begin(), 0, publish=publish, end=2)
+    replace_topics(monkeypatch, records=1)
+    with pytest.raises(hr.TopicError) as refused:
+        begin()
+    assert str(refused.value) == MISSING_RECORDS
+    put_topics_back(monkeypatch)
     assert begin().epoch == 2
+
+
+def test_topics_directory_without_records_that_were_skipped_is_refused_until_the_old_one_is_back(monkeypatch):
+    config = CONFIG.replace(auto_offset_reset="latest")
+    produce(2)
+    assert begin(config).first_offsets == {"words-0": 2, "words-1": 0}
+    replace_topics(monkeypatch, records=1)
+    with pytest.raises(hr.TopicError) as refused:
+        begin(config)
+    assert str(refused.value) == MISSING_RECORDS
+    put_topics_back(monkeypatch)
+    assert begin(config).first_offsets == {"words-0": 2, "words-1": 0}
+
+
+def test_topics_directory_that_loses_records_while_the_application_runs_is_refused(monkeypatch):
+    produce(1)
+    plan = begin()
+    topics = backend_of(plan)
+    with pytest.raises(hr.TopicError) as refused:
+        topics.admitted(plan, [2, 0], [1, 0], 10, None)
+    assert str(refused.value) == MISSING_RECORDS
+    assert topics.admitted(plan, [1, 0], [0, 0], 10, None) == [1, 0]  # the ends were out of date
 
 
 def test_leftovers_of_earlier_starts_are_deleted():

@@ -155,23 +155,28 @@ class TopicBackend(Protocol):
         """
 
     def refuse_other_age(self, plan: Plan, view: LogView) -> None:
-        """Raises a `StateError` if topics and state do not fit, because one of them was restored from a copy."""
+        """Refuses topics and state that do not fit, because one of them was restored from a copy or replaced.
+
+        Raises:
+            StateError: if one of them has batches that the other should have, too.
+            TopicError: if an embedded topic ends before the offset at which the application continues.
+        """
 
 
-def refuse_missing_records(plan: Plan, starts: Sequence[int], ends: Sequence[int], cause: str) -> None:
-    """Raises a `TopicError` if a partition ends before the offset up to which it was read.
+def refuse_missing_records(plan: Plan, starts: Sequence[int], ends: Sequence[int], advice: str) -> None:
+    """Raises a `TopicError` if a partition ends before the offset at which the application continues.
 
     Args:
         plan: its `places` are the partitions, in the order of `starts` and `ends`.
-        starts: up to which offset each partition was read.
+        starts: the offset at which the application continues in each partition.
         ends: the current end offsets.
-        cause: a sentence of the message that says what may have happened.
+        advice: the part of the message that says what may have happened and what to do before starting over.
     """
     for (topic, partition), start, end in zip(plan.places, starts, ends, strict=True):
         if end < start:
             message = (
                 f"Topic {topic!r}, partition {partition}, ends at offset {end}, but application "
-                f"{plan.application_id!r} has read up to {start}. {cause} Start over: use another application_id and "
+                f"{plan.application_id!r} continues at offset {start}. {advice}: use another application_id and "
                 "state_dir, or run `headrace reset`."
             )
             raise TopicError(message)

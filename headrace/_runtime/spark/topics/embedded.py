@@ -32,6 +32,7 @@ from headrace.topics.kafka.cluster import Place
 
 _ABANDONED_AFTER_S = 24 * 3600  # data files of writers that were killed; no batch takes that long
 _CHECK_EVERY_S = 0.005
+_IF_RECORDS_ARE_MISSING = "Was the topics directory replaced? Put the right one back, or start over"
 _logger = logging.getLogger(__name__)
 
 
@@ -120,6 +121,8 @@ class EmbeddedBackend:
     def admitted(
         self, plan: Plan, starts: Sequence[int], ends: Sequence[int], limit: int, now_ms: int | None
     ) -> list[int]:
+        if any(end < start for start, end in zip(starts, ends, strict=True)):
+            refuse_missing_records(plan, starts, self.ends(plan.places), _IF_RECORDS_ARE_MISSING)
         take = by_timestamps(self._log, plan.places, lambda topic: plan.latest_ms(topic, now_ms))
         return admitted(plan.places, starts, ends, limit, take, plan.global_topics)
 
@@ -179,8 +182,9 @@ class EmbeddedBackend:
         published, committed = self._log.last_batch(plan.instance), view.state.batch
         published = -1 if published is None else published
         if committed - 1 <= published <= committed:
-            read = [view.state.offsets.get(offset_key(place), 0) for place in plan.places]
-            refuse_missing_records(plan, read, self.ends(plan.places), "Was the topics directory replaced?")
+            offsets = {**view.start.first_offsets, **view.state.offsets}
+            starts = [offsets.get(offset_key(place), 0) for place in plan.places]
+            refuse_missing_records(plan, starts, self.ends(plan.places), _IF_RECORDS_ARE_MISSING)
             return
         older, newer = (
             ("state directory", "topics") if published > committed else ("topics directory", "state directory")

@@ -121,7 +121,7 @@ class KafkaBackend:
         if any(end < start for start, end in zip(starts, ends, strict=True)):
             # Asks the broker: ends from the tail, or from the beginning of a catch-up run, may be out of date.
             ends_now = self._cluster.end_offsets(plan.places)
-            refuse_missing_records(plan, starts, ends_now, "Was the topic deleted and created again?")
+            refuse_missing_records(plan, starts, ends_now, "Was the topic deleted and created again? Start over")
         take = by_time_index(lambda time_ms: self._cluster.offsets_at(plan.places, time_ms))
         return admitted(plan.places, starts, ends, limit, take, plan.global_topics)
 
