@@ -19,7 +19,7 @@ from headrace._runtime.spark.planning.layout import (
     saved_partitions,
     saved_pattern_tasks,
 )
-from headrace._runtime.spark.planning.plan import Plan, make_plan
+from headrace._runtime.spark.planning.plan import Plan, make_plan, offset_key
 from headrace._runtime.spark.state_directory.log import open_log
 from headrace._runtime.spark.state_directory.presence import LOCK_FILE
 from headrace._runtime.spark.topics.backend import TopicBackend, backend_of
@@ -145,22 +145,32 @@ def _checked(
         refuse_incompatible(layout, layout_of(plan, config), config)
         backend.refuse_other_age(plan, before)
         deleted = {key for key in before.state.offsets if topic_of(key) not in topics}
-        _refuse_lost_batch(plan, before, topics)
+        _refuse_lost_batch(plan, before, backend, topics)
     return replace(plan, first_offsets=first_offsets(backend, plan, config.offset_reset, before, now_ms)), deleted
 
 
-def _refuse_lost_batch(plan: Plan, before: LogView, topics: Collection[str]) -> None:
-    """Raises a `TopicError` if a batch must be repeated, but a topic that it read has been deleted."""
-    batch = before.unfinished
-    for key, end in () if batch is None else batch.ends.items():
-        first = before.state.offsets.get(key, before.start.first_offsets.get(key, 0))
-        if end > first and topic_of(key) not in topics:
-            message = (
-                f"A batch of application {plan.application_id!r} did not finish and must be repeated with the same "
-                f"records, but topic {topic_of(key)!r}, of which it reads offsets {first} to {end - 1}, has been "
-                "deleted. Start over: use another application_id and state_dir, or run `headrace reset`."
-            )
-            raise TopicError(message)
+def _refuse_lost_batch(plan: Plan, before: LogView, backend: TopicBackend, topics: Collection[str]) -> None:
+    """Raises a `TopicError` if a batch must be repeated, but a topic that it read was deleted, or created again."""
+    if before.unfinished is None:
+        return
+    offsets = {**before.start.first_offsets, **before.state.offsets}
+    ranges = {key: (offsets.get(key, 0), end) for key, end in before.unfinished.ends.items()}
+    ranges = {key: (first, end) for key, (first, end) in ranges.items() if first < end}
+    places = {key: place for place in plan.places if (key := offset_key(place)) in ranges}
+    ends = dict(zip(places, backend.ends(list(places.values())), strict=True)) if places else {}
+    for key, (first, end) in ranges.items():
+        if topic_of(key) not in topics:
+            problem = "has been deleted."
+        elif ends.get(key, end) < end:
+            problem = f"ends at offset {ends[key]}. Was it deleted and created again?"
+        else:
+            continue
+        message = (
+            f"A batch of application {plan.application_id!r} did not finish and must be repeated with the same "
+            f"records, but topic {topic_of(key)!r}, of which it reads offsets {first} to {end - 1}, {problem} Start "
+            "over: use another application_id and state_dir, or run `headrace reset`."
+        )
+        raise TopicError(message)
 
 
 def _entry(plan: Plan, config: StreamsConfig, before: LogView | None) -> Start:

@@ -150,6 +150,26 @@ def test_repeated_batch_whose_topic_was_deleted_is_refused(topics, tmp_path, mon
     )
 
 
+def test_repeated_batch_whose_topic_was_created_again_with_fewer_records_is_refused(topics, tmp_path, monkeypatch):
+    topics.create("orders-eu", partitions=2)
+    produce(topics, "orders-eu", ("a", "x", 1, 0), ("b", "x", 2, 1), ("c", "x", 3, 1))
+    runner = PlanRunner(counting(), tmp_path)
+    planned = BatchPlanner(runner.plan, backend_of(runner.plan)).next(current_view(runner.plan))
+    state_log(runner.plan).plan(current_view(runner.plan), planned)
+    with monkeypatch.context() as patched:
+        patched.setattr(type(backend_of(runner.plan)), "ends", lambda self, places: [1 for _ in places])
+        with pytest.raises(hr.TopicError) as refused:
+            runner.restart()
+    assert str(refused.value) == (
+        "A batch of application 'test' did not finish and must be repeated with the same records, but topic "
+        "'orders-eu', of which it reads offsets 0 to 1, ends at offset 1. Was it deleted and created again? Start "
+        "over: use another application_id and state_dir, or run `headrace reset`."
+    )
+    runner.restart()
+    run(runner)
+    assert written(topics) == [(1, "a", "1"), (2, "b", "1"), (3, "c", "1")]
+
+
 def test_new_tasks_would_lack_the_rows_of_a_global_table(topics, tmp_path):
     builder = hr.StreamsBuilder()
     rates = builder.global_table("rates", store="rates")
