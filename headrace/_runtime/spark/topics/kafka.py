@@ -122,6 +122,7 @@ class KafkaBackend:
             # Asks the broker: ends from the tail, or from the beginning of a catch-up run, may be out of date.
             ends_now = self._cluster.end_offsets(plan.places)
             refuse_missing_records(plan, starts, ends_now, "Was the topic deleted and created again? Start over")
+            self._tail.pause()  # it is behind what was read, and stays there until it moves
         take = by_time_index(lambda time_ms: self._cluster.offsets_at(plan.places, time_ms))
         return admitted(plan.places, starts, ends, limit, take, plan.global_topics)
 
