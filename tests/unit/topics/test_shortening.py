@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import shutil
 from itertools import pairwise
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -44,6 +45,26 @@ def read(log, partition=0):
 
 def log_file(log):
     return log.directory / "commits.log"
+
+
+def test_name_of_the_log_is_synced_at_first_and_after_it_was_replaced(log, monkeypatch):
+    synced = []
+
+    def sync(descriptor):
+        synced.append(Path(f"/proc/self/fd/{descriptor}").readlink().name)
+
+    other = TopicLog(log.directory)
+    steps = []
+    for act in (append, append, append, lambda log, number: log.upkeep.shorten(), append, append):
+        act(log, 1)
+        other.refresh()
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "fsync", sync)
+            other.sync()
+        steps.append(tuple(synced))
+        synced.clear()
+    content, name = ("commits.log",), ("commits.log", "topics")
+    assert steps == [name, content, content, name, content, content]
 
 
 class TestSize:

@@ -87,6 +87,7 @@ class Journal:
         self._path = directory / "commits.log"
         self._lock_path = directory / "lock"
         self._file = _LogFile()
+        self._synced_name: _LogFile | None = None
 
     @property
     def snapshot_end(self) -> int:
@@ -163,14 +164,20 @@ class Journal:
         return position._replace(offset=position.offset + len(data))
 
     def sync(self) -> None:
-        """Syncs the log to disk, because the process that wrote its last entries may have died before it did so."""
+        """Syncs the log to disk, because the process that wrote its last entries may have died before it did so.
+
+        The first call also syncs the name of the file, and so does each call after the file was replaced.
+        """
         with os_errors("sync", self._path):
             descriptor = os.open(self._path, os.O_RDONLY)
             try:
                 os.fsync(descriptor)
+                file = _opened(descriptor)
             finally:
                 os.close(descriptor)
-            sync_directory(self._directory)
+            if file != self._synced_name:
+                sync_directory(self._directory)
+                self._synced_name = file
 
     def replace(self, position: LogPosition, snapshot: Iterable[bytes]) -> None:
         """Replaces the log, which ends at `position`, with a file that has only a snapshot; durably and atomically.
