@@ -229,6 +229,20 @@ def test_start_creates_output_topics_before_others_create_them_with_another_numb
         TopicLog("topics").commit((), create={"totals": 7})
 
 
+def test_output_topic_that_somebody_creates_during_the_start_is_used_as_it_is_by_the_next_start():
+    def meanwhile(tasks, before):
+        hr.LocalTopics("topics").create("totals", partitions=7)
+        return 2, True
+
+    with pytest.raises(hr.TopicError) as refused:
+        begin(parallelism=meanwhile)
+    assert str(refused.value) == (
+        "Output topic 'totals' has 7 partitions, but application 'app' expected 2: somebody created or changed it "
+        "during the start. Start the application again, then it uses the topic as it is."
+    )
+    assert begin().partitions == {"words": 2, "totals": 7}
+
+
 @pytest.mark.parametrize("sync_state", [False, True])
 def test_topics_are_synced_before_a_start_saves_the_offsets_from_which_it_reads(sync_state, monkeypatch):
     synced, synced_before = [], []

@@ -163,6 +163,24 @@ class TopicBackend(Protocol):
         """
 
 
+def refuse_changed_outputs(plan: Plan, topics: Mapping[str, int]) -> None:
+    """Raises a `TopicError` if an output topic has another number of partitions now than when the plan was made.
+
+    Args:
+        plan: the plan; an output topic that did not exist is in it with the number of partitions to create.
+        topics: the current number of partitions of every topic.
+    """
+    for topic in plan.sink_topics:
+        expected = plan.partitions[topic]
+        if topics.get(topic, expected) != expected:
+            message = (
+                f"Output topic {topic!r} has {topics[topic]} partitions, but application {plan.application_id!r} "
+                f"expected {expected}: somebody created or changed it during the start. Start the application again, "
+                "then it uses the topic as it is."
+            )
+            raise TopicError(message)
+
+
 def refuse_missing_records(plan: Plan, starts: Sequence[int], ends: Sequence[int], advice: str) -> None:
     """Raises a `TopicError` if a partition ends before the offset at which the application continues.
 

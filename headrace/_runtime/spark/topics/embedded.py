@@ -22,7 +22,7 @@ from headrace._runtime.spark.planning.admission import admitted, by_timestamps
 from headrace._runtime.spark.planning.plan import Plan, offset_key
 from headrace._runtime.spark.stages import frames
 from headrace._runtime.spark.stages.frames import Frame
-from headrace._runtime.spark.topics.backend import SinkTask, refuse_missing_records
+from headrace._runtime.spark.topics.backend import SinkTask, refuse_changed_outputs, refuse_missing_records
 from headrace._state.log.entries import ApplicationState
 from headrace._state.log.state_log import LogView
 from headrace.errors import StateError, TopicError
@@ -81,6 +81,8 @@ class EmbeddedBackend:
 
     def prepare(self, plan: Plan, state: ApplicationState) -> None:
         """Creates missing output topics, so that nobody creates one with another number of partitions meanwhile."""
+        self._log.refresh()
+        refuse_changed_outputs(plan, self.topics())
         self._log.commit((), create={topic: plan.partitions[topic] for topic in plan.sink_topics})
         self.publish(plan, state)
         self._log.upkeep.sweep_producer(plan.instance, plan.epoch)

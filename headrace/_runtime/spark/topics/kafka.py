@@ -14,7 +14,7 @@ from headrace._runtime.spark.planning.plan import Plan
 from headrace._runtime.spark.stages.frames import Frame, topic_of
 from headrace._runtime.spark.state_directory.dynamic_topics import DynamicTopics
 from headrace._runtime.spark.state_directory.log import current_view, state_log
-from headrace._runtime.spark.topics.backend import SinkTask, refuse_missing_records
+from headrace._runtime.spark.topics.backend import SinkTask, refuse_changed_outputs, refuse_missing_records
 from headrace._runtime.spark.topics.kafka_output import TaskOutput
 from headrace._state.log.entries import ApplicationState
 from headrace._state.log.state_log import LogView
@@ -67,6 +67,7 @@ class KafkaBackend:
         The dead letter topic is created for records as large as the input topics accept, plus room for headers.
         """
         known = self._cluster.topics()
+        refuse_changed_outputs(plan, known)
         missing = {topic: plan.partitions[topic] for topic in plan.sink_topics if topic not in known}
         letters = plan.error_handlers.dead_letter_topic
         if letters in missing:
