@@ -103,7 +103,7 @@ class EmbeddedBackend:
         """Does nothing: only `delete_unpublished` has something to delete."""
 
     def delete_unpublished(self, application_id: str, instance: str) -> None:
-        """If the topics are damaged, it leaves the data files there and logs a warning."""
+        """Deletes data files that no commit in the topic log names. If the log is damaged, it only logs a warning."""
         try:
             self._log.upkeep.sweep_producer(instance)
         except TopicError as error:
