@@ -1,11 +1,15 @@
-"""When the backend of topics on Kafka asks the broker for end offsets, and when it knows them from arrived records."""
+"""When the backend of topics on Kafka asks the broker for end offsets, and which output topics it refuses."""
 
 from __future__ import annotations
 
 from contextlib import nullcontext
 from types import SimpleNamespace
 
+import pytest
+
 from headrace._runtime.spark.topics.kafka import KafkaBackend
+from headrace._state.log.entries import ApplicationState
+from headrace.errors import TopicError
 
 PLAN = SimpleNamespace(application_id="app", places=[("in", 0), ("in", 1)], global_topics=())
 
@@ -81,3 +85,14 @@ def test_broker_says_where_partitions_end_until_the_next_wait_if_arrived_records
     backend.await_records(PLAN, [10, 2], 0.0)
     cluster.tail.delivered = [Message(2)]
     assert (plan_batch(backend, 10, 2), cluster.requests) == ([10, 3], 2)
+
+
+def test_output_topic_that_somebody_creates_with_other_partitions_during_the_start_is_refused():
+    cluster = SimpleNamespace(settings={}, topics=lambda: {"in": 2, "out": 7})
+    plan = SimpleNamespace(application_id="app", sink_topics=("out",), partitions={"in": 2, "out": 2})
+    with pytest.raises(TopicError) as refused:
+        KafkaBackend(cluster).prepare(plan, ApplicationState())
+    assert str(refused.value) == (
+        "Output topic 'out' has 7 partitions, but application 'app' expected 2: somebody created or changed it during "
+        "the start. Start the application again, then it uses the topic as it is."
+    )
