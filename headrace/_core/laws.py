@@ -6,14 +6,10 @@ few is far below 2^63: adding it to a time can overflow, subtracting it cannot.
 
 from __future__ import annotations
 
-from typing import TypeVar
-
 import numpy as np
 
 from headrace._core.task.order import Ints
-from headrace.model.time.end_of_time import END_OF_TIME_MS
-
-Time = TypeVar("Time", int, Ints)
+from headrace.model.time.end_of_time import END_OF_TIME_MS, Time
 
 
 def latest(first_ms: int, second_ms: int) -> int:

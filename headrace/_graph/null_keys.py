@@ -8,9 +8,9 @@ from headrace._graph.nodes import Node, NullKeyFilter, PassThrough, Sink, Source
 
 
 def with_null_keys(nodes: Mapping[str, Node]) -> tuple[Node, ...]:
-    """The nodes in their order; repartitions before a left or outer join let records without a key through.
+    """Returns the nodes in their order, with repartitions that let records without a key through where a join needs it.
 
-    The null-key filters before such repartitions are replaced with nodes that pass all records on.
+    The null-key filters of repartitions before a left or outer join are replaced with nodes that pass all records on.
     """
     wanted = _before_null_key_joins(nodes)
     return tuple(

@@ -74,7 +74,7 @@ def _key_times(node: nodes.Node, operator: str) -> str | None:
 def _idle(idle_ms: int | None, operator: str, sharing: tuple[str, ...] = ()) -> IdleSettings | None:
     """The idle-key settings of an operator; `None` if `idle_ms` is `None`.
 
-    `sharing` names the operators that share its windows, as in a cogroup: a key is idle if it is for all of them.
+    `sharing` names the operators that share its windows, as in a cogroup: a key is idle only if it is for all of them.
     """
     if idle_ms is None:
         return None

@@ -153,7 +153,7 @@ def _refuse_lost_batch(plan: Plan, before: LogView, backend: TopicBackend, topic
     """Raises a `TopicError` if a batch must be repeated, but a topic that it read was deleted, or created again."""
     if before.unfinished is None:
         return
-    offsets = {**before.start.first_offsets, **before.state.offsets}
+    offsets = before.next_offsets
     ranges = {key: (offsets.get(key, 0), end) for key, end in before.unfinished.ends.items()}
     ranges = {key: (first, end) for key, (first, end) in ranges.items() if first < end}
     places = {key: place for place in plan.places if (key := offset_key(place)) in ranges}

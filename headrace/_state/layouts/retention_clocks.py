@@ -6,17 +6,13 @@ so it is as durable as the entries. Only a `CallerClock` saves nothing: there th
 
 from __future__ import annotations
 
-from typing import Protocol, TypeVar
-
-import numpy as np
-import numpy.typing as npt
+from typing import Protocol
 
 from headrace._state.bytes.api import ByteStore
 from headrace._state.bytes.composite import KEY_TIME, STORE_TIME, time_at, time_bytes
+from headrace.model.time.end_of_time import Time
 
 UNKNOWN = -1
-
-Time = TypeVar("Time", int, npt.NDArray[np.int64])
 
 
 def last_expired_ms(clock_ms: Time, retention_ms: int) -> Time:

@@ -45,6 +45,11 @@ class LogView(NamedTuple):
         """The plan of a batch that is not committed, or `None`. Such a batch must run as planned, before any other."""
         return self.state.plan
 
+    @property
+    def next_offsets(self) -> dict[str, int]:
+        """Where the application continues in each topic-partition: the committed offset, else the first to read."""
+        return {**self.start.first_offsets, **self.state.offsets}
+
     def after(self, number: int, entry: LogEntry, digest: int) -> LogView:
         """The view after the next entry."""
         if entry.base is not None:

@@ -59,7 +59,7 @@ class Waits(NamedTuple):
         return timestamp_ms + self[is_left] + 1
 
     def last_due_ms(self, time_ms: int, *, is_left: bool) -> int:
-        """The latest timestamp of the unmatched records of one side that are due at stream time `time_ms`."""
+        """Unmatched records of one side up to this timestamp are due at stream time `time_ms`."""
         return time_ms - self[is_left] - 1
 
 

@@ -115,7 +115,7 @@ def from_text(text: str, serde: Serde[Any]) -> Any:
 
 
 def from_json(value: Any, serde: Serde[Any]) -> Any:
-    """Converts a value of a JSON line to the serde's type; JSON lines have bytes as base64.
+    """Converts a value of a JSON line to the type that the serde writes. In JSON lines, bytes are text in base64.
 
     Raises:
         CommandError: if it cannot be converted.

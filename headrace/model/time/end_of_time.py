@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+Time = TypeVar("Time", int, npt.NDArray[np.int64])
+"""One time, or an array of times."""
 
 END_OF_TIME_MS: Final = (1 << 63) - 1
 

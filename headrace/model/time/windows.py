@@ -9,16 +9,13 @@ from datetime import UTC, datetime, timedelta
 from typing import ClassVar, Generic, TypeVar
 
 import msgspec
-import numpy as np
-import numpy.typing as npt
 
 from headrace._suggestions.attributes import SuggestingMeta
 from headrace.errors import StreamsError, TopologyError
 from headrace.model.arguments import checked_duration
-from headrace.model.time.end_of_time import END_OF_TIME_MS, later
+from headrace.model.time.end_of_time import END_OF_TIME_MS, Time, later
 
 K = TypeVar("K")
-Time = TypeVar("Time", int, npt.NDArray[np.int64])
 
 
 class Window(msgspec.Struct, frozen=True, order=True, gc=False):

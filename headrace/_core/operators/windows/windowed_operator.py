@@ -149,7 +149,7 @@ class WindowedOperator(Operator, Generic[W]):
         self._emit(record, window, Change(new, old), result_ms)
 
     def _aggregate(self, key: Any, value: Any, timestamp_ms: int, row: tuple[Any, int] | None) -> tuple[Any, int]:
-        """Returns the aggregate of a window after a record, and its timestamp: the latest of its records (KIP-259).
+        """Returns the aggregate of a window after a record, and its timestamp: that of its latest record (KIP-259).
 
         `row` is the aggregate before the record and its timestamp; `None` if the window is new.
         """

@@ -61,7 +61,7 @@ class _Pickler(Pickler):
 
 
 class _Unpickler(pickle.Unpickler):
-    """Loads processors; where `_Pickler` wrote a name, it puts the object of that name in `fixtures`."""
+    """Loads processors. A name that `_Pickler` wrote becomes the object with that name in `fixtures`."""
 
     def __init__(self, file: io.BytesIO, fixtures: Mapping[str, Any]) -> None:
         super().__init__(file)

@@ -184,7 +184,7 @@ class EmbeddedBackend:
         published, committed = self._log.last_batch(plan.instance), view.state.batch
         published = -1 if published is None else published
         if committed - 1 <= published <= committed:
-            offsets = {**view.start.first_offsets, **view.state.offsets}
+            offsets = view.next_offsets
             starts = [offsets.get(offset_key(place), 0) for place in plan.places]
             refuse_missing_records(plan, starts, self.ends(plan.places), _IF_RECORDS_ARE_MISSING)
             return
